@@ -1,0 +1,48 @@
+"""Source locations: where in the user's program an operation came from.
+
+A location is interned, so that two operations of one source line share it and `is` compares.  It travels from bytecode to kernel;
+rewriters copy it by default.  It knows nothing of files on disk.
+"""
+
+from __future__ import annotations
+
+
+class Location:
+    """A place in a source file: `file`, 1-based `line`, 0-based `column` (None when unknown; shown 1-based in messages), and the `function` it lies in."""
+
+    __slots__ = ("column", "file", "function", "line")
+    file: str
+    line: int
+    column: int | None
+    function: str | None
+
+    def __new__(cls, file: str, line: int, column: int | None = None, function: str | None = None) -> Location:
+        key = (file, line, column, function)
+        found = _TABLE.get(key)
+        if found is None:
+            found = object.__new__(cls)
+            found.file, found.line, found.column, found.function = key
+            _TABLE[key] = found
+        return found
+
+    @property
+    def known(self) -> bool:
+        """False only for `UNKNOWN`."""
+        return self is not UNKNOWN
+
+    def __repr__(self) -> str:
+        if self is UNKNOWN:
+            return "unknown location"
+        place = f"{self.file}:{self.line}"
+        return place if self.column is None else f"{place}:{self.column + 1}"
+
+    def __reduce__(self) -> tuple[type[Location], tuple[str, int, int | None, str | None]]:
+        return Location, (self.file, self.line, self.column, self.function)
+
+    def __deepcopy__(self, memo: object) -> Location:
+        return self
+
+
+_TABLE: dict[tuple[str, int, int | None, str | None], Location] = {}
+
+UNKNOWN = Location("-", 0)

@@ -1,0 +1,308 @@
+"""Printing: one syntax for every dialect, in two forms.
+
+The pretty form is for people (`%2 = functional.add(%0, %1) {alpha = 2.0} : !t`), the generic form is MLIR's.  Both parse back to the same IR, and
+printing what was parsed gives the same text.  Value names are stable: the hint where it is free, else a number, counted anew in each isolated
+operation.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+from .attributes import Attribute, symbol_text
+from .block import Block, Region
+from .define import SEGMENTS, Operand, OpDefinition
+from .location import UNKNOWN, Location
+from .operation import Operation, UnregisteredOp
+from .scanner import quote
+from .traits import FuncLike, IsolatedFromAbove
+from .value import Value
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][\w$]*\Z", re.ASCII)
+_NOT_NAME = re.compile(r"[^A-Za-z0-9_$]")
+_I64 = range(-(2**63), 2**63)
+
+
+def print_module(op: Operation, generic: bool = False, locations: bool = False) -> str:
+    """The text of a module (or any operation), ending in a newline.  A module without symbol and attributes prints as its contents alone."""
+    if not generic and op.name == "builtin.module" and not op.attrs and op.regions[0].blocks:
+        printer = Printer(generic, locations)
+        for inner in op.body:
+            printer.op(inner, "")
+        return "\n".join(printer.lines) + "\n" if printer.lines else ""
+    return print_op(op, generic=generic, locations=locations)[0] + "\n"
+
+
+def print_op(op: Operation, generic: bool = False, locations: bool = False, mark: Operation | None = None) -> tuple[str, int | None]:
+    """The text of one operation, and the number of the line on which `mark` begins (None when it is not inside)."""
+    printer = Printer(generic, locations, mark)
+    printer.op(op, "")
+    return "\n".join(printer.lines), printer.marked
+
+
+def attribute_text(value: Any, generic: bool = False) -> str:
+    """The text of an attribute value.  Raises TypeError for what is no attribute."""
+    kind = type(value)
+    if kind is int:
+        if generic:
+            return f"{value} : i64" if value in _I64 else f'#lect.int<"{value}">'
+        return str(value)
+    if kind is str:
+        return quote(value)
+    if kind is bool:
+        return "true" if value else "false"
+    if value is None:
+        return "none"
+    if kind is float:
+        return float_text(value, generic)
+    if kind is tuple or kind is list:
+        return "[" + ", ".join([attribute_text(item, generic) for item in value]) + "]"
+    if kind is dict:
+        return "{" + _entries(value, generic) + "}"
+    if isinstance(value, Attribute):
+        return str(value)
+    raise TypeError(f"{value!r} is no attribute value")
+
+
+def float_text(value: float, generic: bool = False) -> str:
+    """The shortest text that reads back as the same double."""
+    if math.isfinite(value):
+        text = repr(value)
+        if "." not in text:
+            mantissa, exponent = text.split("e")
+            text = f"{mantissa}.0e{exponent}"
+        return f"{text} : f64" if generic else text
+    if generic:
+        bits = {math.inf: "0x7FF0000000000000", -math.inf: "0xFFF0000000000000"}.get(value, "0x7FF8000000000000")
+        return f"{bits} : f64"
+    return "nan" if value != value else "inf" if value > 0 else "-inf"
+
+
+def _key_text(name: str) -> str:
+    return name if _IDENTIFIER.match(name) else quote(name)
+
+
+def _entries(attrs: dict[str, Any], generic: bool, hidden: tuple[str, ...] = ()) -> str:
+    return ", ".join([f"{_key_text(name)} = {attribute_text(value, generic)}" for name, value in attrs.items() if name not in hidden])
+
+
+def location_text(loc: Location) -> str:
+    """`loc("file":line:column)`, with the function's name around it when known."""
+    if loc is UNKNOWN:
+        return "loc(unknown)"
+    place = f"{quote(loc.file)}:{loc.line}:{loc.column or 0}"
+    return f"loc({place})" if loc.function is None else f"loc({quote(loc.function)}({place}))"
+
+
+class Printer:
+    """Collects lines; names of values live in `names`, names taken in the current isolated operation in `taken`."""
+
+    def __init__(self, generic: bool = False, locations: bool = False, mark: Operation | None = None) -> None:
+        self.generic = generic
+        self.locations = locations
+        self.mark = mark
+        self.marked: int | None = None
+        self.lines: list[str] = []
+        self.names: dict[Value, str] = {}
+        self.blocks: dict[Block, str] = {}
+        self.taken: set[str] = set()
+        self.next_number = 0
+        self.open_blocks: list[Block] = []
+
+    # ---- names -------------------------------------------------------------------------------------------------------
+
+    def define(self, value: Value) -> str:
+        """Give `value` its name."""
+        hint = value.hint
+        if hint is None:
+            while True:
+                name = f"%{self.next_number}"
+                self.next_number += 1
+                if name not in self.taken:
+                    break
+        else:
+            name = self._from_hint(hint)
+        self.taken.add(name)
+        self.names[value] = name
+        return name
+
+    def _from_hint(self, hint: str) -> str:
+        base = "%" + (_NOT_NAME.sub("_", hint) or "_")
+        name, suffix = base, 0
+        while name in self.taken:
+            suffix += 1
+            name = f"{base}_{suffix}"
+        return name
+
+    def use(self, value: Value) -> str:
+        """The name of an operand; values that are defined later (loops in the block graph) or nowhere are named on first sight."""
+        name = self.names.get(value)
+        return name if name is not None else self.define(value)
+
+    def label(self, block: Block) -> str:
+        """The name of a block."""
+        name = self.blocks.get(block)
+        if name is None:
+            name = self.blocks[block] = f"^unknown{len(self.blocks)}"
+        return name
+
+    # ---- operations --------------------------------------------------------------------------------------------------
+
+    def op(self, op: Operation, indent: str) -> None:
+        """Print `op` and what it contains."""
+        if op is self.mark:
+            self.marked = len(self.lines)
+        names = self.names
+        out = indent
+        results = op.results
+        if results:
+            if len(results) == 1:
+                value = results[0]
+                out += (names.get(value) or self.define(value)) + " = "
+            else:
+                out += ", ".join([names.get(value) or self.define(value) for value in results]) + " = "
+        if self.generic or isinstance(op, UnregisteredOp):
+            self._generic(op, out, indent)
+        else:
+            self._pretty(op, out, indent)
+
+    def _pretty(self, op: Operation, out: str, indent: str) -> None:
+        attrs = op.attrs
+        definition = op.definition
+        names = self.names
+        out += op.name
+        header = op.regions and FuncLike in op.traits and op.regions[0].blocks
+        if header:
+            saved = self._enter(op)
+            args = ", ".join([f"{self.define(value)}: {value.type}" for value in op.regions[0].blocks[0].args])
+            out += f" {symbol_text(op.attrs.get('sym_name', ''))}({args})"
+        else:
+            if "sym_name" in attrs:
+                out += " " + symbol_text(attrs["sym_name"])
+            operands = op.operands
+            if definition is not None and definition.needs_segments:
+                out += self._grouped(op, definition)
+            elif op.successors:
+                out += self._with_successors(op, definition)
+            elif operands:
+                out += "(" + ", ".join([names.get(value) or self.define(value) for value in operands]) + ")"
+            elif not op.regions:
+                out += "()"
+        if attrs:
+            text = _entries(attrs, False, ("sym_name", SEGMENTS))
+            if text:
+                out += " {" + text + "}"
+        results = op.results
+        if results:
+            if len(results) == 1:
+                out += f" : {results[0].type}"
+            else:
+                out += " : (" + ", ".join([str(value.type) for value in results]) + ")"
+        if op.regions:
+            self._regions(op, out, indent, bool(header))
+            if header:
+                self._leave(saved)
+        else:
+            self.lines.append(out + (" " + location_text(op.loc) if self.locations else ""))
+
+    def _grouped(self, op: Operation, definition: OpDefinition) -> str:
+        sizes = definition.segments(op)
+        position = 0
+        parts: list[list[str]] = [[]]
+        open_part = False
+        for field, size in zip(definition.operands, sizes):
+            if field.kind is not Operand:
+                if open_part:
+                    parts.append([])
+                open_part = True
+            parts[-1] += [self.use(value) for value in op.operands[position : position + size]]
+            position += size
+        while len(parts) > 1 and not parts[-1]:
+            parts.pop()
+        text = "(" + "; ".join([", ".join(part) for part in parts]) + ")"
+        return text + self._successor_list(op, sizes[len(definition.operands) :], position)
+
+    def _with_successors(self, op: Operation, definition: OpDefinition | None) -> str:
+        count = len(definition.operands) if definition is not None else 0
+        text = "(" + ", ".join([self.use(value) for value in op.operands[:count]]) + ")"
+        return text + self._successor_list(op, [len(op.operands) - count] * len(op.successors), count)
+
+    def _successor_list(self, op: Operation, sizes: list[int], position: int) -> str:
+        if not op.successors:
+            return ""
+        out = []
+        for block, size in zip(op.successors, sizes):
+            passed = [self.use(value) for value in op.operands[position : position + size]]
+            position += size
+            out.append(self.label(block) + (f"({', '.join(passed)})" if passed else ""))
+        return "[" + ", ".join(out) + "]"
+
+    def _generic(self, op: Operation, out: str, indent: str) -> None:
+        out += quote(op.name) + "(" + ", ".join([self.use(value) for value in op.operands]) + ")"
+        if op.successors:
+            out += "[" + ", ".join([self.label(block) for block in op.successors]) + "]"
+        types = [str(value.type) for value in op.operands]
+        results = [str(value.type) for value in op.results]
+        tail = f" {{{_entries(op.attrs, True)}}}" if op.attrs else ""
+        tail += f" : ({', '.join(types)}) -> " + (results[0] if len(results) == 1 else f"({', '.join(results)})")
+        if self.locations:
+            tail += " " + location_text(op.loc)
+        if not op.regions:
+            self.lines.append(out + tail)
+            return
+        saved = self._enter(op)
+        self.lines.append(out + " ({")
+        for number, region in enumerate(op.regions):
+            if number:
+                self.lines.append(indent + "}, {")
+            self.region(region, indent, False)
+        self.lines.append(indent + "})" + tail)
+        self._leave(saved)
+
+    # ---- regions -----------------------------------------------------------------------------------------------------
+
+    def _enter(self, op: Operation) -> tuple[set[str], int] | None:
+        if IsolatedFromAbove not in op.traits:
+            return None
+        saved = (self.taken, self.next_number)
+        self.taken, self.next_number = set(), 0
+        return saved
+
+    def _leave(self, saved: tuple[set[str], int] | None) -> None:
+        if saved is not None:
+            self.taken, self.next_number = saved
+
+    def _regions(self, op: Operation, out: str, indent: str, header: bool) -> None:
+        saved = None if header else self._enter(op)
+        for number, region in enumerate(op.regions):
+            if number:
+                out = indent + "},"
+            if not region.blocks:
+                self.lines.append(out + " {")
+                continue
+            self.lines.append(out + " {")
+            self.region(region, indent, header)
+        self.lines.append(indent + "}" + (" " + location_text(op.loc) if self.locations else ""))
+        if not header:
+            self._leave(saved)
+
+    def region(self, region: Region, indent: str, header: bool) -> None:
+        """Print the blocks of a region; the entry's label is left out when it has no arguments to show."""
+        used: set[str] = set()
+        for number, block in enumerate(region.blocks):
+            name = "^" + (_NOT_NAME.sub("_", block.hint) if block.hint else f"bb{number}")
+            while name in used:
+                name += "_"
+            used.add(name)
+            self.blocks[block] = name
+        inner = indent + "  "
+        for number, block in enumerate(region.blocks):
+            if number or (block.args and not header):
+                args = ", ".join([f"{self.names.get(value) or self.define(value)}: {value.type}" for value in block.args])
+                self.lines.append(indent + self.blocks[block] + (f"({args}):" if args else ":"))
+            op = block.first
+            while op is not None:
+                self.op(op, inner)
+                op = op.next

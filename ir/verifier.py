@@ -1,0 +1,110 @@
+"""The verifier.  It checks these invariants, in this order for each operation:
+
+1. the use lists of operands and values agree, and no operand or result lacks a type;
+2. operands, results, attributes, regions and successors are those its definition declares, and `infer` gives its result types;
+3. its traits hold;
+4. every region has a block, the entry block has no predecessor, every block ends in a terminator (unless the operation says otherwise), and
+   terminators stand last; successor blocks lie in the same region and get operands of the types of their arguments;
+5. every operand is defined on all paths to its use, and not outside of an isolated operation;
+6. its own `verify` passes.
+
+The first violation is raised as `VerifyError`.
+"""
+
+from __future__ import annotations
+
+from .block import Block, Region
+from .define import SEGMENTS, verify_structure
+from .diagnostics import VerifyError, require
+from .dominance import Dominance
+from .operation import Operation
+from .traits import IsolatedFromAbove, NoTerminator, Terminator
+from .value import Value
+
+
+def verify(op: Operation) -> None:
+    """Check `op` and all nested operations.  Raises `VerifyError`."""
+    _Verifier().op(op, ())
+
+
+class _Verifier:
+    def __init__(self) -> None:
+        self.dominance = Dominance()
+        self.isolated: Operation | None = None
+
+    def op(self, op: Operation, inside: tuple[Region, ...]) -> None:
+        """Check one operation; `inside` are the regions from which it may take values, innermost first."""
+        operands = op.operands
+        for value in operands:
+            if value.users.get(op, 0) != (1 if len(operands) == 1 else operands.count(value)):
+                raise VerifyError(f"the use list of an operand of '{op.name}' does not agree with its operands", op=op)
+        if op.definition is not None:
+            verify_structure(op)
+        for trait in op.traits:
+            trait.verify(op)
+        if op.successors:
+            self._successors(op)
+        elif Terminator not in op.traits and op.definition is not None and op.next is None and op.parent is not None:
+            parent = op.parent_op
+            require(parent is None or parent.definition is None or NoTerminator in parent.traits, op, "the block must end in a terminator, not in '{}'", op.name)
+        self._operands(op, inside)
+        if op.regions:
+            self._regions(op, inside)
+        op.verify()
+
+    def _operands(self, op: Operation, inside: tuple[Region, ...]) -> None:
+        block = op.parent
+        if block is None:
+            return
+        for value in op.operands:
+            owner = value.owner
+            if isinstance(owner, Block):
+                if owner is block:
+                    continue
+            elif owner.parent is block:
+                if self.dominance.position(owner) < self.dominance.position(op):
+                    continue
+                raise VerifyError(f"operand of '{op.name}' is used before it is defined", op=op)
+            self._outer_operand(op, value, inside)
+
+    def _outer_operand(self, op: Operation, value: Value, inside: tuple[Region, ...]) -> None:
+        block = value.block
+        require(block is not None and block.parent in inside, op, "operand of '{}' is defined outside of the operation that isolates it, or not at all", op.name)
+        require(self.dominance.value_dominates(value, op), op, "operand of '{}' is not defined on every path to its use", op.name)
+
+    def _successors(self, op: Operation) -> None:
+        require(op.next is None, op, "'{}' has successors and must be the last operation of its block", op.name)
+        region = op.parent.parent if op.parent is not None else None
+        definition = op.definition
+        if definition is None:
+            return
+        sizes = definition.segments(op)[len(definition.operands) :]
+        position = len(op.operands) - sum(sizes)
+        for number, (block, size) in enumerate(zip(op.successors, sizes)):
+            require(block.parent is region, op, "successor {} of '{}' is not in the same region", number, op.name)
+            require(len(block.args) == size, op, "successor {} of '{}' takes {} arguments, got {}", number, op.name, len(block.args), size)
+            for argument, value in zip(block.args, op.operands[position : position + size]):
+                require(argument.type is value.type, op, "successor {} of '{}' takes {}, got {}", number, op.name, argument.type, value.type)
+            position += size
+
+    def _regions(self, op: Operation, inside: tuple[Region, ...]) -> None:
+        isolated = IsolatedFromAbove in op.traits
+        for number, region in enumerate(op.regions):
+            require(region.blocks or op.definition is None, op, "region {} of '{}' has no block", number, op.name)
+            if region.blocks and len(region.blocks) > 1:
+                entry = region.entry
+                for block in region.blocks:
+                    if block.last is not None and any(successor is entry for successor in block.last.successors):
+                        raise VerifyError(f"the entry block of '{op.name}' is a successor of another block", op=op)
+            visible = (region,) if isolated else (region, *inside)
+            needs_end = op.definition is not None and NoTerminator not in op.traits
+            for block in region.blocks:
+                if needs_end and block.last is None:
+                    raise VerifyError(f"a block of '{op.name}' is empty but needs a terminator", op=op)
+                cursor = block.first
+                while cursor is not None:
+                    self.op(cursor, visible)
+                    cursor = cursor.next
+
+
+__all__ = ["SEGMENTS", "verify"]

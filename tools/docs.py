@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
-from lect.dialects import DIALECTS
-from lect.ir import Attribute, Context, Dialect, Operation, attribute_text
+from lect.dialects import make_context
+from lect.ir import Attribute, Dialect, Operation, attribute_text
 from lect.ir.define import FieldSpec, OptionalOperand, Variadic, VariadicRegion, VariadicResult, describe
 from lect.passes import PASSES
 
@@ -48,7 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def reference() -> dict[str, str]:
     """All pages: file name below the reference folder -> text."""
-    context = Context(DIALECTS)
+    context = make_context()
     pages = {}
     for name in context.dialect_names:
         dialect = context.dialect(name)

@@ -41,7 +41,7 @@ class Dialect:
         others: list[type[Attribute]] = list(attrs)
         for module in modules:
             for value in vars(module).values():
-                if isinstance(value, type) and getattr(value, "name", "") and str(value.name).startswith(prefix):
+                if isinstance(value, type) and str(getattr(value, "name", None)).startswith(prefix):
                     kind: list[Any] = ops if issubclass(value, Operation) else types if issubclass(value, Type) else others
                     kind.append(value)
         doc = next((m.__doc__ for m in modules if m.__doc__), "") or ""

@@ -71,7 +71,8 @@ def interned(cls: type[T]) -> type[T]:
     body["__reduce__"] = lambda self: (type(self), tuple(getattr(self, name) for name in names))
     body["__deepcopy__"] = lambda self, memo: self
     body["__copy__"] = lambda self: self
-    made = type(cls)(cls.__name__, cls.__bases__, body)
+    metaclass: Any = type(cls)
+    made = metaclass(cls.__name__, cls.__bases__, body)
     made.__qualname__ = cls.__qualname__
     return made
 

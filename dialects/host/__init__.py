@@ -1,0 +1,6 @@
+"""host: the wrapper program of a compiled graph: memory, kernel launches, library calls."""
+
+from lect.dialects.host import attributes, ops, types
+from lect.ir import Dialect
+
+DIALECT = Dialect.collect("host", ops, types, attributes)

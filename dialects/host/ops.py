@@ -1,0 +1,173 @@
+"""host: the program around the kernels.
+
+A `host.func` is straight-line code that runs once for each call of a compiled graph.  Its parameters are the graph's inputs.  Memory is
+explicit: `alloc` makes a flat buffer, `memory` is the flat memory of a tensor from its first element on, `view` looks at a buffer as a tensor,
+and `free` ends the life of a value that this function made (never of a parameter).  `launch` runs a kernel over a grid of programs; kernels read
+and write the buffers they are given, nothing else, and the order of operations is the order of effects.  `extern` calls a library function of
+torch on tensors.  A value that is returned must not have been freed; a returned view keeps its buffer alive.
+
+Two backends read this dialect: one prints Python that a person can step through and that is the reference, one makes native code.  Streams,
+recorded graphs and symbolic sizes are additions to it: `size` reads a size of a parameter at run time.
+"""
+
+from __future__ import annotations
+
+from lect.dialects.host.attributes import OperandRef
+from lect.dialects.host.types import BufferType, TensorType
+from lect.ir import (
+    Allocates,
+    Attr,
+    Frees,
+    FuncLike,
+    HasParent,
+    IsolatedFromAbove,
+    Operand,
+    Operation,
+    Pure,
+    Reads,
+    RegionField,
+    Result,
+    SingleBlock,
+    SymbolRef,
+    Terminator,
+    Type,
+    Variadic,
+    VariadicResult,
+    Writes,
+    op,
+    require,
+)
+from lect.ir.types import index
+
+
+@op("host.func")
+class FuncOp(Operation):
+    """The wrapper program of one compiled graph; parameters are tensors."""
+
+    sym_name: Attr[str]
+    contents: RegionField
+    traits = (FuncLike, IsolatedFromAbove, SingleBlock)
+
+    def verify(self) -> None:
+        for value in self.body.args:
+            require(isinstance(value.type, TensorType), self, "parameters of 'host.func' are !host.tensor, got {}", value.type)
+        freed: set[object] = set()
+        for inner in self.body:
+            for value in inner.operands:
+                require(value not in freed, inner, "'{}' uses a value after 'host.free'", inner.name)
+            if isinstance(inner, FreeOp):
+                freed.add(inner.value)
+
+
+@op("host.alloc")
+class AllocOp(Operation):
+    """Uninitialised memory.  `reason` says why it exists; `slot` is the number that the buffer plan gave it."""
+
+    buffer: Result[BufferType]
+    slot: Attr[int] = None
+    reason: Attr[str] = None
+    traits = (Allocates("buffer"),)
+
+
+@op("host.memory")
+class MemoryOp(Operation):
+    """The flat memory of a tensor, from its first element to its last."""
+
+    tensor: Operand[TensorType]
+    buffer: Result[BufferType]
+    traits = (Pure,)
+
+    def infer(self) -> tuple[Type, ...]:
+        type = self.tensor.type
+        return (BufferType(type.span, type.element, type.device),)
+
+
+@op("host.view")
+class ViewOp(Operation):
+    """A buffer seen as a tensor whose first element is `offset` elements into it; sizes and strides are those of the result type."""
+
+    buffer: Operand[BufferType]
+    offset: Attr[int] = 0
+    tensor: Result[TensorType]
+    traits = (Pure,)
+
+    def verify(self) -> None:
+        buffer, tensor = self.buffer.type, self.tensor.type
+        require(buffer.element is tensor.element, self, "a view keeps the element type {}, got {}", buffer.element, tensor.element)
+        require(buffer.device == tensor.device, self, "a view stays on the device {}, got {}", buffer.device, tensor.device)
+        require(self.offset >= 0 and self.offset + tensor.span <= buffer.numel, self, "the view reaches beyond the {} elements of its buffer", buffer.numel)
+
+
+@op("host.size")
+class SizeOp(Operation):
+    """The size of dim `dim` of a tensor, read at run time."""
+
+    tensor: Operand[TensorType]
+    dim: Attr[int]
+    value: Result[index]
+    traits = (Pure,)
+
+    def infer(self) -> tuple[Type, ...]:
+        return (index,)
+
+    def verify(self) -> None:
+        require(0 <= self.dim < len(self.tensor.type.sizes), self, "dim {} is out of range for {}", self.dim, self.tensor.type)
+
+
+@op("host.launch")
+class LaunchOp(Operation):
+    """Run `grid` programs of the kernel `kernel` on the given memory.  Programs may run in any order and at once."""
+
+    buffers: Variadic[BufferType]
+    kernel: Attr[SymbolRef]
+    grid: Attr[int]
+    traits = (Reads("buffers"), Writes("buffers"))
+
+    def verify(self) -> None:
+        require(self.grid >= 0, self, "the grid must not be negative, got {}", self.grid)
+
+
+@op("host.extern")
+class ExternOp(Operation):
+    """Call a library function: `callee` names an ATen overload (`@aten.addmm.default`), `args` and `kwargs` are written out, with `#host.operand<n>`
+    where operand n goes.  Results are new tensors with the strides of their types (the callee's own layout; a difference at run time is an error)."""
+
+    tensors: Variadic[TensorType]
+    callee: Attr[SymbolRef]
+    args: Attr[tuple] = ()
+    kwargs: Attr[dict] = {}  # noqa: RUF012
+    results_: VariadicResult[TensorType]
+    traits = (Reads("tensors"), Allocates("results_"))
+
+    def verify(self) -> None:
+        for number in _operand_numbers((self.args, self.kwargs)):
+            require(0 <= number < len(self.operands), self, "there is no operand {}, the call has {}", number, len(self.operands))
+
+
+@op("host.free")
+class FreeOp(Operation):
+    """Nothing uses this value from here on; its memory may be reused."""
+
+    value: Operand[(BufferType, TensorType)]
+    traits = (Frees("value"),)
+
+    def verify(self) -> None:
+        require(not self.value.is_argument, self, "a parameter belongs to the caller and is not freed here")
+
+
+@op("host.return")
+class ReturnOp(Operation):
+    """End the call with these tensors."""
+
+    values: Variadic[TensorType]
+    traits = (Terminator, HasParent("host.func"))
+
+
+def _operand_numbers(value: object) -> list[int]:
+    if isinstance(value, OperandRef):
+        return [value.number]
+    if isinstance(value, (tuple, list)):
+        return [number for item in value for number in _operand_numbers(item)]
+    if isinstance(value, dict):
+        return [number for item in value.values() for number in _operand_numbers(item)]
+    return []

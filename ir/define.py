@@ -25,10 +25,8 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from .diagnostics import require
 from .interning import literal_key
 from .operation import Operation
-from .types import Type
 
 if TYPE_CHECKING:
     from .block import Block, Region
@@ -109,7 +107,20 @@ class FieldSpec:
 class OpDefinition:
     """What `@op` found: the fields by kind, and whether operand groups need `operand_segments`."""
 
-    __slots__ = ("attrs", "groups", "infer", "name", "needs_segments", "operands", "regions", "results", "successors")
+    __slots__ = (
+        "attrs",
+        "checked_traits",
+        "groups",
+        "has_verify",
+        "infer",
+        "name",
+        "needs_segments",
+        "operands",
+        "regions",
+        "results",
+        "successors",
+        "well_formed",
+    )
 
     def __init__(self, name: str, fields: list[FieldSpec], infer: Callable[..., Any] | None) -> None:
         self.name = name
@@ -122,6 +133,9 @@ class OpDefinition:
         flexible = sum(f.kind is not Operand for f in self.operands) + len(self.successors)
         self.needs_segments = flexible > 1
         self.infer = infer
+        self.has_verify = False
+        self.checked_traits: tuple[Any, ...] = ()
+        self.well_formed: Callable[[Operation], bool] | None = None  # made by `structure` when first verified
 
     def segments(self, op: Operation) -> list[int]:
         """The number of operands in each group, the successors' groups last."""
@@ -160,6 +174,8 @@ def _build(cls: Any, name: str) -> Any:
     bases = cls.__bases__ if issubclass(cls, Operation) else (Operation,)
     made = type(cls.__name__, bases, body)
     made.__qualname__ = cls.__qualname__
+    definition.has_verify = made.verify is not Operation.verify  # type: ignore[attr-defined]
+    definition.checked_traits = tuple([trait for trait in made.traits if trait.checks()])  # type: ignore[attr-defined]
     return made
 
 
@@ -275,7 +291,7 @@ def _constructor(definition: OpDefinition) -> Callable[..., None]:
     source, defaults = _constructor_source(definition)
     make = _CONSTRUCTORS.get(source)
     if make is None:
-        namespace: dict[str, Any] = {"Value": _value_class(), "UNKNOWN": _unknown(), "KEY": literal_key}
+        namespace: dict[str, Any] = {"Value": _value_class(), "UNKNOWN": _unknown(), "KEY": literal_key, "NEW": object.__new__}
         exec(compile(source, "<constructor>", "exec"), namespace)
         make = _CONSTRUCTORS[source] = namespace["make"]
     return make(defaults, [literal_key(d) for d in defaults])
@@ -334,12 +350,10 @@ def _assemble(params: list[str], lines: list[str], definition: OpDefinition) -> 
         f"  def __init__(self, {', '.join(params)}):",
         "    attrs = self.attrs = {}",
         *lines,
-        "    for value in self.operands:",
-        "      users = value.users",
-        "      users[self] = users.get(self, 0) + 1",
+        *_note_uses(definition),
         f"    self.successors = [{successors}]",
-        "    self.regions = tuple(regions)",
-        "    for region in regions: region.parent = self",
+        "    self.regions = regions = tuple(regions) if regions else ()",
+        "    for region in regions: region.parent = self" if definition.regions else "    if regions: raise TypeError(self.name + ' has no regions')",
         "    self.parent = self.prev = self.next = None",
         "    self.loc = loc",
     ]
@@ -348,11 +362,25 @@ def _assemble(params: list[str], lines: list[str], definition: OpDefinition) -> 
     else:
         body += [
             "    if result_types is None: result_types = self.infer()",
-            "    if len(result_types) == 1: self.results = (Value(result_types[0], self, 0, hint),)",
+            "    if len(result_types) == 1:",
+            "      value = NEW(Value)",  # what Value(...) does, without the call
+            "      value.type, value.owner, value.index, value.users, value.hint = result_types[0], self, 0, {}, hint",
+            "      self.results = (value,)",
             "    else: self.results = tuple([Value(t, self, i) for i, t in enumerate(result_types)])",
         ]
     body.append("  return __init__")
     return "\n".join(body)
+
+
+def _note_uses(definition: OpDefinition) -> list[str]:
+    """Lines that enter the new operation into the use tables of its operands; unrolled for a few fixed ones."""
+    names = [f.name for f in definition.operands]
+    if any(f.kind is not Operand for f in definition.operands) or definition.successors or len(names) > 3:
+        return ["    for value in self.operands:", "      users = value.users", "      users[self] = users.get(self, 0) + 1"]
+    lines = [f"    {names[0]}.users[self] = 1"] if names else []
+    for name in names[1:]:
+        lines += [f"    users = {name}.users", "    users[self] = users.get(self, 0) + 1"]
+    return lines
 
 
 def _value_class() -> type:
@@ -365,136 +393,3 @@ def _unknown() -> Any:
     from .location import UNKNOWN
 
     return UNKNOWN
-
-
-# ---- structural verification -----------------------------------------------------------------------------------------
-
-
-def verify_structure(op: Operation) -> None:
-    """Check `op` against its definition: counts, operand types, attribute kinds, result types by `infer`.  Raises `VerifyError`."""
-    definition = op.definition
-    if definition is None:
-        return
-    _verify_operands(op, definition)
-    _verify_counts(op, definition)
-    for name, field in definition.attrs.items():
-        if name in op.attrs:
-            _verify_attribute(op, field, op.attrs[name])
-        else:
-            require(field.has_default, op, "'{}' needs the attribute '{}'", op.name, name)
-    if definition.infer is not None:
-        _verify_results(op)
-
-
-def _verify_operands(op: Operation, definition: OpDefinition) -> None:
-    count = len(op.operands)
-    if definition.needs_segments:
-        sizes = op.attrs.get(SEGMENTS)
-        good = isinstance(sizes, tuple) and all(type(n) is int and n >= 0 for n in sizes)
-        require(good, op, "'{}' needs '{}', the sizes of its operand groups", op.name, SEGMENTS)
-        assert sizes is not None
-        require(len(sizes) == definition.groups and sum(sizes) == count, op, "'{}' has {} operand groups over {} operands, got sizes {}", op.name, definition.groups, count, sizes)
-    else:
-        fixed = sum(f.kind is Operand for f in definition.operands)
-        flexible = definition.groups - fixed
-        optional = any(f.kind is OptionalOperand for f in definition.operands)
-        if not flexible:
-            require(count == fixed, op, "'{}' takes {}, got {}", op.name, _plural(fixed, "operand"), count)
-        require(count >= fixed, op, "'{}' takes at least {}, got {}", op.name, _plural(fixed, "operand"), count)
-        require(not optional or count <= fixed + 1, op, "'{}' takes at most {}, got {}", op.name, _plural(fixed + 1, "operand"), count)
-    position = 0
-    for field, size in zip(definition.operands, definition.segments(op)):
-        if field.kind is Operand:
-            require(size == 1, op, "'{}' takes one operand '{}', got {}", op.name, field.name, size)
-        elif field.kind is OptionalOperand:
-            require(size <= 1, op, "'{}' takes at most one operand '{}', got {}", op.name, field.name, size)
-        if field.constraint is not None:
-            for value in op.operands[position : position + size]:
-                require(fits(value.type, field.constraint), op, "operand '{}' of '{}' must be {}, got {}", field.name, op.name, describe(field.constraint), value.type)
-        position += size
-
-
-def _verify_counts(op: Operation, definition: OpDefinition) -> None:
-    for what, fields, found, flexible in (
-        ("result", definition.results, op.results, VariadicResult),
-        ("region", definition.regions, op.regions, VariadicRegion),
-        ("successor", definition.successors, op.successors, None),
-    ):
-        fixed = sum(f.kind is not flexible for f in fields)
-        if fixed == len(fields):
-            require(len(found) == fixed, op, "'{}' has {}, got {}", op.name, _plural(fixed, what), len(found))
-        else:
-            require(len(found) >= fixed, op, "'{}' has at least {}, got {}", op.name, _plural(fixed, what), len(found))
-    for number, field in enumerate(definition.results):
-        if field.constraint is not None:
-            for value in op.results[number:] if field.kind is VariadicResult else op.results[number : number + 1]:
-                require(fits(value.type, field.constraint), op, "result '{}' of '{}' must be {}, got {}", field.name, op.name, describe(field.constraint), value.type)
-
-
-def _verify_attribute(op: Operation, field: FieldSpec, value: Any) -> None:
-    if field.constraint is not None and not fits_attribute(value, field.constraint):
-        require(False, op, "attribute '{}' of '{}' must be {}, got {}", field.name, op.name, describe(field.constraint), _attribute_text(value))
-
-
-def _verify_results(op: Operation) -> None:
-    inferred = op.infer()  # type: ignore[attr-defined]
-    require(len(inferred) == len(op.results), op, "'{}' has {}, got {}", op.name, _plural(len(inferred), "result"), len(op.results))
-    for value, expected in zip(op.results, inferred):
-        require(value.type is expected, op, "result of '{}' must be {}, got {}", op.name, expected, value.type)
-
-
-def _attribute_text(value: Any) -> str:
-    from .printer import attribute_text
-
-    return attribute_text(value)
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"one {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def fits(type: Type, constraint: Any) -> bool:
-    """True when a type satisfies a constraint: an instance of `Type` (identity), a class of types, or a tuple of constraints."""
-    if isinstance(constraint, Type):
-        return type is constraint
-    if isinstance(constraint, tuple):
-        return any(fits(type, c) for c in constraint)
-    return isinstance(type, constraint)
-
-
-_NUMBERS = {int: (int,), float: (float, int), str: (str,), bool: (bool,), tuple: (tuple,), dict: (dict,)}
-
-
-def fits_attribute(value: Any, constraint: Any) -> bool:
-    """True when an attribute value satisfies a constraint: a class, None, a literal type, or a tuple or frozenset of choices."""
-    if isinstance(constraint, frozenset):
-        return any(literal_key(value) == literal_key(choice) for choice in constraint)
-    if isinstance(constraint, tuple):
-        return any(fits_attribute(value, c) for c in constraint)
-    if constraint is None:
-        return value is None
-    if constraint is int:
-        return type(value) is int
-    if constraint is float:
-        return type(value) is float or type(value) is int
-    return isinstance(value, _NUMBERS.get(constraint, constraint))
-
-
-def describe(constraint: Any) -> str:
-    """A constraint in words."""
-    if isinstance(constraint, frozenset):
-        return "one of " + ", ".join(sorted(map(str, constraint)))
-    if isinstance(constraint, tuple):
-        return " or ".join(describe(c) for c in constraint)
-    if isinstance(constraint, Type):
-        return str(constraint)
-    if constraint is None:
-        return "none"
-    words = {int: "an integer", float: "a number", str: "a string", bool: "true or false", tuple: "a list", dict: "a dictionary"}
-    if constraint in words:
-        return words[constraint]
-    dialect_name = getattr(constraint, "name", "")
-    if isinstance(constraint, type) and issubclass(constraint, Operation):
-        return f"'{dialect_name}'"
-    sigil = getattr(constraint, "sigil", "")
-    return f"{sigil}{dialect_name}" if dialect_name else getattr(constraint, "__name__", str(constraint))

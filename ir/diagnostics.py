@@ -88,6 +88,4 @@ def excerpt(op: Operation) -> str | None:
     if lines is None:
         return None
     first = max(0, lines - CONTEXT_LINES)
-    return "\n".join(
-        f"{'  -->' if number == lines else '     '} {row[:200]}" for number, row in enumerate(rows[first : lines + CONTEXT_LINES + 1], first)
-    )
+    return "\n".join(f"{'  -->' if number == lines else '     '} {row[:200]}" for number, row in enumerate(rows[first : lines + CONTEXT_LINES + 1], first))

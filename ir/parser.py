@@ -11,7 +11,7 @@ from typing import Any
 from .attributes import Attribute, SymbolRef
 from .block import Block, Region
 from .context import Context
-from .define import SEGMENTS, Operand, OpDefinition
+from .define import SEGMENTS, OpDefinition, Operand
 from .diagnostics import ParseError, source_excerpt
 from .location import UNKNOWN, Location
 from .operation import Operation, UnregisteredOp

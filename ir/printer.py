@@ -13,7 +13,7 @@ from typing import Any
 
 from .attributes import Attribute, symbol_text
 from .block import Block, Region
-from .define import SEGMENTS, Operand, OpDefinition
+from .define import SEGMENTS, OpDefinition, Operand
 from .location import UNKNOWN, Location
 from .operation import Operation, UnregisteredOp
 from .scanner import quote

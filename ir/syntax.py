@@ -372,7 +372,9 @@ class Syntax:
                 callbacks.ctx = None
 
     def _explain(self, error: UnexpectedInput, text: str) -> ParseError:
-        names = sorted({TERMINALS.get(name, name) for name in getattr(error, "accepts", None) or getattr(error, "expected", None) or getattr(error, "allowed", None) or ()})
+        names = sorted(
+            {TERMINALS.get(name, name) for name in getattr(error, "accepts", None) or getattr(error, "expected", None) or getattr(error, "allowed", None) or ()}
+        )
         expected = " or ".join(names) if len(names) <= 4 else ", ".join(names[:6]) + (" or other text" if len(names) > 6 else "")
         if isinstance(error, UnexpectedToken) and error.token.type != "$END":
             found, line, column = f"'{str(error.token)[:40]}'", error.token.line, error.token.column

@@ -22,6 +22,11 @@ class Trait:
     def verify(op: Operation) -> None:
         """Raise `VerifyError` when `op` lacks what the trait promises."""
 
+    @classmethod
+    def checks(cls) -> bool:
+        """True when the trait has something to verify."""
+        return cls.verify is not Trait.verify
+
 
 class Pure(Trait):
     """No memory effect, no exception, result depends on operands and attributes alone: may be moved, merged and dropped."""
@@ -122,9 +127,6 @@ class Effect(Trait):
 
     def __init__(self, *fields: str) -> None:
         self.fields = fields
-
-    def verify(self, op: Operation) -> None:  # type: ignore[override]
-        return None
 
 
 class Reads(Effect):

@@ -80,6 +80,4 @@ index = ScalarType("index", 64, "index")
 complex64 = ScalarType("complex<f32>", 64, "complex")
 complex128 = ScalarType("complex<f64>", 128, "complex")
 
-SCALARS: dict[str, Any] = {
-    t.spelling: t for t in (f16, bf16, f32, f64, i1, i8, i16, i32, i64, ui8, ui16, ui32, ui64, index, complex64, complex128)
-}
+SCALARS: dict[str, Any] = {t.spelling: t for t in (f16, bf16, f32, f64, i1, i8, i16, i32, i64, ui8, ui16, ui32, ui64, index, complex64, complex128)}

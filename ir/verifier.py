@@ -14,10 +14,10 @@ The first violation is raised as `VerifyError`.
 from __future__ import annotations
 
 from .block import Block, Region
-from .define import SEGMENTS, verify_structure
 from .diagnostics import VerifyError, require
 from .dominance import Dominance
 from .operation import Operation
+from .structure import verify_structure
 from .traits import IsolatedFromAbove, NoTerminator, Terminator
 from .value import Value
 
@@ -30,7 +30,7 @@ def verify(op: Operation) -> None:
 class _Verifier:
     def __init__(self) -> None:
         self.dominance = Dominance()
-        self.isolated: Operation | None = None
+        self.seen: set[Operation] = set()  # operations met so far: within a block, those that stand before
 
     def op(self, op: Operation, inside: tuple[Region, ...]) -> None:
         """Check one operation; `inside` are the regions from which it may take values, innermost first."""
@@ -38,38 +38,47 @@ class _Verifier:
         for value in operands:
             if value.users.get(op, 0) != (1 if len(operands) == 1 else operands.count(value)):
                 raise VerifyError(f"the use list of an operand of '{op.name}' does not agree with its operands", op=op)
-        if op.definition is not None:
+        definition = op.definition
+        if definition is not None:
             verify_structure(op)
-        for trait in op.traits:
-            trait.verify(op)
+            for trait in definition.checked_traits:
+                trait.verify(op)
         if op.successors:
             self._successors(op)
-        elif Terminator not in op.traits and op.definition is not None and op.next is None and op.parent is not None:
+        elif op.next is None and definition is not None and op.parent is not None and Terminator not in op.traits:
             parent = op.parent_op
-            require(parent is None or parent.definition is None or NoTerminator in parent.traits, op, "the block must end in a terminator, not in '{}'", op.name)
+            require(
+                parent is None or parent.definition is None or NoTerminator in parent.traits, op, "the block must end in a terminator, not in '{}'", op.name
+            )
         self._operands(op, inside)
         if op.regions:
             self._regions(op, inside)
-        op.verify()
+        if definition is not None and definition.has_verify:
+            op.verify()
 
     def _operands(self, op: Operation, inside: tuple[Region, ...]) -> None:
         block = op.parent
         if block is None:
             return
+        seen = self.seen
         for value in op.operands:
             owner = value.owner
-            if isinstance(owner, Block):
+            if type(owner) is Block:
                 if owner is block:
                     continue
             elif owner.parent is block:
-                if self.dominance.position(owner) < self.dominance.position(op):
+                if owner in seen:
                     continue
                 raise VerifyError(f"operand of '{op.name}' is used before it is defined", op=op)
             self._outer_operand(op, value, inside)
+        if op.results:
+            seen.add(op)
 
     def _outer_operand(self, op: Operation, value: Value, inside: tuple[Region, ...]) -> None:
         block = value.block
-        require(block is not None and block.parent in inside, op, "operand of '{}' is defined outside of the operation that isolates it, or not at all", op.name)
+        require(
+            block is not None and block.parent in inside, op, "operand of '{}' is defined outside of the operation that isolates it, or not at all", op.name
+        )
         require(self.dominance.value_dominates(value, op), op, "operand of '{}' is not defined on every path to its use", op.name)
 
     def _successors(self, op: Operation) -> None:
@@ -105,6 +114,3 @@ class _Verifier:
                 while cursor is not None:
                     self.op(cursor, visible)
                     cursor = cursor.next
-
-
-__all__ = ["SEGMENTS", "verify"]

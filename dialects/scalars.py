@@ -1,0 +1,186 @@
+"""Scalar operations: one table of names, arities and meanings for every dialect that computes element by element.
+
+`loop` applies them to single numbers, `kernel` to tiles.  `declare` makes the operation classes of one dialect from the table, so a scalar
+operation has one name, one type rule and one meaning at both levels.
+
+Meaning.  A float operation rounds once to its element type; NaN, infinities and signed zeros are IEEE's.  A 16-bit float never computes in
+16 bits: it is cast to f32, computed, and cast back, and that cast is the rounding.  Integers wrap around.  Integer division by zero, and the
+one quotient that does not fit, give some value and never trap.  Comparisons with NaN are false, `ne` is true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from lect.ir import Operand, Operation, Pure, Result, ScalarType, Type, op, require
+from lect.ir.types import i1
+
+FLOATS = frozenset({"float"})
+INTEGERS = frozenset({"signed", "unsigned", "index"})
+NUMBERS = FLOATS | INTEGERS
+BITS = INTEGERS | {"bool"}
+ANY = NUMBERS | {"bool"}
+
+
+@dataclass(frozen=True)
+class ScalarOp:
+    """One row: operands are `arity` values of one element type whose kind is in `kinds`; the result has that type, or is i1 if `predicate`."""
+
+    name: str
+    arity: int
+    kinds: frozenset[str]
+    doc: str
+    predicate: bool = False
+
+
+def _rows(arity: int, kinds: frozenset[str], predicate: bool = False, **docs: str) -> list[ScalarOp]:
+    return [ScalarOp(name.rstrip("_"), arity, kinds, doc, predicate) for name, doc in docs.items()]
+
+
+TABLE: MappingProxyType[str, ScalarOp] = MappingProxyType(
+    {
+        row.name: row
+        for row in [
+            *_rows(
+                2,
+                NUMBERS,
+                add="Sum.",
+                sub="Difference.",
+                mul="Product.",
+                floor_div="Quotient rounded towards minus infinity.",
+                trunc_div="Quotient rounded towards zero.",
+                remainder="Remainder with the sign of the divisor (Python's `%`).",
+                fmod="Remainder with the sign of the dividend (C's `%`).",
+            ),
+            *_rows(
+                2,
+                ANY,
+                maximum="The greater operand; NaN if one is NaN.",
+                minimum="The lesser operand; NaN if one is NaN.",
+            ),
+            *_rows(
+                2,
+                FLOATS,
+                div="Quotient.",
+                fmax="The greater operand; the other one if one is NaN.",
+                fmin="The lesser operand; the other one if one is NaN.",
+                pow="The first operand to the power of the second, as C's pow.",
+                atan2="Angle of the point (second, first).",
+                hypot="Square root of the sum of squares, without overflow in between.",
+                copysign="The first operand with the sign of the second.",
+            ),
+            *_rows(
+                2,
+                BITS,
+                and_="Bitwise and.",
+                or_="Bitwise or.",
+                xor="Bitwise exclusive or.",
+            ),
+            *_rows(
+                2,
+                INTEGERS,
+                shl="Shift left; 0 when the amount is negative or not less than the width.",
+                shr="Shift right, keeping the sign; an amount that is negative or too great counts as the width less one.",
+            ),
+            *_rows(
+                2,
+                ANY,
+                True,
+                eq="Equal.",
+                ne="Not equal; true when one is NaN.",
+                lt="Less than.",
+                le="Less than or equal.",
+                gt="Greater than.",
+                ge="Greater than or equal.",
+            ),
+            *_rows(3, FLOATS, fma="first * second + third, rounded once."),
+            *_rows(1, BITS, not_="Bitwise complement."),
+            *_rows(1, NUMBERS, neg="The operand with the other sign.", abs="Absolute value.", sign="-1, 0 or 1; NaN stays, as does the sign of zero."),
+            *_rows(1, FLOATS, True, isnan="True for NaN.", isinf="True for either infinity."),
+            *_rows(
+                1,
+                FLOATS,
+                exp="e to the operand.",
+                exp2="2 to the operand.",
+                expm1="e to the operand, less 1.",
+                log="Natural logarithm.",
+                log2="Logarithm to base 2.",
+                log10="Logarithm to base 10.",
+                log1p="Natural logarithm of 1 plus the operand.",
+                sqrt="Square root.",
+                rsqrt="1 divided by the square root, each rounded.",
+                reciprocal="1 divided by the operand.",
+                sin="Sine.",
+                cos="Cosine.",
+                tan="Tangent.",
+                asin="Inverse sine.",
+                acos="Inverse cosine.",
+                atan="Inverse tangent.",
+                sinh="Hyperbolic sine.",
+                cosh="Hyperbolic cosine.",
+                tanh="Hyperbolic tangent.",
+                asinh="Inverse hyperbolic sine.",
+                acosh="Inverse hyperbolic cosine.",
+                atanh="Inverse hyperbolic tangent.",
+                erf="Error function.",
+                erfc="1 less the error function.",
+                sigmoid="1 / (1 + exp(-x)).",
+                floor="Rounded towards minus infinity.",
+                ceil="Rounded towards infinity.",
+                trunc="Rounded towards zero.",
+                round="Rounded to the nearest integer, ties to even.",
+            ),
+        ]
+    }
+)
+HEAVY = frozenset(
+    "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc sigmoid pow atan2 hypot".split()
+)
+"""Operations that cost more than a memory access to the first cache."""
+
+ElementOf = Callable[[Type], ScalarType]
+Join = Callable[[Operation, Sequence[Type], ScalarType], Type]
+OPERAND_NAMES = (("value",), ("lhs", "rhs"), ("first", "second", "third"))
+
+
+def declare(dialect: str, element_of: ElementOf, join: Join) -> dict[str, type[Operation]]:
+    """Operation classes `<dialect>.<name>` for the whole table, keyed by their class names (`AddOp`).
+
+    `element_of` gives the element type of an operand's type; `join(op, operand types, element)` the result type with that element, raising
+    `VerifyError` when the operands do not go together.
+    """
+    return {_class_name(row.name): _declare(dialect, row, element_of, join) for row in TABLE.values()}
+
+
+def _class_name(name: str) -> str:
+    return "".join(part.capitalize() for part in name.split("_")) + "Op"
+
+
+def _declare(dialect: str, row: ScalarOp, element_of: ElementOf, join: Join) -> type[Operation]:
+    def infer(self: Operation) -> tuple[Type, ...]:
+        types = [value.type for value in self.operands]
+        return (join(self, types, i1 if row.predicate else element_of(types[0])),)
+
+    def verify(self: Operation) -> None:
+        elements = [element_of(value.type) for value in self.operands]
+        require(all(e is elements[0] for e in elements), self, "'{}' needs operands of one element type, got {}", self.name, ", ".join(map(str, elements)))
+        require(elements[0].kind in row.kinds, self, "'{}' takes {}, got {}", self.name, _kinds_text(row.kinds), elements[0])
+
+    names = OPERAND_NAMES[row.arity - 1]
+    body: dict[str, Any] = {
+        "__doc__": row.doc,
+        "__module__": __name__,
+        "__annotations__": {**dict.fromkeys(names, Operand), "output": Result},
+        "traits": (Pure,),
+        "infer": infer,
+        "verify": verify,
+    }
+    return op(f"{dialect}.{row.name}")(type(_class_name(row.name), (Operation,), body))
+
+
+def _kinds_text(kinds: frozenset[str]) -> str:
+    words = [word for kind, word in (("float", "floats"), ("signed", "integers"), ("bool", "i1")) if kind in kinds]
+    return " or ".join(words)

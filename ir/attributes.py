@@ -7,7 +7,7 @@ Because `1 == 1.0 == True` in Python, compare attribute values with `same_attrib
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 from .interning import interned, literal_key
 from .scanner import Scanner, quote
@@ -46,6 +46,7 @@ class Attribute:
         return str(self)
 
 
+@dataclass_transform(frozen_default=True)
 def attr(name: str):  # type: ignore[no-untyped-def]
     """Class decorator for a dialect attribute printed `#name<body>`; the class is frozen and interned over its annotated fields."""
 

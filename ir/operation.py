@@ -38,6 +38,11 @@ class Operation:
     next: Operation | None
     loc: Location
 
+    if TYPE_CHECKING:
+
+        def __init__(self, *operands_and_attributes: Any, **fields: Any) -> None:
+            """`@op` writes the constructor of each class from its fields."""
+
     @classmethod
     def create(
         cls: type[O],

@@ -24,7 +24,7 @@ MAX_REWRITES_PER_OP = 64
 class Pattern:
     """Base of rewrite patterns.  The docstring's first line is the equation, left side => right side."""
 
-    root: ClassVar[Any] = None
+    root: Any = None
     benefit: ClassVar[int] = 1
 
     def rewrite(self, op: Any, rewriter: Rewriter) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .types import Type
 
@@ -19,6 +19,8 @@ class Value:
     """
 
     __slots__ = ("hint", "index", "owner", "type", "users")
+
+    type: Any  # a `Type`; which one is the affair of the operation's constraints, so checkers let any field of it be read
 
     def __init__(self, type: Type, owner: Operation | Block, index: int, hint: str | None = None) -> None:
         self.type = type

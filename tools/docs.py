@@ -19,8 +19,10 @@ from pathlib import Path
 
 from lect.dialects import make_context
 from lect.ir import Attribute, Dialect, Operation, attribute_text
-from lect.ir.define import FieldSpec, OptionalOperand, Variadic, VariadicRegion, VariadicResult, describe
+from lect.ir.define import FieldSpec, OptionalOperand, Variadic, VariadicRegion, VariadicResult
+from lect.ir.structure import describe
 from lect.passes import PASSES
+from lect.passes.pipelines import ORDER, PIPELINES
 
 HEADER = "<!-- Made by `python -m lect.tools.docs` from {source}. Edit the docstrings there, then run `make docs`. -->"
 
@@ -181,10 +183,27 @@ def annotation_text(annotation: object) -> str:
 def passes_page() -> str:
     """The page of all passes, in the order of the table."""
     parts = ["# Passes", HEADER.format(source="passes/"), " · ".join(f"[`{name}`](#{anchor(name)})" for name in PASSES)]
+    parts.append("## Pipelines")
+    parts.append("A pipeline's name stands for its passes wherever passes are named.")
+    parts.append("\n".join(["| pipeline | passes |", "|---|---|", *pipeline_rows()]))
+    parts.append("What runs before what, when a pipeline has both:")
+    parts.append("\n".join(["| first | second | because |", "|---|---|---|", *order_rows()]))
     for name, target in PASSES.items():
         module, _, class_name = target.partition(":")
         parts.append(pass_entry(name, getattr(import_module(module), class_name)))
     return "\n\n".join(parts) + "\n"
+
+
+def pipeline_rows() -> Iterator[str]:
+    """One line of the table for each named pipeline."""
+    for name, passes in PIPELINES.items():
+        yield f"| `{name}` | {', '.join(f'`{each}`' for each in passes)} |"
+
+
+def order_rows() -> Iterator[str]:
+    """One line of the table for each ordering constraint."""
+    for constraint in ORDER:
+        yield f"| `{constraint.first}` | `{constraint.second}` | {escape(constraint.reason)} |"
 
 
 def pass_entry(name: str, cls: type) -> str:

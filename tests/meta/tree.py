@@ -71,11 +71,8 @@ def dotted_name(node: ast.expr) -> str:
 
 
 def dialect_names() -> list[str]:
-    """The dialects, which are the folders and files of dialects/ that hold ops."""
-    folder = ROOT / "dialects"
-    packages = [path.name for path in folder.iterdir() if (path / "__init__.py").is_file()]
-    modules = [path.stem for path in folder.glob("*.py") if path.stem != "__init__"]
-    return sorted(packages + modules)
+    """The dialects in the order of their table."""
+    return list(importlib.import_module("lect.dialects").TABLE)
 
 
 def pass_table() -> dict[str, str]:

@@ -1,0 +1,231 @@
+"""guard: the conditions under which what one trace produced may be used again.
+
+A `guard.set` is a conjunction.  `guard.source` names an object that exists before the call by the path on which it is found again; the other
+operations are conditions on such objects, and the location of each is the line of the user's program that caused it.  A set is evaluated before
+each call, in the order of the text; reading a source may fail, and then the set does not hold.  Evaluation has no effect that the program could
+see: paths use only reads that ran when the trace was made, on objects whose types the set fixes.
+
+Objects that have no literal are named `#fx.object<n, "what">`: object n is held beside the module, weakly where Python allows it, and a weak
+reference that has died holds for nothing.  Values are compared with their exact type, so 1, 1.0 and True differ, 0.0 and -0.0 differ, and a NaN
+equals itself.
+"""
+
+from __future__ import annotations
+
+from lect.dialects.fx.types import ObjectRef
+from lect.dialects.guard.types import ObjectType, PathAttr
+from lect.ir import (
+    Attr,
+    FuncLike,
+    HasParent,
+    IsolatedFromAbove,
+    NoTerminator,
+    Operand,
+    Operation,
+    Pure,
+    RegionField,
+    Result,
+    ScalarType,
+    SingleBlock,
+    Type,
+    Variadic,
+    op,
+    require,
+)
+
+INSIDE = HasParent("guard.set")
+
+
+@op("guard.set")
+class SetOp(Operation):
+    """All conditions of one compiled version of a frame."""
+
+    conditions: RegionField
+    sym_name: Attr[str]
+    traits = (FuncLike, IsolatedFromAbove, SingleBlock, NoTerminator)
+
+    def verify(self) -> None:
+        for inner in self.body:
+            require(inner.name.startswith("guard."), inner, "'guard.set' holds operations of guard, got '{}'", inner.name)
+
+
+@op("guard.source")
+class SourceOp(Operation):
+    """Read the object at the end of a path."""
+
+    path: Attr[PathAttr]
+    object: Result[ObjectType]
+    traits = (INSIDE, Pure)
+
+    def infer(self) -> tuple[Type, ...]:
+        return (ObjectType(),)
+
+
+@op("guard.tensor")
+class TensorOp(Operation):
+    """The object is a tensor of exactly this class (`torch.Tensor` unless told otherwise), dtype, shape, strides, device and requires_grad."""
+
+    object: Operand[ObjectType]
+    dtype: Attr[object]
+    sizes: Attr[tuple]
+    strides: Attr[tuple]
+    device: Attr[str] = "cpu"
+    requires_grad: Attr[bool] = False
+    type: Attr[str] = "torch.Tensor"
+    traits = (INSIDE,)
+
+    def verify(self) -> None:
+        require(len(self.sizes) == len(self.strides), self, "'guard.tensor' needs as many strides as sizes, got {} and {}", len(self.strides), len(self.sizes))
+
+
+@op("guard.type_is")
+class TypeIsOp(Operation):
+    """The class of the object is the given class itself, no subclass."""
+
+    object: Operand[ObjectType]
+    type: Attr[ObjectRef]
+    traits = (INSIDE,)
+
+
+@op("guard.equals")
+class EqualsOp(Operation):
+    """The object is a scalar of the same type and value."""
+
+    object: Operand[ObjectType]
+    value: Attr[object]
+    traits = (INSIDE,)
+
+
+@op("guard.is")
+class IsOp(Operation):
+    """The object is the given object itself."""
+
+    object: Operand[ObjectType]
+    is_object: Attr[ObjectRef]
+    traits = (INSIDE,)
+
+
+@op("guard.same")
+class SameOp(Operation):
+    """Both paths lead to one object."""
+
+    first: Operand[ObjectType]
+    second: Operand[ObjectType]
+    traits = (INSIDE,)
+
+
+@op("guard.distinct")
+class DistinctOp(Operation):
+    """The first object is none of the others."""
+
+    first: Operand[ObjectType]
+    others: Variadic[ObjectType]
+    traits = (INSIDE,)
+
+
+@op("guard.not_none")
+class NotNoneOp(Operation):
+    """The object is not None."""
+
+    object: Operand[ObjectType]
+    traits = (INSIDE,)
+
+
+@op("guard.present")
+class PresentOp(Operation):
+    """The path leads to an object, whichever it is."""
+
+    object: Operand[ObjectType]
+    traits = (INSIDE,)
+
+
+@op("guard.truth")
+class TruthOp(Operation):
+    """A builtin container is empty (false) or not (true)."""
+
+    object: Operand[ObjectType]
+    value: Attr[bool]
+    traits = (INSIDE,)
+
+
+@op("guard.no_attr")
+class NoAttrOp(Operation):
+    """The instance dictionary has none of the names; with `parts`, neither have the parameters, buffers and children of a module."""
+
+    object: Operand[ObjectType]
+    names: Attr[tuple]
+    parts: Attr[bool] = False
+    traits = (INSIDE,)
+
+    def verify(self) -> None:
+        require(self.names and all(type(n) is str for n in self.names), self, "'guard.no_attr' needs names, got {}", self.names)
+
+
+@op("guard.no_hooks")
+class NoHooksOp(Operation):
+    """No hook of any kind is registered on the module itself."""
+
+    object: Operand[ObjectType]
+    traits = (INSIDE,)
+
+
+@op("guard.length")
+class LengthOp(Operation):
+    """A builtin container has this many elements."""
+
+    object: Operand[ObjectType]
+    length: Attr[int]
+    traits = (INSIDE,)
+
+
+@op("guard.keys")
+class KeysOp(Operation):
+    """A dictionary has exactly these keys in this order; a key without literal stands as an object."""
+
+    object: Operand[ObjectType]
+    keys: Attr[tuple]
+    traits = (INSIDE,)
+
+
+@op("guard.has_key")
+class HasKeyOp(Operation):
+    """A dictionary or set has (or, with `present = false`, lacks) a key."""
+
+    object: Operand[ObjectType]
+    key: Attr[object]
+    present: Attr[bool] = True
+    traits = (INSIDE,)
+
+
+@op("guard.items")
+class ItemsOp(Operation):
+    """The elements of a builtin list, tuple, set or deque, in iteration order, are these scalars."""
+
+    object: Operand[ObjectType]
+    items: Attr[tuple]
+    traits = (INSIDE,)
+
+
+@op("guard.no_overlap")
+class NoOverlapOp(Operation):
+    """No two of the tensors share memory."""
+
+    tensors: Variadic[ObjectType]
+    traits = (INSIDE,)
+
+    def verify(self) -> None:
+        require(len(self.operands) >= 2, self, "'guard.no_overlap' needs at least two tensors, got {}", len(self.operands))
+
+
+@op("guard.global_state")
+class GlobalStateOp(Operation):
+    """The modes of torch in the calling thread: autograd, inference mode, autocast, default dtype, determinism, active overrides, and hooks on all modules."""
+
+    grad: Attr[bool]
+    inference: Attr[bool] = False
+    autocast: Attr[tuple] = ()
+    default_dtype: Attr[ScalarType]
+    deterministic: Attr[bool] = False
+    module_hooks: Attr[bool] = False
+    overrides: Attr[int] = 0
+    traits = (INSIDE,)

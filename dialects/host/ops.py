@@ -1,7 +1,7 @@
 """host: the program around the kernels.
 
 A `host.func` is straight-line code that runs once for each call of a compiled graph.  Its parameters are the graph's inputs.  Memory is
-explicit: `alloc` makes a flat buffer, `memory` is the flat memory of a tensor from its first element on, `view` looks at a buffer as a tensor,
+explicit: `alloc` makes a flat buffer, `empty` a tensor of its own, `memory` is the flat memory of a tensor from its first element on, `view` looks at a buffer as a tensor,
 and `free` ends the life of a value that this function made (never of a parameter).  `launch` runs a kernel over a grid of programs; kernels read
 and write the buffers they are given, nothing else, and the order of operations is the order of effects.  `extern` calls a library function of
 torch on tensors.  A value that is returned must not have been freed; a returned view keeps its buffer alive.
@@ -57,6 +57,8 @@ class FuncOp(Operation):
                 require(value not in freed, inner, "'{}' uses a value after 'host.free'", inner.name)
             if isinstance(inner, FreeOp):
                 freed.add(inner.value)
+        last = self.body.last
+        require(isinstance(last, ReturnOp), self, "'host.func' ends in 'host.return'")
 
 
 @op("host.alloc")
@@ -67,6 +69,20 @@ class AllocOp(Operation):
     slot: Attr[int] = None
     reason: Attr[str] = None
     traits = (Allocates("buffer"),)
+
+
+@op("host.empty")
+class EmptyOp(Operation):
+    """An uninitialised tensor of its own: memory and view in one, for a buffer that is seen in one way only."""
+
+    tensor: Result[TensorType]
+    slot: Attr[int] = None
+    reason: Attr[str] = None
+    traits = (Allocates("tensor"),)
+
+    def verify(self) -> None:
+        type = self.tensor.type
+        require(type.span == type.numel, self, "an own tensor has no gaps and no overlaps, but {} has", type)
 
 
 @op("host.memory")
@@ -116,15 +132,17 @@ class SizeOp(Operation):
 
 @op("host.launch")
 class LaunchOp(Operation):
-    """Run `grid` programs of the kernel `kernel` on the given memory.  Programs may run in any order and at once."""
+    """Run `grid` programs of the kernel `kernel` on the given memory.  Programs may run in any order and at once; a thread gets at least `grain`."""
 
     buffers: Variadic[BufferType]
     kernel: Attr[SymbolRef]
     grid: Attr[int]
+    grain: Attr[int] = 1
     traits = (Reads("buffers"), Writes("buffers"))
 
     def verify(self) -> None:
         require(self.grid >= 0, self, "the grid must not be negative, got {}", self.grid)
+        require(self.grain >= 1, self, "a thread runs at least one program, got a grain of {}", self.grain)
 
 
 @op("host.extern")

@@ -1,0 +1,220 @@
+"""host.func to Python source, one statement for each operation.
+
+    def f_graph(x, w):
+        b = empty((8, 16), f32)                      # graph output
+        launch(n0, pointers2(x.data_ptr(), b.data_ptr()), 8, 1)
+        r = aten_mm_default(b, w)
+        del b
+        return [r]
+
+Names come from the IR; what text could smuggle in (symbols, strings) is turned into identifiers or quoted, so a file from elsewhere cannot
+make this printer write anything but the program it describes.
+"""
+
+from __future__ import annotations
+
+import keyword
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+from lect.dialects.host import ops as host
+from lect.dialects.host.attributes import OperandRef
+from lect.dialects.host.types import BufferType, TensorType, contiguous_strides
+from lect.ir import LectError, Operation, ScalarType, SymbolRef, Value
+
+_NOT_NAME = re.compile(r"\W", re.ASCII)
+RESERVED = frozenset({"launch", "empty", "check", "torch", "inf", "nan", "complex"})
+
+
+def identifier(text: str) -> str:
+    """`text` as a Python identifier that is no keyword."""
+    name = _NOT_NAME.sub("_", text) or "_"
+    if name[0].isdigit() or keyword.iskeyword(name) or name in RESERVED:
+        name = "v" + name if name[0].isdigit() else name + "_"
+    return name
+
+
+def dtype_name(element: ScalarType) -> str:
+    """The name under which the source refers to the dtype of an element type."""
+    return _NOT_NAME.sub("_", element.spelling).strip("_")
+
+
+class Source:
+    """The text of one host function and what it refers to: kernels, library functions, dtypes, and how many pointers each launch takes."""
+
+    def __init__(self, func: host.FuncOp) -> None:
+        self.func = func
+        self.name = identifier(func.sym_name)
+        self.lines: list[str] = []
+        self.names: dict[Value, str] = {}
+        self.taken: set[str] = set()
+        self.kernels: dict[str, str] = {}  # identifier -> symbol
+        self.callees: dict[str, tuple[str, ...]] = {}  # identifier -> path
+        self.dtypes: dict[str, str] = {}  # identifier -> spelling
+        self.arities: set[int] = set()
+
+    @property
+    def text(self) -> str:
+        """The source."""
+        return "\n".join(self.lines) + "\n"
+
+    # ---- names -------------------------------------------------------------------------------------------------------
+
+    def define(self, value: Value) -> str:
+        """A fresh variable for a value."""
+        base = identifier(value.hint or f"t{len(self.names)}")
+        name, suffix = base, 0
+        while name in self.taken:
+            suffix += 1
+            name = f"{base}_{suffix}"
+        self.taken.add(name)
+        self.names[value] = name
+        return name
+
+    def use(self, value: Value) -> str:
+        """The variable of a value."""
+        return self.names[value]
+
+    def dtype(self, element: ScalarType) -> str:
+        """The name of a dtype."""
+        name = dtype_name(element)
+        self.dtypes[name] = element.spelling
+        return name
+
+    def emit(self, line: str, comment: str | None = None) -> None:
+        """Add a statement, with the reason of a decision as a comment."""
+        text = f"    {line}"
+        self.lines.append(f"{text:<72}  # {_one_line(comment)}" if comment else text)
+
+    # ---- values ------------------------------------------------------------------------------------------------------
+
+    def literal(self, value: Any, operands: list[Value]) -> str:
+        """A constant argument of a library call."""
+        if isinstance(value, OperandRef):
+            return self.use(operands[value.number])
+        if isinstance(value, tuple):
+            return "[" + ", ".join([self.literal(item, operands) for item in value]) + "]"
+        if isinstance(value, ScalarType):
+            return self.dtype(value)
+        if value is None or isinstance(value, (bool, int, str)):
+            return repr(value)
+        if isinstance(value, float):
+            return repr(value) if math.isfinite(value) else f"float('{value}')"
+        raise LectError(f"a library call cannot take the constant {value}")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def print_python(func: Operation) -> Source:
+    """The Python source of a `host.func`.  Raises `LectError` for what is no host operation."""
+    if not isinstance(func, host.FuncOp):
+        raise LectError(f"only 'host.func' has a Python form, not '{func.name}'", op=func)
+    source = Source(func)
+    parameters = ", ".join([source.define(value) for value in func.body.args])
+    source.lines.append(f"def {source.name}({parameters}):")
+    for op in func.body:
+        printer = _PRINTERS.get(type(op))
+        if printer is None:
+            raise LectError(f"the Python host has no form for '{op.name}'", op=op)
+        printer(source, op)
+    return source
+
+
+# ---- one printer for each operation ----------------------------------------------------------------------------------
+
+
+def _alloc(source: Source, op: host.AllocOp) -> None:
+    type: BufferType = op.buffer.type
+    source.emit(f"{source.define(op.buffer)} = empty({type.numel}, dtype={source.dtype(type.element)}{_device(type.device)})", op.reason)
+
+
+def _empty(source: Source, op: host.EmptyOp) -> None:
+    type: TensorType = op.tensor.type
+    name, dtype = source.define(op.tensor), source.dtype(type.element)
+    if type.strides == contiguous_strides(type.sizes):
+        source.emit(f"{name} = empty({type.sizes}, dtype={dtype}{_device(type.device)})", op.reason)
+    else:
+        source.emit(f"{name} = empty_strided({type.sizes}, {type.strides}, dtype={dtype}{_device(type.device)})", op.reason)
+
+
+def _memory(source: Source, op: host.MemoryOp) -> None:
+    source.names[op.buffer] = source.use(op.tensor)  # a tensor stands for its own memory
+
+
+def _view(source: Source, op: host.ViewOp) -> None:
+    type: TensorType = op.tensor.type
+    buffer = source.use(op.buffer)
+    if isinstance(op.buffer.owner, host.MemoryOp):
+        # the memory of a tensor begins at its first element, which may lie inside a larger storage
+        source.emit(f"{source.define(op.tensor)} = {buffer}.as_strided({type.sizes}, {type.strides}, {buffer}.storage_offset() + {op.offset})")
+    else:
+        source.emit(f"{source.define(op.tensor)} = {buffer}.as_strided({type.sizes}, {type.strides}, {op.offset})")
+
+
+def _size(source: Source, op: host.SizeOp) -> None:
+    source.emit(f"{source.define(op.value)} = {source.use(op.tensor)}.size({op.dim})")
+
+
+def _launch(source: Source, op: host.LaunchOp) -> None:
+    if not op.grid:
+        return
+    symbol = op.kernel.leaf
+    kernel = "kernel_" + identifier(symbol)
+    if source.kernels.setdefault(kernel, symbol) != symbol:
+        raise LectError(f"two kernels have names that Python cannot tell apart: '{symbol}' and '{source.kernels[kernel]}'", op=op)
+    source.arities.add(len(op.buffers))
+    pointers = ", ".join([f"{source.use(value)}.data_ptr()" for value in op.buffers])
+    source.emit(f"launch({kernel}, pointers{len(op.buffers)}({pointers}), {op.grid}, {op.grain})")
+
+
+def _extern(source: Source, op: host.ExternOp) -> None:
+    path = op.callee.path if len(op.callee.path) > 1 else tuple(op.callee.leaf.split("."))
+    if not all(part.isidentifier() for part in path):
+        raise LectError(f"'{op.callee}' names no library function", op=op)
+    callee = "_".join(path)
+    source.callees[callee] = path
+    arguments = [source.literal(value, op.operands) for value in op.args]
+    for name, value in op.kwargs.items():
+        if not name.isidentifier() or keyword.iskeyword(name):
+            raise LectError(f"'{name}' is no name of an argument", op=op)
+        arguments.append(f"{name}={source.literal(value, op.operands)}")
+    call = f"{callee}({', '.join(arguments)})"
+    results = [source.define(value) for value in op.results]
+    if not results:
+        source.emit(call)
+        return
+    source.emit(f"{', '.join(results)} = {call}" if len(results) == 1 else f"{', '.join(results)}, *_ = {call}")
+    for name, value in zip(results, op.results):
+        type: TensorType = value.type
+        source.emit(f"if {name}.stride() != {type.strides}: {name} = check({str(op.callee)!r}, {name}, {type.sizes}, {type.strides})")
+
+
+def _free(source: Source, op: host.FreeOp) -> None:
+    source.emit(f"del {source.use(op.value)}")
+
+
+def _return(source: Source, op: host.ReturnOp) -> None:
+    source.emit(f"return [{', '.join([source.use(value) for value in op.values])}]")
+
+
+def _device(device: str) -> str:
+    return "" if device == "cpu" else f", device={device!r}"
+
+
+_PRINTERS: dict[type, Callable[[Source, Any], None]] = {
+    host.AllocOp: _alloc,
+    host.EmptyOp: _empty,
+    host.MemoryOp: _memory,
+    host.ViewOp: _view,
+    host.SizeOp: _size,
+    host.LaunchOp: _launch,
+    host.ExternOp: _extern,
+    host.FreeOp: _free,
+    host.ReturnOp: _return,
+}
+
+__all__ = ["Source", "SymbolRef", "dtype_name", "identifier", "print_python"]

@@ -1,0 +1,92 @@
+"""Host source to a callable: resolve what the source names, compile it, and keep its text where a debugger finds it."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import linecache
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from lect.backends.python_host.emit import Source, print_python
+from lect.ir import LectError, Operation
+
+Launch = Callable[[int, Any, int, int], None]
+
+DTYPES: Mapping[str, torch.dtype] = {
+    "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64, "i1": torch.bool, "i8": torch.int8,
+    "i16": torch.int16, "i32": torch.int32, "i64": torch.int64, "ui8": torch.uint8, "ui16": torch.uint16, "ui32": torch.uint32,
+    "ui64": torch.uint64, "complex<f32>": torch.complex64, "complex<f64>": torch.complex128,
+}  # fmt: skip
+
+
+class HostProgram:
+    """A loaded host function: `run(*tensors) -> list of tensors`, with its `text`."""
+
+    def __init__(self, run: Callable[..., list[torch.Tensor]], text: str, filename: str) -> None:
+        self.run = run
+        self.text = text
+        self.filename = filename
+
+
+def load(func: Operation, kernels: Mapping[str, int], launch: Launch | None) -> HostProgram:
+    """Compile a `host.func`.
+
+    `kernels` gives the address of each kernel by symbol, and `launch(address, pointers, grid, grain)` runs one.  Raises `LectError` when the
+    function names a kernel or a library function that does not exist.
+    """
+    source = print_python(func)
+    namespace: dict[str, Any] = {
+        "__builtins__": {"float": float},
+        "launch": launch,
+        "empty": torch.empty,
+        "empty_strided": torch.empty_strided,
+        "check": check_layout,
+    }
+    for name, spelling in source.dtypes.items():
+        namespace[name] = DTYPES[spelling]
+    for name, symbol in source.kernels.items():
+        if symbol not in kernels:
+            raise LectError(f"the host function launches the kernel @{symbol}, which is not compiled", op=func)
+        namespace[name] = kernels[symbol]
+    for name, path in source.callees.items():
+        namespace[name] = library_function(path, func)
+    for count in source.arities:
+        namespace[f"pointers{count}"] = ctypes.c_void_p * count
+    return _compile(source, namespace)
+
+
+def _compile(source: Source, namespace: dict[str, Any]) -> HostProgram:
+    text = source.text
+    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+    filename = f"<lect host {source.name} {digest}>"
+    exec(compile(text, filename, "exec"), namespace)  # the text is the printer's, never a file's
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    return HostProgram(namespace[source.name], text, filename)
+
+
+def library_function(path: tuple[str, ...], op: Operation) -> Callable[..., Any]:
+    """The ATen (or custom) overload that `path` names: namespace, operator, overload.  Raises `LectError` when there is none."""
+    if len(path) not in (2, 3):
+        raise LectError(f"a library function is named by namespace, operator and overload, got '{'.'.join(path)}'", op=op)
+    found = torch.ops
+    for part in path:
+        try:
+            found = getattr(found, part)
+        except (AttributeError, RuntimeError):
+            raise LectError(f"there is no library function '{'.'.join(path)}'", op=op) from None
+    if not isinstance(found, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
+        raise LectError(f"'{'.'.join(path)}' is no library function", op=op)
+    return found
+
+
+def check_layout(callee: str, tensor: torch.Tensor, sizes: tuple[int, ...], strides: tuple[int, ...]) -> torch.Tensor:
+    """`tensor` itself when its layout differs from `strides` only where that is not observable (dims of size 1, no elements), else a copy in the
+    layout that the program was compiled for.  Raises `LectError` when even the sizes differ."""
+    if tuple(tensor.shape) != sizes:
+        raise LectError(f"{callee} gave a tensor of sizes {tuple(tensor.shape)}, compiled for {sizes}")
+    if tensor.numel() == 0 or all(size == 1 or a == b for size, a, b in zip(sizes, tensor.stride(), strides)):
+        return tensor
+    return torch.empty_strided(sizes, strides, dtype=tensor.dtype, device=tensor.device).copy_(tensor)

@@ -3,3 +3,38 @@
 A pass receives an operation and a context and changes the operation in place. It keeps no state between runs,
 never prints, reads no environment variable, and knows no backend and no runtime.
 """
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lect.passes.base import Pass
+
+# Pass name -> "module:Class", in pipeline order; imported on first use.
+PASSES: Mapping[str, str] = MappingProxyType(
+    {
+        "canonicalize": "lect.passes.common.canonicalize:Canonicalize",
+        "cse": "lect.passes.common.cse:Cse",
+        "dce": "lect.passes.common.dce:Dce",
+        "strip-loc": "lect.passes.common.strip_loc:StripLoc",
+    }
+)
+
+
+def load_pass(name: str) -> type[Pass]:
+    """The class of the pass `name`.  Raises `PassFailure` naming the closest passes when there is none."""
+    target = PASSES.get(name)
+    if target is None:
+        from difflib import get_close_matches
+
+        from lect.ir import PassFailure
+
+        close = get_close_matches(name, PASSES, 3, 0.5)
+        wanted = f"did you mean {' or '.join(close)}?" if close else "lect-opt --list-passes names them all"
+        raise PassFailure(f"there is no pass '{name}'; {wanted}")
+    module, _, class_name = target.partition(":")
+    return getattr(importlib.import_module(module), class_name)

@@ -1,0 +1,296 @@
+"""`lect-opt`: read IR text (or capture a Python function), run passes, print the IR.
+
+    lect-opt model.mlir -p 'loop-fuse-vertical{max_body=64},dce'
+    lect-opt --capture examples/encoder.py:encode -p 'capture,aot,loop,kernel' --print-ir-after-change
+
+Everything wrong with the input is one located message on standard error and exit status 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TextIO
+
+from lect.dialects import make_context
+from lect.ir import Context, LectError, Operation, parse_module, verify
+from lect.passes import PASSES
+from lect.passes.instrument import (
+    Instrument,
+    PrintIR,
+    PrintTree,
+    Reproducer,
+    Style,
+    read_configuration,
+    statistics_table,
+    timing_table,
+)
+from lect.passes.manager import PassManager, Step
+from lect.passes.pipelines import PIPELINES
+
+SPLIT = "// -----"
+
+
+class UsageError(LectError):
+    """The command line is wrong."""
+
+
+class _Arguments(argparse.ArgumentParser):
+    def error(self, message: str) -> Any:
+        raise UsageError(message)
+
+
+def argument_parser() -> argparse.ArgumentParser:
+    """The flags of lect-opt."""
+    parser = _Arguments(prog="lect-opt", description="Run passes over IR text.", add_help=False, allow_abbrev=False)
+    add = parser.add_argument
+    add("input", nargs="?", help="IR file, '-' for standard input (the default)")
+    add("-h", "--help", action="store_true", help="show this text")
+    add("-p", "--pipeline", action="append", default=[], metavar="PIPELINE", help="passes and named pipelines, 'a,b{option=1},loop'; may be repeated")
+    add("-o", "--output", default="-", metavar="FILE", help="where the IR goes (default: standard output)")
+    add("--capture", metavar="FILE.py:FUNCTION", help="start from a Python function, called with what FUNCTION_inputs() or inputs() of the file gives")
+    add("--list-passes", action="store_true", help="name all passes with one line each")
+    add("--list-pipelines", action="store_true", help="name all pipelines with their passes")
+    look = parser.add_argument_group("looking at the IR (on standard error)").add_argument
+    look("--print-ir-before", action="append", default=[], metavar="PASS", help="print the IR before each run of PASS (several: a,b)")
+    look("--print-ir-after", action="append", default=[], metavar="PASS", help="print the IR after each run of PASS")
+    look("--print-ir-before-all", action="store_true", help="print the IR before each pass")
+    look("--print-ir-after-all", action="store_true", help="print the IR after each pass")
+    look("--print-ir-after-change", action="store_true", help="print the IR after each pass that changed it")
+    look("--print-ir-tree-dir", metavar="DIR", help="write the IR after each pass to numbered files in DIR")
+    look("--print-op-generic", action="store_true", help="print IR in MLIR's generic form")
+    look("--print-locations", action="store_true", help="print the location of each operation")
+    look("--timing", action="store_true", help="print what each step took")
+    look("--stats", action="store_true", help="print what each pass counted")
+    look("--remarks", action="store_true", help="print the remarks of passes")
+    check = parser.add_argument_group("checking").add_argument
+    check("--verify-each", action=argparse.BooleanOptionalAction, default=True, help="verify the IR behind each pass (default: yes)")
+    check("--split-input-file", action="store_true", help=f"treat the parts of the file between lines '{SPLIT}' one by one")
+    check("--verify-diagnostics", action="store_true", help="compare errors and remarks with '// expected-error @+1 {{text}}' comments")
+    check("--allow-unregistered-dialect", action="store_true", help="accept operations of dialects that lect does not know")
+    check("--reproducer", metavar="FILE", help="where the file goes that replays a failing pass (default: the folder for temporary files)")
+    check("--run-reproducer", action="store_true", help="take the flags from the input file, a reproducer")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command.  Returns the exit status."""
+    return run(sys.argv[1:] if arguments is None else arguments, None, sys.stdout, sys.stderr)
+
+
+def run(arguments: Sequence[str], stdin: str | None, out: TextIO, err: TextIO) -> int:
+    """lect-opt as a function: `stdin` is the text of standard input (None: the process's own).  Returns the exit status."""
+    try:
+        parser = argument_parser()
+        options = parser.parse_args(list(arguments))
+        if options.help:
+            out.write(parser.format_help())
+        elif options.list_passes:
+            out.write(list_passes())
+        elif options.list_pipelines:
+            out.write(list_pipelines())
+        else:
+            return _Driver(options, stdin, out, err).drive()
+    except LectError as error:
+        err.write(f"lect-opt: {error}\n" if not error.loc.known else f"{error}\n")
+        return 1
+    return 0
+
+
+# ---- lists -----------------------------------------------------------------------------------------------------------
+
+
+def list_passes() -> str:
+    """Each pass with the first line of its class's docstring."""
+    width = max(map(len, PASSES))
+    return "".join(f"{name:{width}}  {summary(target)}\n" for name, target in PASSES.items())
+
+
+def summary(target: str) -> str:
+    """The first line of the docstring of "module:Class", read from the source so that nothing is imported."""
+    import ast
+    from importlib.util import find_spec
+
+    module, _, class_name = target.partition(":")
+    spec = find_spec(module)
+    if spec is None or spec.origin is None:
+        return ""
+    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+    text = next((ast.get_docstring(node) for node in tree.body if isinstance(node, ast.ClassDef) and node.name == class_name), None)
+    return (text or ast.get_docstring(tree) or "").split("\n")[0]
+
+
+def list_pipelines() -> str:
+    """Each pipeline with its text."""
+    width = max(map(len, PIPELINES))
+    return "".join(f"{name:{width}}  {','.join(passes)}\n" for name, passes in PIPELINES.items())
+
+
+# ---- one run ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Chunk:
+    """One part of the input: `text` keeps the line numbers of the file, `errors` and `ctx` are what came of it."""
+
+    text: str
+    ctx: Context
+    errors: list[LectError] = field(default_factory=list)
+    printed: str | None = None
+
+
+@dataclass
+class _Driver:
+    """Takes the input through the passes.  One object for one run."""
+
+    options: argparse.Namespace
+    stdin: str | None
+    out: TextIO
+    err: TextIO
+    steps: list[Step] = field(default_factory=list)
+    times: dict[str, float] = field(default_factory=dict)
+
+    def drive(self) -> int:
+        """The whole run.  Returns the exit status; raises `LectError` for what is wrong as a whole."""
+        text = "" if self.options.capture else self._read()
+        if self.options.run_reproducer:
+            text = self._take_configuration(text)
+        self.filename = self.options.input or "-"
+        self.style = Style(self.options.print_op_generic, self.options.print_locations)
+        manager = PassManager.parse(",".join(self.options.pipeline), self.options.verify_each)
+        instruments = self._instruments()
+        parts = split_input(text) if self.options.split_input_file else [text]
+        chunks = [self._chunk(part, manager, instruments) for part in parts]
+        self._write("\n// -----\n\n".join(chunk.printed for chunk in chunks if chunk.printed is not None))
+        good = all([self._report(chunk) for chunk in chunks])
+        if self.options.timing:
+            self.err.write(timing_table(self.steps, list(self.times.items())))
+        if self.options.stats:
+            self.err.write(statistics_table(self.steps))
+        return 0 if good else 1
+
+    def _read(self) -> str:
+        name = self.options.input or "-"
+        if name == "-":
+            return self.stdin if self.stdin is not None else sys.stdin.read()
+        try:
+            return Path(name).read_bytes().decode("utf-8").replace("\r\n", "\n")
+        except OSError as error:
+            raise UsageError(f"cannot read '{name}': {error.strerror}") from None
+        except UnicodeDecodeError as error:
+            raise UsageError(f"'{name}' is not UTF-8 text: byte {error.start}: {error.reason}") from None
+
+    def _take_configuration(self, text: str) -> str:
+        configuration = read_configuration(text)
+        if configuration is None:
+            raise UsageError(f"'{self.options.input or '-'}' is no reproducer: it has no line '// configuration: ...'")
+        given = self.options
+        self.options = argument_parser().parse_args([*configuration, given.input or "-"])
+        self.options.output, self.options.reproducer = given.output, given.reproducer
+        return "" if self.options.capture else text
+
+    def _instruments(self) -> list[Instrument]:
+        options = self.options
+        after_all = options.print_ir_after_all or options.print_ir_after_change
+        before = None if options.print_ir_before_all else _pass_names(options.print_ir_before)
+        after = None if after_all else _pass_names(options.print_ir_after)
+        out: list[Instrument] = []
+        if before is None or after is None or before or after:
+            out.append(PrintIR(self.err.write, self.style, before, after, options.print_ir_after_change))
+        if options.print_ir_tree_dir:
+            out.append(PrintTree(Path(options.print_ir_tree_dir), self.style))
+        if not options.verify_diagnostics:  # there, failing is what is asked for
+            flags = [flag for flag, is_set in _repeated_flags(options) if is_set]
+            source = ["--capture", options.capture] if options.capture else []
+            out.append(Reproducer(self._reproducer_path, flags, source))
+        return out
+
+    def _reproducer_path(self, name: str) -> Path:
+        if self.options.reproducer:
+            return Path(self.options.reproducer)
+        import os
+        import tempfile
+
+        return Path(tempfile.gettempdir()) / f"lect-reproducer-{name}-{os.getpid()}.mlir"
+
+    def _chunk(self, text: str, manager: PassManager, instruments: list[Instrument]) -> _Chunk:
+        chunk = _Chunk(text, make_context(allow_unregistered=self.options.allow_unregistered_dialect))
+        try:
+            module = self._timed("capture" if self.options.capture else "parse", lambda: self._load(chunk))
+            self._timed("verify input", lambda: verify(module))
+            self.steps += manager.run(module, chunk.ctx, instruments)
+            chunk.printed = self._timed("print", lambda: self.style.text(module))
+        except LectError as error:
+            chunk.errors.append(error)
+        return chunk
+
+    def _load(self, chunk: _Chunk) -> Operation:
+        if self.options.capture:
+            from lect.tools.capture_file import capture_file
+
+            return capture_file(self.options.capture, chunk.ctx)
+        return parse_module(chunk.text, chunk.ctx, self.filename)
+
+    def _timed(self, what: str, action: Any) -> Any:
+        start = time.perf_counter()
+        try:
+            return action()
+        finally:
+            self.times[what] = self.times.get(what, 0.0) + time.perf_counter() - start
+
+    def _report(self, chunk: _Chunk) -> bool:
+        """Show what went wrong in a chunk; True when nothing did."""
+        errors = chunk.errors
+        if self.options.verify_diagnostics:
+            from lect.tools.expected import check, read_expectations
+
+            errors = check(read_expectations(chunk.text, self.filename), errors, chunk.ctx.remarks, self.filename)
+        for error in errors:
+            self.err.write(f"{error}\n")
+        if self.options.remarks:
+            for message, op in chunk.ctx.remarks:
+                place = f"{op.loc}: " if op is not None and op.loc.known else ""
+                self.err.write(f"{place}remark: {message}\n")
+        return not errors
+
+    def _write(self, text: str) -> None:
+        if self.options.output == "-":
+            self.out.write(text)
+            return
+        try:
+            Path(self.options.output).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"cannot write '{self.options.output}': {error.strerror}") from None
+
+
+def _repeated_flags(options: argparse.Namespace) -> list[tuple[str, bool]]:
+    return [("--no-verify-each", not options.verify_each), ("--allow-unregistered-dialect", options.allow_unregistered_dialect)]
+
+
+def _pass_names(arguments: list[str]) -> frozenset[str]:
+    names = frozenset(name for argument in arguments for name in argument.split(","))
+    for name in sorted(names - PASSES.keys()):
+        raise UsageError(f"there is no pass '{name}' to print the IR around; lect-opt --list-passes names them all")
+    return names
+
+
+def split_input(text: str) -> list[str]:
+    """The parts between lines `// -----`, each with as many empty lines in front as keep its line numbers those of the file."""
+    parts: list[str] = []
+    begin = 0
+    lines = text.split("\n")
+    for number, line in enumerate([*lines, SPLIT]):
+        if line.rstrip() == SPLIT:
+            parts.append("\n" * begin + "\n".join(lines[begin:number]))
+            begin = number + 1
+    return parts
+
+
+__all__ = ["list_passes", "main", "run", "split_input"]
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""functional: pure operations on tensors with exact types."""

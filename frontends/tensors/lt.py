@@ -1,0 +1,78 @@
+"""LT: a tensor with metadata and no storage.
+
+An LT goes through torch's own C++ code: autograd, view tracking, version counters and composite functions work on it.  Its meaning comes from the
+dispatch mode of `propagate`; outside of one, any operation on it is an error.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import torch
+
+from lect.frontends.tensors.errors import DataDependent, UnsupportedTensor
+from lect.frontends.tensors.metadata import TensorMeta, read_meta
+
+
+class LT(torch.Tensor):
+    """The storage-less tensor.  Make one with `make_lt`; read its metadata with `meta_of`."""
+
+    _lect_meta: TensorMeta
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> NoReturn:
+        raise UnsupportedTensor(f"{func} was called on a tensor without elements outside of propagation")
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    def __repr__(self, *, tensor_contents: object = None) -> str:
+        return f"LT({list(self.shape)}, {self.dtype}, {self.device})"
+
+    def _no_elements(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise DataDependent("the elements of a traced tensor are not known while tracing")
+
+    # C++ would answer these itself, with a null pointer or with an error that says nothing.
+    data_ptr = _no_elements
+    numpy = _no_elements
+    tolist = _no_elements
+    __array__ = _no_elements
+    __dlpack__ = _no_elements
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> NoReturn:
+        raise UnsupportedTensor("a traced tensor cannot be deep-copied")
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise UnsupportedTensor("a traced tensor cannot be serialized")
+
+
+def make_lt(meta: TensorMeta) -> LT:
+    """A tensor with this metadata and no storage.  Raises `UnsupportedTensor` where torch itself would abort."""
+    if meta.requires_grad and meta.device.type == "cuda" and not torch.cuda.is_available():
+        raise UnsupportedTensor("autograd on a cuda tensor needs a build of torch with cuda")
+    tensor = torch.Tensor._make_wrapper_subclass(
+        LT,
+        meta.shape,
+        strides=meta.strides,
+        storage_offset=meta.storage_offset,
+        dtype=meta.dtype,
+        device=meta.device,
+        requires_grad=meta.requires_grad,
+    )
+    tensor._lect_meta = meta._replace(requires_grad=False) if meta.requires_grad else meta
+    return tensor
+
+
+def layout_of(tensor: torch.Tensor) -> TensorMeta:
+    """Metadata without `requires_grad`: what propagation is keyed by.  Raises `UnsupportedTensor` for layouts without strides."""
+    found = tensor.__dict__.get("_lect_meta") if type(tensor) is LT else None
+    if found is not None:
+        return found
+    if tensor.layout is not torch.strided:
+        raise UnsupportedTensor(f"a tensor with layout {tensor.layout} has no strides")
+    return read_meta(tensor)
+
+
+def meta_of(tensor: torch.Tensor) -> TensorMeta:
+    """The metadata of an LT or of a real strided tensor, `requires_grad` included."""
+    meta = layout_of(tensor)
+    return meta._replace(requires_grad=True) if tensor.requires_grad else meta

@@ -1,0 +1,125 @@
+"""The slow way to a result's metadata: run the op on torch's meta tensors, and where there is no meta kernel on fake tensors.
+
+torch's meta kernels raise eager's own errors for wrong shapes and dtypes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from lect.frontends.tensors.errors import DataDependent, UnsupportedTensor
+from lect.frontends.tensors.lt import layout_of
+from lect.frontends.tensors.metadata import TensorMeta, read_meta
+from lect.frontends.tensors.quiet_refs import keep_refs_quiet
+from lect.frontends.tensors.templates import Alias, Template
+
+aten = torch.ops.aten
+META = torch.device("meta")
+_INDEXING = frozenset({aten.index.Tensor, aten.index_put.default, aten.index_put_.default, aten._index_put_impl_.default})
+
+
+def run_on_meta(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Template:
+    """The template of `func(*args, **kwargs)`.  Raises what torch raises, `DataDependent` when the result's size is in the data."""
+    if torch.Tag.data_dependent_output in func.tags or torch.Tag.dynamic_output_shape in func.tags:
+        raise DataDependent(f"{func} needs the elements of a traced tensor")
+    keep_refs_quiet()
+    stand_ins = _MetaArguments(func)
+    meta_args = stand_ins.convert(args)
+    meta_kwargs = {name: stand_ins.convert(value) for name, value in kwargs.items()}
+    device = stand_ins.place(meta_kwargs)
+    try:
+        with torch.no_grad():
+            result = func(*meta_args, **meta_kwargs)
+    except NotImplementedError:
+        return _run_on_fake(func, args, kwargs)
+    return _template(result, meta_args, meta_kwargs, device)
+
+
+class _MetaArguments:
+    """Turns arguments into meta tensors and finds the device on which the real op would run."""
+
+    def __init__(self, func: Any) -> None:
+        self.func = func
+        self.device: torch.device | None = None
+        self.scalar_device: torch.device | None = None
+
+    def convert(self, value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return self._tensor(layout_of(value))
+        if isinstance(value, list | tuple):
+            return type(value)([self.convert(item) for item in value])
+        return value
+
+    def _tensor(self, meta: TensorMeta) -> torch.Tensor:
+        if not meta.shape and meta.device.type == "cpu":
+            self.scalar_device = meta.device
+        elif self.device is None:
+            self.device = meta.device
+        elif self.device != meta.device and self.func not in _INDEXING:
+            raise RuntimeError(f"Expected all tensors to be on the same device, but found at least two devices, {self.device} and {meta.device}!")
+        if not meta.storage_offset:
+            return torch.empty_strided(meta.shape, meta.strides, dtype=meta.dtype, device=META)
+        reach = sum((size - 1) * stride for size, stride in zip(meta.shape, meta.strides)) if all(meta.shape) else -1
+        storage = torch.empty(meta.storage_offset + 1 + reach, dtype=meta.dtype, device=META)
+        return storage.as_strided(meta.shape, meta.strides, meta.storage_offset)
+
+    def place(self, kwargs: dict[str, Any]) -> torch.device:
+        """The device of the results; `kwargs` is changed so that new tensors are meta."""
+        given = kwargs.get("device")
+        if given is not None:
+            kwargs["device"] = META
+            return torch.device(given)
+        if self.device is None and self.scalar_device is None and any(argument.name == "device" for argument in self.func._schema.arguments):
+            kwargs["device"] = META
+        return self.device or self.scalar_device or torch.device("cpu")
+
+
+def _template(result: Any, args: Any, kwargs: dict[str, Any], device: torch.device) -> Template:
+    if isinstance(result, torch.Tensor):
+        for position, argument in enumerate(args):
+            if argument is result:
+                return Alias(position)
+        for name, argument in kwargs.items():
+            if argument is result:
+                return Alias(name)
+        return read_meta(result)._replace(device=device)
+    if isinstance(result, list | tuple):
+        return type(result)([_template(item, args, kwargs, device) for item in result])
+    return result
+
+
+def _run_on_fake(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Template:
+    """For ops without a meta kernel (custom ops may have a fake one).  Importing the machinery of fake tensors takes a second, once."""
+    from torch._subclasses.fake_tensor import DynamicOutputShapeException, FakeTensorMode, UnsupportedFakeTensorException
+
+    mode = FakeTensorMode(allow_non_fake_inputs=True)
+
+    def fake(value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            meta = layout_of(value)
+            return torch.empty_strided(meta.shape, meta.strides, dtype=meta.dtype, device=meta.device)
+        if isinstance(value, list | tuple):
+            return type(value)([fake(item) for item in value])
+        return value
+
+    try:
+        with mode, torch.no_grad():
+            fake_args = fake(args)
+            fake_kwargs = {name: fake(value) for name, value in kwargs.items()}
+            result = func(*fake_args, **fake_kwargs)
+    except DynamicOutputShapeException:
+        raise DataDependent(f"{func} needs the elements of a traced tensor") from None
+    except (NotImplementedError, UnsupportedFakeTensorException) as error:
+        raise UnsupportedTensor(f"{func} can only run on real tensors: {error}") from None
+    template = _template(result, fake_args, fake_kwargs, torch.device("cpu"))
+    return _with_devices(template, result)
+
+
+def _with_devices(template: Template, result: Any) -> Template:
+    if isinstance(template, TensorMeta):
+        return template._replace(device=result.device)
+    if isinstance(template, list | tuple) and not isinstance(template, Alias):
+        return type(template)([_with_devices(item, value) for item, value in zip(template, result)])
+    return template

@@ -1,0 +1,47 @@
+"""What is known of a tensor without its elements."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+
+from lect.dialects.functional.shapes import contiguous_strides, is_contiguous
+
+
+class TensorMeta(NamedTuple):
+    """Shape, dtype, strides (in elements), device, storage offset (in elements) and whether autograd watches it.
+
+    Equal metadata hash alike, so they key the propagation cache; there `requires_grad` is always False, as results do not depend on it.
+    """
+
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+    strides: tuple[int, ...]
+    device: torch.device
+    storage_offset: int = 0
+    requires_grad: bool = False
+
+    @property
+    def layout(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """(shape, strides)."""
+        return self.shape, self.strides
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Dense and row-major."""
+        return is_contiguous(self.shape, self.strides)
+
+    def like(self, shape: Any, dtype: torch.dtype | None = None, strides: tuple[int, ...] | None = None) -> TensorMeta:
+        """A new tensor on the same device: contiguous unless `strides` are given."""
+        shape = tuple(shape)
+        return TensorMeta(shape, dtype or self.dtype, contiguous_strides(shape) if strides is None else strides, self.device)
+
+    def view(self, shape: Any, strides: Any, offset: int = 0) -> TensorMeta:
+        """A view of the same storage that starts `offset` elements behind this one's first."""
+        return TensorMeta(tuple(shape), self.dtype, tuple(strides), self.device, self.storage_offset + offset)
+
+
+def read_meta(tensor: torch.Tensor) -> TensorMeta:
+    """The metadata of any strided tensor, read off it; `requires_grad` left out."""
+    return TensorMeta(tuple(tensor.shape), tensor.dtype, tensor.stride(), tensor.device, tensor.storage_offset())

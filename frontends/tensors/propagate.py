@@ -1,0 +1,177 @@
+"""Propagation: inside `propagating()`, torch functions called on LTs give LTs.
+
+One dispatch mode sees every ATen op that torch's C++ code ends up calling.  The result's metadata comes from a cache keyed by the op and the
+metadata and values of its arguments; behind a miss stand our own shape functions, then torch's meta kernels, then fake tensors.  Nothing of
+torch's compiler and no symbolic algebra is imported on the way.
+
+The mode may be entered again while it is active, and by several threads at once: it has no state but the cache, whose entries are functions of
+their keys alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Any, Final
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from lect.dialects.functional.shapes import ShapeError
+from lect.frontends.tensors import shape_blocks, shape_pointwise, shape_views
+from lect.frontends.tensors.errors import DataDependent, UnsupportedTensor
+from lect.frontends.tensors.lt import LT, layout_of
+from lect.frontends.tensors.meta_kernels import run_on_meta
+from lect.frontends.tensors.metadata import TensorMeta, read_meta
+from lect.frontends.tensors.templates import Template, instantiate
+
+aten = torch.ops.aten
+
+SHAPE_FUNCTIONS: Final = MappingProxyType({**shape_pointwise.TABLE, **shape_views.TABLE, **shape_blocks.TABLE})
+_STORAGE_OPS = frozenset({"aten::resize_", "aten::resize_as_", "aten::set_", "aten::set_data", "aten::swap_"})
+
+
+class PropagationCache:
+    """Templates by (op, arguments).  `hits` and `misses` count look-ups, for the benchmark."""
+
+    __slots__ = ("_templates", "hits", "misses")
+
+    def __init__(self) -> None:
+        self._templates: dict[Any, Template] = {}
+        self.hits = 0
+        self.misses = 0
+
+    def find(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Template:
+        """The template of a call, computed on a miss.  Raises what the op raises; errors are not remembered."""
+        key = (func, _key(args), _key(tuple(kwargs.items())) if kwargs else None)
+        template = self._templates.get(key, self)
+        if template is self:
+            self.misses += 1
+            template = self._templates[key] = _compute(func, args, kwargs)
+        else:
+            self.hits += 1
+        return template
+
+
+_SHARED_CACHE = PropagationCache()
+
+
+def _key(value: Any) -> Any:
+    kind = type(value)
+    if kind is LT:
+        return layout_of(value)
+    if kind is tuple or kind is list:
+        return tuple([_key(item) for item in value])
+    if kind is int or kind is bool:
+        return (kind, value)
+    if kind is float or kind is complex:
+        return (kind, repr(value))
+    if kind is torch.SymInt or kind is torch.SymFloat or kind is torch.SymBool:
+        raise UnsupportedTensor("a symbolic number of torch reached propagation; sizes are plain integers here")
+    if isinstance(value, torch.Tensor):
+        return layout_of(value)
+    return value
+
+
+def _compute(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Template:
+    function = SHAPE_FUNCTIONS.get(func)
+    if function is not None:
+        try:
+            found = function(*_metadata(args), **{name: _metadata(value) for name, value in kwargs.items()})
+        except ShapeError:
+            found = None  # torch's own kernel words the error
+        if found is not None:
+            return list(found) if type(found) is tuple and func in _LIST_RESULTS else found
+    return run_on_meta(func, args, kwargs)
+
+
+_LIST_RESULTS = frozenset({aten.split.Tensor, aten.split_with_sizes.default, aten.unbind.int})
+
+
+def _metadata(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return layout_of(value)
+    if type(value) is tuple or type(value) is list:
+        return type(value)([_metadata(item) for item in value])
+    return value
+
+
+Observer = Callable[[Any, tuple[Any, ...], dict[str, Any], Any], None]
+
+
+class Propagation(TorchDispatchMode):
+    """The dispatch mode.  A subclass overrides `observe` to see each op with its arguments and results."""
+
+    def __init__(self, cache: PropagationCache = _SHARED_CACHE) -> None:
+        super().__init__()
+        self.cache = cache
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """False, or torch wraps every call in a function that imports its compiler."""
+        return False
+
+    def observe(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        """Called behind each op."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+        kwargs = kwargs or {}
+        if func.namespace == "prim":
+            return _attribute_query(func, args, kwargs)
+        if func is aten._local_scalar_dense.default:
+            return self._element(args[0])
+        if _is_composite(func):
+            with self:
+                result = func.decompose(*args, **kwargs)
+            if result is not NotImplemented:
+                return result
+        if torch.Tag.inplace_view in func.tags or func._schema.name in _STORAGE_OPS:
+            return self._change_metadata(func, args, kwargs)
+        result = instantiate(self.cache.find(func, args, kwargs), args, kwargs)
+        self.observe(func, args, kwargs, result)
+        return result
+
+    def _element(self, tensor: torch.Tensor) -> Any:
+        if type(tensor) is LT:
+            raise DataDependent("the program reads an element of a traced tensor")
+        return aten._local_scalar_dense.default(tensor)
+
+    def _change_metadata(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """`t_`, `squeeze_` and the like change the tensor they are called on; no elements move."""
+        if func._schema.name in _STORAGE_OPS or type(args[0]) is not LT:
+            raise UnsupportedTensor(f"{func} changes the storage of a tensor, which tracing does not follow")
+        with torch._C._DisableTorchDispatch():
+            func(*args, **kwargs)
+        tensor = args[0]
+        tensor._lect_meta = read_meta(tensor)
+        self.observe(func, args, kwargs, tensor)
+        return tensor
+
+
+def _is_composite(func: Any) -> bool:
+    """Ops that are written in terms of others; they arrive whole only in inference mode."""
+    return func._can_decompose()
+
+
+def _attribute_query(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`prim::device` and its kin.  C++ calls them where an exception would end the process, so none may leave here."""
+    tensor = args[0] if args else None
+    if func is torch.ops.prim.device.default and isinstance(tensor, LT):
+        return layout_of(tensor).device
+    if func is torch.ops.prim.layout.default and isinstance(tensor, LT):
+        return torch.strided
+    try:
+        return func(*args, **kwargs)
+    except Exception:
+        return NotImplemented
+
+
+@contextmanager
+def propagating() -> Iterator[Propagation]:
+    """Inside, torch functions called on LTs give LTs, and creation functions give LTs too."""
+    with Propagation() as mode:
+        yield mode
+
+
+__all__ = ["SHAPE_FUNCTIONS", "Propagation", "PropagationCache", "TensorMeta", "propagating"]

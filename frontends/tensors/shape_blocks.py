@@ -1,0 +1,219 @@
+"""Shape functions of reductions, contractions, normalisations, attention and creation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+import torch
+
+from lect.dialects.functional.shapes import element_count, normalize_dims, reduced_shape
+from lect.frontends.tensors.metadata import TensorMeta
+from lect.frontends.tensors.shape_pointwise import Result, ShapeFunction, category, common_device, pointwise_meta
+
+aten = torch.ops.aten
+
+
+def accumulate_dims(x: TensorMeta, dims: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Result:
+    """sum over dims: integers give i64."""
+    return _reduced(x, dims, keepdim, dtype or (x.dtype if (category(x.dtype) or 0) >= 2 else torch.int64))
+
+
+def mean_dims(x: TensorMeta, dims: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Result:
+    """mean over dims: floats only."""
+    result = dtype or x.dtype
+    return _reduced(x, dims, keepdim, result) if category(result) == 2 else None
+
+
+def accumulate_all(x: TensorMeta, *, dtype: torch.dtype | None = None) -> Result:
+    """sum of all elements."""
+    return accumulate_dims(x, dtype=dtype)
+
+
+def mean_all(x: TensorMeta, *, dtype: torch.dtype | None = None) -> Result:
+    """mean of all elements."""
+    return mean_dims(x, dtype=dtype)
+
+
+def extremum_dims(x: TensorMeta, dims: Any = (), keepdim: bool = False) -> Result:
+    """amax and amin; empty operands are an error that torch words itself."""
+    return _reduced(x, dims, keepdim, x.dtype) if element_count(x.shape) else None
+
+
+def extremum_with_index(x: TensorMeta, dim: int, keepdim: bool = False) -> Result:
+    """max.dim and min.dim."""
+    if not element_count(x.shape):
+        return None
+    values = _reduced(x, (dim,), keepdim, x.dtype)
+    return (values, values._replace(dtype=torch.int64)) if values is not None else None
+
+
+def index_of_extremum(x: TensorMeta, dim: int | None = None, keepdim: bool = False) -> Result:
+    """argmax and argmin."""
+    return _reduced(x, None if dim is None else (dim,), keepdim, torch.int64) if element_count(x.shape) else None
+
+
+def _reduced(x: TensorMeta, dims: Any, keepdim: bool, dtype: torch.dtype) -> TensorMeta | None:
+    # Eager orders the result's dims by the operand's strides; only the plain order is taken here.
+    if not x.is_contiguous or category(x.dtype) is None:
+        return None
+    return x.like(reduced_shape(x.shape, normalize_dims(dims, len(x.shape)), keepdim), dtype)
+
+
+def softmax(x: TensorMeta, dim: int, half_to_float: bool) -> Result:
+    """_softmax and _log_softmax: the operand's layout when dense."""
+    if half_to_float or category(x.dtype) != 2 or not x.is_contiguous:
+        return None
+    return x.like(x.shape)
+
+
+def softmax_backward(gradient: TensorMeta, output: TensorMeta, dim: int, dtype: torch.dtype) -> Result:
+    """The gradient of either softmax."""
+    same = gradient.dtype is dtype and gradient.is_contiguous and output.is_contiguous and gradient.shape == output.shape
+    return gradient.like(gradient.shape) if same else None
+
+
+def matrix_product(x: TensorMeta, y: TensorMeta) -> Result:
+    """mm."""
+    fits = len(x.shape) == len(y.shape) == 2 and x.shape[1] == y.shape[0]
+    return x.like((x.shape[0], y.shape[1])) if fits and _same_kind(x, y) else None
+
+
+def batched_product(x: TensorMeta, y: TensorMeta) -> Result:
+    """bmm."""
+    fits = len(x.shape) == len(y.shape) == 3 and x.shape[0] == y.shape[0] and x.shape[2] == y.shape[1]
+    return x.like((x.shape[0], x.shape[1], y.shape[2])) if fits and _same_kind(x, y) else None
+
+
+def add_matrix_product(added: TensorMeta, x: TensorMeta, y: TensorMeta, *, beta: Any = 1, alpha: Any = 1) -> Result:
+    """addmm."""
+    product = matrix_product(x, y)
+    return product if isinstance(product, TensorMeta) and _same_kind(added, x) and _broadcasts_to(added.shape, product.shape) else None
+
+
+def _same_kind(x: TensorMeta, y: TensorMeta) -> bool:
+    return x.dtype is y.dtype and x.device == y.device and x.dtype is not torch.bool
+
+
+def _broadcasts_to(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    missing = len(target) - len(shape)
+    return missing >= 0 and all(own in (1, size) for own, size in zip(shape, target[missing:]))
+
+
+def layer_norm(x: TensorMeta, normalized: Any, weight: Any, bias: Any, eps: float) -> Result:
+    """native_layer_norm: result, mean, reciprocal deviation."""
+    parameters = [value for value in (weight, bias) if value is not None]
+    kept = len(x.shape) - len(normalized)
+    if not x.is_contiguous or category(x.dtype) != 2 or kept < 0 or x.shape[kept:] != tuple(normalized):
+        return None
+    if any(value.dtype is not x.dtype or value.shape != tuple(normalized) or value.device != x.device for value in parameters):
+        return None
+    statistics = x.like(x.shape[:kept] + (1,) * len(normalized))
+    return x.like(x.shape), statistics, statistics
+
+
+def layer_norm_backward(gradient: TensorMeta, x: TensorMeta, normalized: Any, mean: Any, rstd: Any, weight: Any, bias: Any, mask: Any) -> Result:
+    """Gradients of the operand, the weight and the bias, as far as `mask` asks for them."""
+    if not x.is_contiguous or not gradient.is_contiguous or gradient.dtype is not x.dtype:
+        return None
+    wanted = [x.like(x.shape), x.like(normalized), x.like(normalized)]
+    return tuple([meta if asked else None for meta, asked in zip(wanted, mask)])
+
+
+def flash_attention(
+    query: TensorMeta, key: TensorMeta, value: TensorMeta, dropout: float = 0.0, is_causal: bool = False, *, attn_mask: Any = None, scale: Any = None
+) -> Result:
+    """The CPU's fused attention: the result and the log-sum of weights, both with heads behind the sequence in memory."""
+    if len(query.shape) != 4:
+        return None
+    batch, heads, length, _ = query.shape
+    accumulated = torch.float64 if query.dtype is torch.float64 else torch.float32
+    result = _heads_inside(query, (batch, heads, length, value.shape[3]), query.dtype)
+    rows = query.like((batch, length, heads), accumulated)
+    return result, rows.view((batch, heads, length), (rows.strides[0], rows.strides[2], rows.strides[1]))
+
+
+def flash_attention_backward(gradient: TensorMeta, query: TensorMeta, key: TensorMeta, value: TensorMeta, *rest: Any, **options: Any) -> Result:
+    """Gradients of query, key and value."""
+    if any(len(meta.shape) != 4 for meta in (query, key, value)):
+        return None
+    return tuple([_heads_inside(meta, meta.shape, meta.dtype) for meta in (query, key, value)])
+
+
+def _heads_inside(source: TensorMeta, shape: tuple[int, ...], dtype: torch.dtype) -> TensorMeta:
+    batch, heads, length, width = shape
+    dense = source.like((batch, length, heads, width), dtype)
+    return dense.view(shape, (dense.strides[0], dense.strides[2], dense.strides[1], dense.strides[3]))
+
+
+def embedding_backward(gradient: TensorMeta, indices: TensorMeta, count: int, padding: int, scale: bool) -> Result:
+    """The gradient of a table of rows."""
+    return gradient.like((count, gradient.shape[-1]))
+
+
+def arange(end: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None) -> Result:
+    """arange(n) of integers."""
+    if type(end) is not int or end < 0 or dtype not in (None, torch.int64) or layout not in (None, torch.strided):
+        return None
+    return _created((end,), torch.int64, device)
+
+
+def filled(shape: Any, value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None) -> Result:
+    """full of a given dtype."""
+    return _created(tuple(shape), dtype, device) if dtype is not None and layout in (None, torch.strided) and not pin_memory else None
+
+
+def created(shape: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None, memory_format: Any = None) -> Result:
+    """zeros, ones, empty."""
+    if layout not in (None, torch.strided) or pin_memory or memory_format not in (None, torch.contiguous_format):
+        return None
+    return _created(tuple(shape), dtype or torch.get_default_dtype(), device)
+
+
+def _created(shape: tuple[int, ...], dtype: torch.dtype, device: Any) -> TensorMeta | None:
+    if any(size < 0 for size in shape):
+        return None
+    meta = TensorMeta(shape, dtype, (), torch.device("cpu") if device is None else torch.device(device))
+    return None if meta.device.type == "cuda" and meta.device.index is None else meta.like(shape)
+
+
+def addcmul(x: TensorMeta, first: TensorMeta, second: TensorMeta, *, value: Any = 1) -> Result:
+    """addcmul and addcdiv of floats of one dtype."""
+    same = x.dtype is first.dtype is second.dtype and category(x.dtype) == 2 and common_device([x, first, second]) is not None
+    return pointwise_meta((x, first, second), x.dtype) if same else None
+
+
+TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
+    {
+        aten.sum.dim_IntList: accumulate_dims,
+        aten.sum.default: accumulate_all,
+        aten.mean.dim: mean_dims,
+        aten.mean.default: mean_all,
+        aten.amax.default: extremum_dims,
+        aten.amin.default: extremum_dims,
+        aten.max.dim: extremum_with_index,
+        aten.min.dim: extremum_with_index,
+        aten.argmax.default: index_of_extremum,
+        aten.argmin.default: index_of_extremum,
+        aten._softmax.default: softmax,
+        aten._log_softmax.default: softmax,
+        aten._softmax_backward_data.default: softmax_backward,
+        aten._log_softmax_backward_data.default: softmax_backward,
+        aten.mm.default: matrix_product,
+        aten.bmm.default: batched_product,
+        aten.addmm.default: add_matrix_product,
+        aten.native_layer_norm.default: layer_norm,
+        aten.native_layer_norm_backward.default: layer_norm_backward,
+        aten._scaled_dot_product_flash_attention_for_cpu.default: flash_attention,
+        aten._scaled_dot_product_flash_attention_for_cpu_backward.default: flash_attention_backward,
+        aten.embedding_dense_backward.default: embedding_backward,
+        aten.arange.default: arange,
+        aten.full.default: filled,
+        aten.zeros.default: created,
+        aten.ones.default: created,
+        aten.empty.memory_format: created,
+        aten.addcmul.default: addcmul,
+        aten.addcdiv.default: addcmul,
+    }
+)

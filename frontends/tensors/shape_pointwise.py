@@ -1,0 +1,254 @@
+"""Shape functions of elementwise ops: same layout rules for all, dtype by promotion.
+
+A shape function gets metadata where the op gets tensors and gives the metadata of the result (or a tuple of them), or None where it does not
+know; torch's meta kernels decide then, and they also raise torch's own errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+import torch
+
+from lect.dialects.functional.shapes import ShapeError, broadcast, pointwise_strides
+from lect.frontends.tensors.metadata import TensorMeta
+
+aten = torch.ops.aten
+Result = TensorMeta | tuple[TensorMeta | None, ...] | None
+ShapeFunction = Callable[..., Result]
+
+_SCALAR_DTYPES: Final[Mapping[type, torch.dtype]] = MappingProxyType({bool: torch.bool, int: torch.int64, float: torch.float32})
+_CATEGORIES: Final[Mapping[torch.dtype, int]] = MappingProxyType(
+    {
+        torch.bool: 0,
+        **dict.fromkeys((torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint16, torch.uint32, torch.uint64), 1),
+        **dict.fromkeys((torch.float16, torch.bfloat16, torch.float32, torch.float64), 2),
+        **dict.fromkeys((torch.complex32, torch.complex64, torch.complex128), 3),
+    }
+)
+
+
+def category(dtype: torch.dtype) -> int | None:
+    """0 bool, 1 integer, 2 float, 3 complex; None for the dtypes that take no part in promotion."""
+    return _CATEGORIES.get(dtype)
+
+
+def promoted_dtype(values: tuple[Any, ...]) -> torch.dtype | None:
+    """The common dtype: tensors with dims decide unless a 0-d tensor, and then a Python number, is of a higher category."""
+    groups: list[torch.dtype | None] = [None, None, None]
+    for value in values:
+        if type(value) is TensorMeta:
+            dtype, group = value.dtype, 0 if value.shape else 1
+        elif type(value) in _SCALAR_DTYPES:
+            dtype, group = _SCALAR_DTYPES[type(value)], 2
+        else:
+            return None
+        if dtype not in _CATEGORIES:
+            return None
+        if group == 2 and dtype is torch.float32:
+            dtype = torch.get_default_dtype()
+        have = groups[group]
+        groups[group] = dtype if have is None else torch.promote_types(have, dtype)
+    return _combine(groups)
+
+
+def _combine(groups: list[torch.dtype | None]) -> torch.dtype | None:
+    result: torch.dtype | None = None
+    for dtype in groups:
+        if dtype is None:
+            continue
+        if result is None or _CATEGORIES[dtype] > _CATEGORIES[result]:
+            # A complex from a real of a lower group keeps that real's precision, which only torch's own tables say.
+            if result is not None and _CATEGORIES[dtype] == 3:
+                return None
+            result = dtype
+    return result
+
+
+def pointwise_meta(values: tuple[Any, ...], dtype: torch.dtype | None) -> TensorMeta | None:
+    """The result of a pointwise op on these operands; None when devices or shapes disagree."""
+    tensors = [value for value in values if type(value) is TensorMeta]
+    if dtype is None or not tensors:
+        return None
+    device = common_device(tensors)
+    if device is None:
+        return None
+    if len(tensors) == 1:
+        shape = tensors[0].shape
+    else:
+        try:
+            shape = broadcast([tensor.shape for tensor in tensors])
+        except ShapeError:
+            return None
+    return TensorMeta(shape, dtype, pointwise_strides([tensor.layout for tensor in tensors], shape), device)
+
+
+def common_device(tensors: list[TensorMeta]) -> torch.device | None:
+    """The one device of the operands, where 0-d cpu tensors follow the others; None when they disagree."""
+    device = tensors[0].device
+    for tensor in tensors:
+        if tensor.device != device:
+            if not tensor.shape and tensor.device.type == "cpu":
+                continue
+            first = tensors[0]
+            if first.shape or first.device.type != "cpu":
+                return None
+            device = tensor.device
+    if any(tensor.device != device and (tensor.shape or tensor.device.type != "cpu") for tensor in tensors):
+        return None
+    return device
+
+
+# ---- the families ----------------------------------------------------------------------------------------------------
+
+
+def float_unary(x: TensorMeta) -> Result:
+    """sqrt, exp, ...: integers and bools become the default dtype."""
+    kind = category(x.dtype)
+    if kind is None:
+        return None
+    return pointwise_meta((x,), x.dtype if kind >= 2 else torch.get_default_dtype())
+
+
+def same_unary(x: TensorMeta, **options: Any) -> Result:
+    """An op on floats (relu, gelu, ...) that keeps its dtype."""
+    return pointwise_meta((x,), x.dtype) if category(x.dtype) == 2 else None
+
+
+def gelu(x: TensorMeta, *, approximate: str = "none") -> Result:
+    """gelu keeps dtype and layout of a float."""
+    return same_unary(x)
+
+
+def numeric_unary(x: TensorMeta) -> Result:
+    """neg, abs, floor, ...: any real number, but no bool."""
+    return pointwise_meta((x,), x.dtype) if category(x.dtype) in (1, 2) else None
+
+
+def predicate_unary(x: TensorMeta) -> Result:
+    """isnan, logical_not: gives bool."""
+    return pointwise_meta((x,), torch.bool) if category(x.dtype) in (0, 1, 2) else None
+
+
+def arithmetic(x: Any, y: Any, alpha: Any = 1) -> Result:
+    """add, sub, mul, maximum, ... of tensors and numbers."""
+    dtype = promoted_dtype((x, y))
+    if dtype is None or _CATEGORIES[dtype] not in (1, 2) or (type(alpha) is not int and (type(alpha) is not float or _CATEGORIES[dtype] != 2)):
+        return None
+    return pointwise_meta((x, y), dtype)
+
+
+def true_division(x: Any, y: Any) -> Result:
+    """div: integers become the default dtype."""
+    dtype = promoted_dtype((x, y))
+    if dtype is None or _CATEGORIES[dtype] == 3:
+        return None
+    return pointwise_meta((x, y), dtype if _CATEGORIES[dtype] == 2 else torch.get_default_dtype())
+
+
+def power(x: Any, exponent: Any) -> Result:
+    """pow, where an integer to a negative number is an error that torch words itself."""
+    if type(exponent) is int and exponent < 0 and type(x) is TensorMeta and category(x.dtype) != 2:
+        return None
+    return arithmetic(x, exponent)
+
+
+def comparison(x: Any, y: Any) -> Result:
+    """eq, lt, logical_and, ...: bool, whatever the operands are."""
+    return pointwise_meta((x, y), torch.bool) if promoted_dtype((x, y)) is not None else None
+
+
+def bitwise(x: Any, y: Any) -> Result:
+    """bitwise_and, ...: integers and bools."""
+    dtype = promoted_dtype((x, y))
+    return pointwise_meta((x, y), dtype) if dtype is not None and _CATEGORIES[dtype] <= 1 else None
+
+
+def where(condition: TensorMeta, x: Any, y: Any) -> Result:
+    """where: a bool condition, and two operands that promote."""
+    if condition.dtype is not torch.bool or type(x) is not TensorMeta or type(y) is not TensorMeta:
+        return None
+    return pointwise_meta((condition, x, y), promoted_dtype((x, y)))
+
+
+def masked_fill(x: TensorMeta, mask: TensorMeta, value: Any) -> Result:
+    """masked_fill: a fresh tensor of the broadcast shape; the layout is left to torch unless both are plain."""
+    if mask.dtype is not torch.bool or x.device != mask.device or not x.is_contiguous:
+        return None
+    try:
+        shape = broadcast([x.shape, mask.shape])
+    except ShapeError:
+        return None
+    return x.like(shape) if shape == x.shape else None
+
+
+def clamp(x: TensorMeta, low: Any = None, high: Any = None) -> Result:
+    """clamp by numbers that do not change the dtype."""
+    bounds = tuple([bound for bound in (low, high) if bound is not None])
+    dtype = promoted_dtype((x, *bounds))
+    return pointwise_meta((x,), dtype) if bounds and dtype is x.dtype and category(x.dtype) in (1, 2) else None
+
+
+def gradient_pair(gradient: TensorMeta, x: TensorMeta, *rest: Any, **options: Any) -> Result:
+    """gelu_backward, silu_backward, tanh_backward, ...: gradient and saved tensor of one dtype."""
+    if gradient.dtype is not x.dtype or category(x.dtype) != 2:
+        return None
+    return pointwise_meta((gradient, x), x.dtype)
+
+
+def clone(x: TensorMeta, *, memory_format: torch.memory_format | None = None) -> Result:
+    """clone: keeps a dense layout unless told otherwise."""
+    if memory_format is torch.contiguous_format:
+        return x.like(x.shape)
+    if memory_format not in (None, torch.preserve_format):
+        return None
+    return pointwise_meta((x,), x.dtype)
+
+
+def to_copy(
+    x: TensorMeta, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None, non_blocking: bool = False, memory_format: Any = None
+) -> Result:
+    """_to_copy between dtypes of one device."""
+    if pin_memory or layout not in (None, torch.strided) or (device is not None and torch.device(device) != x.device):
+        return None
+    copied = clone(x, memory_format=memory_format)
+    return copied._replace(dtype=dtype or x.dtype) if isinstance(copied, TensorMeta) else None
+
+
+def _overloads(names: str, overload: str, function: ShapeFunction) -> dict[Any, ShapeFunction]:
+    return {getattr(getattr(aten, name), overload): function for name in names.split()}
+
+
+_FLOAT_UNARY = "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal sigmoid tanh erf erfc sin cos tan asin acos atan sinh cosh"
+_ARITHMETIC = "add sub mul"
+_COMPARISONS = "eq ne lt le gt ge"
+
+TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
+    {
+        **_overloads(_FLOAT_UNARY, "default", float_unary),
+        **_overloads("silu", "default", same_unary),
+        **_overloads("neg abs relu sign", "default", numeric_unary),
+        **_overloads("floor ceil round trunc", "default", same_unary),
+        **_overloads("isnan logical_not", "default", predicate_unary),
+        **_overloads(_ARITHMETIC, "Tensor", arithmetic),
+        **_overloads("maximum minimum", "default", arithmetic),
+        **_overloads("add sub mul rsub", "Scalar", arithmetic),
+        **_overloads("div", "Tensor", true_division),
+        **_overloads("div", "Scalar", true_division),
+        **_overloads(_COMPARISONS, "Tensor", comparison),
+        **_overloads(_COMPARISONS, "Scalar", comparison),
+        **_overloads("logical_and logical_or logical_xor", "default", comparison),
+        **_overloads("bitwise_and bitwise_or bitwise_xor", "Tensor", bitwise),
+        **_overloads("gelu_backward silu_backward tanh_backward sigmoid_backward threshold_backward", "default", gradient_pair),
+        aten.pow.Tensor_Scalar: power,
+        aten.pow.Tensor_Tensor: power,
+        aten.gelu.default: gelu,
+        aten.where.self: where,
+        aten.masked_fill.Scalar: masked_fill,
+        aten.clamp.default: clamp,
+        aten.clone.default: clone,
+        aten._to_copy.default: to_copy,
+    }
+)

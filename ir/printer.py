@@ -30,6 +30,8 @@ def print_module(op: Operation, generic: bool = False, locations: bool = False) 
     if not generic and op.name == "builtin.module" and not op.attrs and op.regions[0].blocks:
         printer = Printer(generic, locations)
         for inner in op.body:
+            if printer.lines and (inner.regions or printer.lines[-1] == "}"):
+                printer.lines.append("")
             printer.op(inner, "")
         return "\n".join(printer.lines) + "\n" if printer.lines else ""
     return print_op(op, generic=generic, locations=locations)[0] + "\n"
@@ -89,10 +91,12 @@ def _entries(attrs: dict[str, Any], generic: bool, hidden: tuple[str, ...] = ())
 
 
 def location_text(loc: Location) -> str:
-    """`loc("file":line:column)`, with the function's name around it when known."""
+    """`loc("file":line:column to line:column)`, with the function's name around it; the end and the function only when known."""
     if loc is UNKNOWN:
         return "loc(unknown)"
     place = f"{quote(loc.file)}:{loc.line}:{loc.column or 0}"
+    if loc.end_line is not None:
+        place += f" to {loc.end_line}:{loc.end_column}"
     return f"loc({place})" if loc.function is None else f"loc({quote(loc.function)}({place}))"
 
 

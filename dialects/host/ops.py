@@ -57,8 +57,6 @@ class FuncOp(Operation):
                 require(value not in freed, inner, "'{}' uses a value after 'host.free'", inner.name)
             if isinstance(inner, FreeOp):
                 freed.add(inner.value)
-        last = self.body.last
-        require(isinstance(last, ReturnOp), self, "'host.func' ends in 'host.return'")
 
 
 @op("host.alloc")

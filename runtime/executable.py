@@ -1,0 +1,64 @@
+"""From a fully lowered module to something that runs: kernels to native code, the host function to Python, both bound together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+from lect.ir import Context, LectError, Operation
+from lect.runtime.openmp import openmp_libraries
+
+
+class Executable:
+    """A compiled graph: call it with the input tensors, get the list of output tensors.
+
+    `host_text` is the Python source of the host program, `kernels` the loaded native code (kept alive here).
+    """
+
+    def __init__(self, name: str, run: Callable[..., list[Any]], host_text: str, kernels: Any) -> None:
+        self.name = name
+        self.run = run
+        self.host_text = host_text
+        self.kernels = kernels
+
+    def __call__(self, *tensors: Any) -> list[Any]:
+        return self.run(*tensors)
+
+
+def build(module: Operation, ctx: Context, name: str | None = None) -> Executable:
+    """Make the `host.func` called `name` (the only one when None) of `module` executable.  Raises `LectError` when it cannot be."""
+    from lect.backends import python_host
+
+    func = find_host_function(module, name)
+    kernels = [op for op in module.body if op.name == "kernel.func"]
+    compiled = None
+    addresses: dict[str, int] = {}
+    if kernels:
+        from lect.backends import llvm
+
+        compiled = llvm.compile_kernels(kernels, ctx)
+        addresses = {op.attrs["sym_name"]: compiled.entry(op.attrs["sym_name"]) for op in kernels}
+    program = python_host.load(func, addresses, shared_launcher() if kernels else None)
+    return Executable(func.attrs["sym_name"], program.run, program.text, compiled)
+
+
+def find_host_function(module: Operation, name: str | None) -> Operation:
+    """The host function to run.  Raises `LectError` when there is none, or several and no name."""
+    found = [op for op in module.body if op.name == "host.func" and name in (None, op.attrs["sym_name"])]
+    if len(found) != 1:
+        names = ", ".join("@" + op.attrs["sym_name"] for op in module.body if op.name == "host.func")
+        wanted = f"@{name}" if name else "exactly one host function"
+        raise LectError(f"expected {wanted}, the module has {names or 'none'}", op=module)
+    return found[0]
+
+
+@cache
+def shared_launcher() -> Callable[[int, Any, int, int], None]:
+    """The launcher of this process."""
+    from lect.backends.llvm.launcher import make_launcher
+
+    return make_launcher(openmp_libraries())
+
+
+Tensors = Sequence[Any]

@@ -1,0 +1,180 @@
+"""Running a module at whatever level it is: which function is the program, what it takes, and who executes it.
+
+fx, functional, loop and kernel have reference interpreters; host programs (with their kernels) run natively.  `lect-run` and tests compare levels
+through this one door.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import torch
+
+from lect.backends.python_host.load import DTYPES
+from lect.ir import Context, LectError, Operation, SymbolTable, Type
+
+# Operation that holds a program -> reference interpreter "module:function"; lowest level first.
+REFERENCE: Mapping[str, str] = MappingProxyType(
+    {
+        "host.func": "lect.backends.reference.kernel:run_host",
+        "loop.func": "lect.backends.reference.loop:run",
+        "functional.func": "lect.backends.reference.functional:run",
+        "fx.graph": "lect.backends.reference.fx:run",
+    }
+)
+
+# What is left of the pipeline to reach native code.
+REMAINING: Mapping[str, str] = MappingProxyType(
+    {"host.func": "", "loop.func": "kernel", "functional.func": "loop,kernel", "fx.graph": "aot,loop,kernel"}
+)
+
+
+@dataclass(frozen=True)
+class Program:
+    """The function of a module that `lect-run` runs; `level` is its operation's name."""
+
+    module: Operation
+    func: Operation
+
+    @property
+    def level(self) -> str:
+        """`fx.graph`, `functional.func`, `loop.func` or `host.func`."""
+        return self.func.name
+
+    @property
+    def inputs(self) -> list[tuple[str, Type]]:
+        """Name and type of each parameter."""
+        return [(value.hint or str(number), value.type) for number, value in enumerate(self.func.body.args)]
+
+
+def find_program(module: Operation, name: str | None = None) -> Program:
+    """The program called `name`, or the only one at the lowest level present.  Raises `LectError` when that is not one."""
+    if name is not None:
+        func = SymbolTable(module).lookup(name)
+        if func is None or func.name not in REFERENCE:
+            raise LectError(f"the module has no program @{name}; {_list_programs(module)}", op=module)
+        return Program(module, func)
+    for level in REFERENCE:
+        found = [op for op in module.body if op.name == level]
+        if len(found) == 1:
+            return Program(module, found[0])
+        if found:
+            raise LectError(f"several programs at one level; {_list_programs(module)}; name one", op=module)
+    raise LectError("the module has no program: nothing of " + ", ".join(REFERENCE), op=module)
+
+
+def _list_programs(module: Operation) -> str:
+    names = [f"{op.name} @{op.attrs.get('sym_name')}" for op in module.body if op.name in REFERENCE]
+    return "it has " + (", ".join(names) if names else "none")
+
+
+def run_reference(program: Program, tensors: Sequence[torch.Tensor], ctx: Context) -> list[torch.Tensor]:
+    """Run by the reference interpreter of the program's level."""
+    module, _, function = REFERENCE[program.level].partition(":")
+    run: Callable[..., list[torch.Tensor]] = getattr(importlib.import_module(module), function)
+    return run(program.func, list(tensors), ctx) if program.level == "host.func" else run(program.func, list(tensors))
+
+
+def run_native(program: Program, tensors: Sequence[torch.Tensor], ctx: Context) -> list[torch.Tensor]:
+    """Run a `host.func` and its kernels as native code.  Raises `LectError` at any other level."""
+    from lect.runtime.executable import build
+
+    if program.level != "host.func":
+        raise LectError(f"only a host function runs natively, not '{program.level}'", op=program.func)
+    return build(program.module, ctx, program.func.attrs["sym_name"])(*tensors)
+
+
+# ---- inputs ----------------------------------------------------------------------------------------------------------
+
+
+def tensor_layout(type: Type) -> tuple[tuple[int, ...], tuple[int, ...] | None, torch.dtype]:
+    """Sizes, strides (None: dense) and dtype of a parameter's type.  Raises `LectError` for what is no tensor of known size."""
+    sizes = getattr(type, "sizes", getattr(type, "shape", None))
+    element = getattr(type, "element", None)
+    if sizes is None or element is None or not all(isinstance(size, int) for size in sizes):
+        raise LectError(f"cannot make an input of type {type}: its sizes are not known")
+    strides = getattr(type, "strides", None)
+    return tuple(sizes), tuple(strides) if strides is not None else None, DTYPES[element.spelling]
+
+
+SPECIAL = (float("nan"), float("inf"), float("-inf"), -0.0, 0.0, 1e-45, -1.0)
+
+
+def random_input(type: Type, generator: torch.Generator, special: bool = False) -> torch.Tensor:
+    """A tensor for a parameter: normal floats, integers from -8 to 8 (0 to 16 unsigned), fair bools; `special` sprinkles NaN, infinities and zeros."""
+    sizes, strides, dtype = tensor_layout(type)
+    if dtype.is_floating_point or dtype.is_complex:
+        value = torch.randn(sizes, generator=generator, dtype=torch.complex128 if dtype.is_complex else torch.float64).to(dtype)
+        if special and dtype.is_floating_point and value.numel():
+            flat = value.view(-1)
+            places = torch.randint(flat.numel(), (max(1, flat.numel() // 8),), generator=generator)
+            flat[places] = torch.tensor(SPECIAL, dtype=dtype)[torch.arange(len(places)) % len(SPECIAL)]
+    elif dtype == torch.bool:
+        value = torch.randint(2, sizes, generator=generator).bool()
+    else:
+        low = 0 if dtype in (torch.uint8, torch.uint16, torch.uint32, torch.uint64) else -8
+        value = torch.randint(low, low + 17, sizes, generator=generator).to(dtype)
+    if strides is None:
+        return value
+    out = torch.empty_strided(sizes, strides, dtype=dtype)
+    if not all(stride or size <= 1 for size, stride in zip(sizes, strides)):
+        # an expanded tensor has one element for many indices: fill the memory behind it
+        span = 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides)) if value.numel() else 0
+        memory = torch.randn(span, generator=generator, dtype=torch.float64).to(dtype)
+        return memory.as_strided(sizes, strides)
+    return out.copy_(value)
+
+
+def random_inputs(program: Program, seed: int, special: bool = False) -> list[torch.Tensor]:
+    """One tensor for each parameter, the same for the same seed."""
+    generator = torch.Generator().manual_seed(seed)
+    return [random_input(type, generator, special) for _, type in program.inputs]
+
+
+# ---- comparing -------------------------------------------------------------------------------------------------------
+
+TOLERANCE: Mapping[torch.dtype, float] = MappingProxyType(
+    {torch.float64: 1e-12, torch.float32: 2e-6, torch.float16: 2e-3, torch.bfloat16: 1.6e-2, torch.complex64: 2e-6, torch.complex128: 1e-12}
+)
+
+
+def difference(got: Sequence[torch.Tensor], want: Sequence[torch.Tensor], tolerance: float | None = None) -> str | None:
+    """The first difference in words, or None: number of outputs, dtype, sizes, strides, where NaN stand, and values.
+
+    Values differ when |got - want| exceeds tolerance * max(1, |want|); without `tolerance` it depends on the dtype.  Integers must be equal.
+    """
+    if len(got) != len(want):
+        return f"{len(got)} outputs against {len(want)}"
+    for number, (a, b) in enumerate(zip(got, want)):
+        problem = _difference_of_one(a, b, tolerance)
+        if problem is not None:
+            return f"output {number}: {problem}"
+    return None
+
+
+def _difference_of_one(a: torch.Tensor, b: torch.Tensor, tolerance: float | None) -> str | None:
+    for what, x, y in (("dtype", a.dtype, b.dtype), ("sizes", tuple(a.shape), tuple(b.shape)), ("strides", a.stride(), b.stride())):
+        if x != y and not (what == "strides" and (a.numel() == 0 or _same_strides(a, b))):
+            return f"{what} {x} against {y}"
+    if a.numel() == 0:
+        return None
+    if not (a.dtype.is_floating_point or a.dtype.is_complex):
+        wrong = a != b
+        return None if not wrong.any() else f"{int(wrong.sum())} of {a.numel()} values differ"
+    nan_a, nan_b = a.isnan(), b.isnan()
+    if (nan_a != nan_b).any():
+        return f"{int((nan_a != nan_b).sum())} values are NaN on one side only"
+    limit = TOLERANCE[a.dtype] if tolerance is None else tolerance
+    wide_a, wide_b = (t.to(torch.complex128) if t.dtype.is_complex else t.double() for t in (a, b))
+    same = (wide_a == wide_b) | nan_a
+    error = torch.where(same, torch.zeros((), dtype=torch.float64), (wide_a - wide_b).abs() / wide_b.abs().clamp(min=1.0)).nan_to_num(nan=float("inf"))
+    worst = float(error.max())
+    return None if worst <= limit else f"values differ by up to {worst:.3g} (allowed {limit:.3g})"
+
+
+def _same_strides(a: torch.Tensor, b: torch.Tensor) -> bool:
+    return all(size == 1 or x == y for size, x, y in zip(a.shape, a.stride(), b.stride()))

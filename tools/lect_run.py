@@ -1,0 +1,183 @@
+"""lect-run: execute a module at any level, and compare levels with each other.
+
+    lect-run graph.mlir --random-inputs                     run it and print what comes out
+    lect-run graph.mlir --inputs x.safetensors --outputs y.safetensors
+    lect-run graph.mlir --random-inputs -p loop,kernel      lower it first
+    lect-run graph.mlir --random-inputs --compare-levels    run it before and after every pass on the way to native code
+    lect-run edited.mlir --random-inputs --compare original.mlir
+
+fx and functional programs run by their reference interpreters, loop programs through kernels as native code (or, with `--reference`, by the
+interpreter).  The exit status is 0 when everything ran and agreed, 1 otherwise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lect.ir import Context, LectError, Operation, parse_module, verify
+
+if TYPE_CHECKING:
+    from lect.runtime.levels import Program
+
+
+def arguments() -> argparse.ArgumentParser:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="lect-run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", help="the module, '-' for standard input")
+    parser.add_argument("--function", metavar="NAME", help="which program of the module (default: the only one)")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--random-inputs", action="store_true", help="make inputs of the types of the parameters")
+    source.add_argument("--inputs", metavar="F.safetensors", help="tensors named as the parameters, or '0', '1', ...")
+    parser.add_argument("--seed", type=int, default=0, help="seed of --random-inputs (default 0)")
+    parser.add_argument("--special", action="store_true", help="sprinkle NaN, infinities and signed zeros over random floats")
+    parser.add_argument("-p", "--pipeline", default="", help="passes to run first, as in lect-opt")
+    parser.add_argument("--reference", action="store_true", help="run loop programs by the reference interpreter, too")
+    parser.add_argument("--compare", metavar="FILE", help="run this module on the same inputs and compare")
+    parser.add_argument("--compare-levels", action="store_true", help="run after every pass on the way to native code and compare with the start")
+    parser.add_argument("--tolerance", type=float, help="largest relative difference that counts as equal (default: by dtype)")
+    parser.add_argument("--outputs", metavar="F.safetensors", help="write the results")
+    parser.add_argument("--print-host", action="store_true", help="print the Python source of the host program")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command; returns the exit status."""
+    options = arguments().parse_args(argv)
+    try:
+        return run(options)
+    except LectError as error:
+        print(error.render(), file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"error: {error.filename or ''}: {error.strerror}", file=sys.stderr)
+        return 1
+
+
+def run(options: argparse.Namespace) -> int:
+    """What the options ask for.  Raises `LectError`."""
+    from lect.dialects import make_context
+    from lect.passes.manager import PassManager
+    from lect.runtime.levels import difference, find_program, random_inputs
+
+    ctx = make_context()
+    module = read(options.file, ctx)
+    start = find_program(module, options.function)
+    tensors = random_inputs(start, options.seed, options.special) if options.random_inputs else read_inputs(options.inputs, start)
+    if options.compare_levels:
+        return compare_levels(module, tensors, options, ctx)
+    if options.pipeline:
+        PassManager.parse(options.pipeline).run(module, ctx)
+    results = execute(find_program(module, options.function), tensors, options, ctx)
+    show(results)
+    if options.outputs:
+        write_outputs(options.outputs, results)
+    if not options.compare:
+        return 0
+    other = execute(find_program(read(options.compare, ctx), options.function), tensors, options, ctx)
+    problem = difference(results, other, options.tolerance)
+    print(f"compared with {options.compare}: {problem or 'equal'}")
+    return 0 if problem is None else 1
+
+
+def read(name: str, ctx: Context) -> Operation:
+    """Parse and verify a file."""
+    text = sys.stdin.read() if name == "-" else Path(name).read_text()
+    module = parse_module(text, ctx, "<stdin>" if name == "-" else name)
+    verify(module)
+    return module
+
+
+def execute(program: Program, tensors: Sequence[Any], options: argparse.Namespace, ctx: Context) -> list[Any]:
+    """Run a program where it is, or as native code when it is low enough."""
+    import torch
+
+    from lect.passes.manager import PassManager
+    from lect.runtime.executable import build
+    from lect.runtime.levels import REMAINING, find_program, run_reference
+
+    with torch.no_grad():
+        if program.level in ("fx.graph", "functional.func") or options.reference:
+            return run_reference(program, tensors, ctx)
+        module = program.module
+        if REMAINING[program.level]:
+            module = module.clone()
+            PassManager.parse(REMAINING[program.level]).run(module, ctx)
+            program = find_program(module, options.function)
+        executable = build(module, ctx, program.func.attrs["sym_name"])
+        if options.print_host:
+            print(executable.host_text, end="")
+        return executable(*tensors)
+
+
+def compare_levels(module: Operation, tensors: Sequence[Any], options: argparse.Namespace, ctx: Context) -> int:
+    """Run before and after each pass; print one line for each level and return 1 when one differs from the first."""
+    from lect.passes.manager import PassManager
+    from lect.runtime.levels import REMAINING, difference, find_program
+
+    program = find_program(module, options.function)
+    first = execute(program, tensors, options, ctx)
+    print(f"{'as given':<28} {program.level:<16} {len(first)} outputs")
+    wrong = 0
+    for single in PassManager.parse(options.pipeline or REMAINING[program.level]).passes:
+        PassManager([single]).run(module, ctx)
+        program = find_program(module, options.function)
+        problem = difference(execute(program, tensors, options, ctx), first, options.tolerance)
+        wrong += problem is not None
+        print(f"{'after ' + single.name:<28} {program.level:<16} {problem or 'equal'}")
+    return 1 if wrong else 0
+
+
+# ---- tensors in and out ----------------------------------------------------------------------------------------------
+
+
+def read_inputs(name: str, program: Program) -> list[Any]:
+    """Tensors for the parameters from a file.  Raises `LectError` when one is missing or of the wrong sizes or dtype."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    from lect.runtime.levels import tensor_layout
+
+    try:
+        stored = load_file(name)
+    except SafetensorError as error:
+        raise LectError(f"{name} is no safetensors file: {error}") from None
+    tensors = []
+    for number, (parameter, type) in enumerate(program.inputs):
+        tensor = stored.get(parameter, stored.get(str(number)))
+        sizes, strides, dtype = tensor_layout(type)
+        if tensor is None:
+            raise LectError(f"{name} has no tensor '{parameter}' or '{number}'; it has {', '.join(sorted(stored)) or 'none'}")
+        if tuple(tensor.shape) != sizes or tensor.dtype != dtype:
+            raise LectError(f"tensor '{parameter}' is {tuple(tensor.shape)} {tensor.dtype}, the program takes {sizes} {dtype}")
+        if strides is not None and tensor.stride() != strides:
+            import torch
+
+            tensor = torch.empty_strided(sizes, strides, dtype=dtype).copy_(tensor)
+        tensors.append(tensor)
+    return tensors
+
+
+def write_outputs(name: str, results: Sequence[Any]) -> None:
+    """Write results as '0', '1', ... to a file."""
+    from safetensors.torch import save_file
+
+    save_file({str(number): tensor.contiguous().clone() for number, tensor in enumerate(results)}, name)
+
+
+def show(results: Sequence[Any]) -> None:
+    """One line for each result: layout, first values, and the sum as a fingerprint of the rest."""
+    for number, tensor in enumerate(results):
+        flat = tensor.detach().reshape(-1)
+        values = ", ".join(f"{value:.6g}" if isinstance(value, float) else str(value) for value in flat[:6].tolist())
+        more = ", ..." if flat.numel() > 6 else ""
+        total = flat.double().sum().item() if not flat.dtype.is_complex else flat.sum().item()
+        dtype = str(tensor.dtype).removeprefix("torch.")
+        print(f"output {number}: {tuple(tensor.shape)} {dtype} strides {tensor.stride()} [{values}{more}] sum {total:.6g}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

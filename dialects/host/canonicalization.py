@@ -17,7 +17,7 @@ class AllocateTheOnlyView(Pattern):
             return False
         (view,) = views
         type = view.tensor.type
-        if view.offset or type.numel != op.buffer.type.numel or type.span != type.numel:
+        if view.offset or type.numel != op.buffer.type.numel or not type.is_dense:
             return False
         empty = rewriter.insert_before(op, EmptyOp(slot=op.slot, reason=op.reason, result_types=[type], loc=op.loc))
         empty.tensor.hint = view.tensor.hint or op.buffer.hint

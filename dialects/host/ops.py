@@ -80,7 +80,7 @@ class EmptyOp(Operation):
 
     def verify(self) -> None:
         type = self.tensor.type
-        require(type.span == type.numel, self, "an own tensor has no gaps and no overlaps, but {} has", type)
+        require(type.is_dense, self, "an own tensor has no gaps and no overlaps, but {} has", type)
 
 
 @op("host.memory")

@@ -69,6 +69,19 @@ class TensorType(Type):
         assert self.strides is not None
         return 1 + sum((size - 1) * stride for size, stride in zip(self.sizes, self.strides))
 
+    @property
+    def is_dense(self) -> bool:
+        """No gaps and no overlaps: in some order of the dims the strides are those of a new tensor."""
+        if not self.numel:
+            return True
+        assert self.strides is not None
+        step = 1
+        for stride, size in sorted((stride, size) for size, stride in zip(self.sizes, self.strides) if size != 1):
+            if stride != step:
+                return False
+            step *= size
+        return True
+
     def print_body(self) -> str:
         text = "".join([f"{size}x" for size in self.sizes]) + str(self.element)
         if self.strides != contiguous_strides(self.sizes):

@@ -39,6 +39,14 @@ host.func @own_tensor_with_gaps() {
 
 // -----
 
+host.func @own_tensor_with_overlaps() {
+  // expected-error @+1 {{an own tensor has no gaps and no overlaps}}
+  %e = host.empty() : !host.tensor<4x4xf32, strides [0, 5]>
+  host.return(%e)
+}
+
+// -----
+
 host.func @memory_of_the_wrong_size(%x: !host.tensor<4x4xf32, strides [8, 1]>) {
   // expected-error @+1 {{result of 'host.memory' must be !host.buffer<28xf32>, got !host.buffer<16xf32>}}
   %m = host.memory(%x) : !host.buffer<16xf32>

@@ -7,7 +7,7 @@ Because `1 == 1.0 == True` in Python, compare attribute values with `same_attrib
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from .interning import interned, literal_key
 from .scanner import Scanner, quote
@@ -22,6 +22,11 @@ class Attribute:
     name: ClassVar[str] = ""
     sigil: ClassVar[str] = "#"
     _text: str | None
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *fields: Any, **named: Any) -> None:
+            """The fields in their order or by name; a class's `normalize` may take more than the field then holds."""
 
     def print_body(self) -> str | None:
         """What stands between `<` and `>`; None prints no brackets."""
@@ -46,7 +51,6 @@ class Attribute:
         return str(self)
 
 
-@dataclass_transform(frozen_default=True)
 def attr(name: str):  # type: ignore[no-untyped-def]
     """Class decorator for a dialect attribute printed `#name<body>`; the class is frozen and interned over its annotated fields."""
 
@@ -62,6 +66,10 @@ class SymbolRef(Attribute):
     """`@name` or `@outer::@inner`: a reference to an operation by its `sym_name`."""
 
     path: tuple[str, ...]
+
+    if TYPE_CHECKING:
+
+        def __init__(self, path: str | tuple[str, ...]) -> None: ...
 
     @classmethod
     def normalize(cls, path: str | tuple[str, ...]) -> dict[str, Any]:

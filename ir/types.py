@@ -6,7 +6,7 @@ Types are frozen and interned: two equal types are one object, compared with `is
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from typing import Any, ClassVar, TypeVar
 
 from .attributes import Attribute
 from .interning import interned
@@ -21,7 +21,6 @@ class Type(Attribute):
     sigil: ClassVar[str] = "!"
 
 
-@dataclass_transform(frozen_default=True)
 def type_(name: str):  # type: ignore[no-untyped-def]
     """Class decorator for a dialect type printed `!name<body>`; the class is frozen and interned over its annotated fields."""
 

@@ -14,6 +14,7 @@ from .define import (
     Attr,
     Operand,
     OptionalOperand,
+    OptionalSuccessor,
     RegionField,
     Result,
     Successor,
@@ -60,7 +61,7 @@ from .verifier import verify
 __all__ = [
     "SCALARS", "SEGMENTS", "UNKNOWN", "Allocates", "Attr", "Attribute", "Block", "Builder", "Commutative", "Context", "Dialect", "Dominance",
     "Frees", "FuncLike", "HasParent", "IsolatedFromAbove", "LectError", "Location", "NoTerminator", "Operand", "Operation", "OptionalOperand",
-    "ParseError", "PassFailure", "Pattern", "PatternSet", "Pure", "Reads", "RecursiveEffects", "Region", "RegionField", "Result", "Rewriter",
+    "OptionalSuccessor", "ParseError", "PassFailure", "Pattern", "PatternSet", "Pure", "Reads", "RecursiveEffects", "Region", "RegionField", "Result", "Rewriter",
     "SameOperandsAndResultType", "ScalarType", "Scanner", "SingleBlock", "Successor", "SymbolRef", "SymbolTable", "SymbolTableTrait",
     "Terminator", "Trait", "Type", "UnregisteredOp", "Value", "Variadic", "VariadicRegion", "VariadicResult", "VerifyError", "Writes",
     "apply_greedily", "attr", "attribute_text", "effects_of", "interned", "is_pure", "is_removable", "literal_key", "nearest_symbol_table",

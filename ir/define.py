@@ -61,6 +61,7 @@ if TYPE_CHECKING:  # what a field's accessor gives; the constraint is for the ve
     RegionField = Annotated[Region, T]
     VariadicRegion = Annotated[tuple[Region, ...], T]
     Successor = Annotated[Block, T]
+    OptionalSuccessor = Annotated[Block | None, T]
 else:
 
     class Operand(Field):
@@ -89,6 +90,9 @@ else:
 
     class Successor(Field):
         """A successor block, with its operands under `<name>_operands`."""
+
+    class OptionalSuccessor(Field):
+        """None or a successor block (last among the successors, at most one)."""
 
 
 class FieldSpec:
@@ -128,7 +132,7 @@ class OpDefinition:
         self.attrs = {f.name: f for f in fields if f.kind is Attr}
         self.results = [f for f in fields if f.kind in (Result, VariadicResult)]
         self.regions = [f for f in fields if f.kind in (RegionField, VariadicRegion)]
-        self.successors = [f for f in fields if f.kind is Successor]
+        self.successors = [f for f in fields if f.kind in (Successor, OptionalSuccessor)]
         self.groups = len(self.operands) + len(self.successors)
         flexible = sum(f.kind is not Operand for f in self.operands) + len(self.successors)
         self.needs_segments = flexible > 1
@@ -200,7 +204,7 @@ def _accessors(definition: OpDefinition) -> dict[str, Any]:
         else:
             out[field.name] = _group(position, field.kind)
     for number, field in enumerate(definition.successors):
-        out[field.name] = _successor_at(number)
+        out[field.name] = _successor_at(number) if field.kind is Successor else _optional_successor_at(number)
         position = len(operands) + number
         out[f"{field.name}_operands"] = _operands_between(position, 0) if simple else _group(position, Variadic)
     for number, field in enumerate(definition.results):
@@ -240,6 +244,10 @@ def _group(position: int, kind: type) -> property:
 
 def _successor_at(number: int) -> property:
     return property(lambda self: self.successors[number])
+
+
+def _optional_successor_at(number: int) -> property:
+    return property(lambda self: self.successors[number] if len(self.successors) > number else None)
 
 
 def _result_at(number: int) -> property:
@@ -318,7 +326,7 @@ def _constructor_source(definition: OpDefinition) -> tuple[str, list[Any]]:
         lines.insert(0, "    if " + " or ".join(f"{f.name} is MISSING" for f in required) + ": raise TypeError(self.name + ' needs its attributes')")
     params.append("*")
     for field in definition.successors:
-        params += [field.name, f"{field.name}_operands=()"]
+        params += [field.name if field.kind is Successor else f"{field.name}=None", f"{field.name}_operands=()"]
     params += ["result_types=None", "regions=()", "loc=UNKNOWN", "hint=None"]
     if plain and not definition.successors:
         lines.append(f"    self.operands = [{', '.join(f.name for f in definition.operands)}]")
@@ -343,7 +351,7 @@ def _constructor_source(definition: OpDefinition) -> tuple[str, list[Any]]:
 
 
 def _assemble(params: list[str], lines: list[str], definition: OpDefinition) -> str:
-    successors = ", ".join(f.name for f in definition.successors)
+    successors = ", ".join(f.name for f in definition.successors if f.kind is Successor)
     body = [
         "MISSING = object()",
         "def make(D, K):",
@@ -352,6 +360,7 @@ def _assemble(params: list[str], lines: list[str], definition: OpDefinition) -> 
         *lines,
         *_note_uses(definition),
         f"    self.successors = [{successors}]",
+        *[f"    if {f.name} is not None: self.successors.append({f.name})" for f in definition.successors if f.kind is OptionalSuccessor],
         "    self.regions = regions = tuple(regions) if regions else ()",
         "    for region in regions: region.parent = self" if definition.regions else "    if regions: raise TypeError(self.name + ' has no regions')",
         "    self.parent = self.prev = self.next = None",

@@ -8,20 +8,33 @@ from __future__ import annotations
 
 
 class Location:
-    """A place in a source file: `file`, 1-based `line`, 0-based `column` (None when unknown; shown 1-based in messages), and the `function` it lies in."""
+    """A place in a source file: `file`, 1-based `line`, 0-based `column` (None when unknown; shown 1-based in messages), and the `function` it lies in.
 
-    __slots__ = ("column", "file", "function", "line")
+    `end_line` and `end_column` (0-based, behind the last character) bound the piece of source when known; both or none are given.
+    """
+
+    __slots__ = ("column", "end_column", "end_line", "file", "function", "line")
     file: str
     line: int
     column: int | None
     function: str | None
+    end_line: int | None
+    end_column: int | None
 
-    def __new__(cls, file: str, line: int, column: int | None = None, function: str | None = None) -> Location:
-        key = (file, line, column, function)
+    def __new__(
+        cls,
+        file: str,
+        line: int,
+        column: int | None = None,
+        function: str | None = None,
+        end_line: int | None = None,
+        end_column: int | None = None,
+    ) -> Location:
+        key = (file, line, column, function, end_line, end_column)
         found = _TABLE.get(key)
         if found is None:
             found = object.__new__(cls)
-            found.file, found.line, found.column, found.function = key
+            found.file, found.line, found.column, found.function, found.end_line, found.end_column = key
             _TABLE[key] = found
         return found
 
@@ -36,13 +49,13 @@ class Location:
         place = f"{self.file}:{self.line}"
         return place if self.column is None else f"{place}:{self.column + 1}"
 
-    def __reduce__(self) -> tuple[type[Location], tuple[str, int, int | None, str | None]]:
-        return Location, (self.file, self.line, self.column, self.function)
+    def __reduce__(self) -> tuple[type[Location], tuple[str, int, int | None, str | None, int | None, int | None]]:
+        return Location, (self.file, self.line, self.column, self.function, self.end_line, self.end_column)
 
     def __deepcopy__(self, memo: object) -> Location:
         return self
 
 
-_TABLE: dict[tuple[str, int, int | None, str | None], Location] = {}
+_TABLE: dict[tuple[str, int, int | None, str | None, int | None, int | None], Location] = {}
 
 UNKNOWN = Location("-", 0)

@@ -198,6 +198,10 @@ class Operation:
     def verify(self) -> None:
         """What types cannot say; raises `VerifyError`.  Overridden by operation classes."""
 
+    def produced(self, number: int) -> Sequence[Type]:
+        """Types of the arguments that this terminator itself hands to its successor `number`, behind the operands written for it."""
+        return ()
+
     def fold(self) -> Value | Sequence[Value] | None:
         """Existing values (one for each result) that this operation's results always equal, or None.  Overridden by operation classes."""
         return None

@@ -228,7 +228,8 @@ class Builder:
                     sizes[i] = max(left - fixed, 0)
             if sum(sizes[i] for i in part) != left:
                 raise self.fail(f"'{definition.name}' takes at least {fixed} operands in group {number + 1}, got {left}", token)
-        return (*sizes, *[len(group) for group in passed])
+        absent = len(definition.successors) - len(passed)
+        return (*sizes, *[len(group) for group in passed], *[0] * absent)
 
     # ---- regions -----------------------------------------------------------------------------------------------------
 

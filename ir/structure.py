@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .define import SEGMENTS, FieldSpec, OpDefinition, Operand, OptionalOperand, VariadicRegion, VariadicResult
+from .define import SEGMENTS, FieldSpec, OpDefinition, Operand, OptionalOperand, OptionalSuccessor, VariadicRegion, VariadicResult
 from .diagnostics import require
 from .interning import literal_key
 from .operation import Operation
@@ -102,7 +102,7 @@ def _verify_operands(op: Operation, definition: OpDefinition) -> None:
         fixed = sum(f.kind is Operand for f in definition.operands)
         flexible = definition.groups - fixed
         optional = any(f.kind is OptionalOperand for f in definition.operands)
-        if not flexible:
+        if not flexible or (fixed == len(definition.operands) and not op.successors):
             require(count == fixed, op, "'{}' takes {}, got {}", op.name, _plural(fixed, "operand"), count)
         require(count >= fixed, op, "'{}' takes at least {}, got {}", op.name, _plural(fixed, "operand"), count)
         require(not optional or count <= fixed + 1, op, "'{}' takes at most {}, got {}", op.name, _plural(fixed + 1, "operand"), count)
@@ -130,13 +130,15 @@ def _verify_counts(op: Operation, definition: OpDefinition) -> None:
     for what, fields, found, flexible in (
         ("result", definition.results, op.results, VariadicResult),
         ("region", definition.regions, op.regions, VariadicRegion),
-        ("successor", definition.successors, op.successors, None),
+        ("successor", definition.successors, op.successors, OptionalSuccessor),
     ):
         fixed = sum(f.kind is not flexible for f in fields)
         if fixed == len(fields):
             require(len(found) == fixed, op, "'{}' has {}, got {}", op.name, _plural(fixed, what), len(found))
         else:
             require(len(found) >= fixed, op, "'{}' has at least {}, got {}", op.name, _plural(fixed, what), len(found))
+            most = len(fields) if flexible is OptionalSuccessor else len(found)
+            require(len(found) <= most, op, "'{}' has at most {}, got {}", op.name, _plural(most, what), len(found))
     for number, field in enumerate(definition.results):
         if field.constraint is not None:
             for value in op.results[number:] if field.kind is VariadicResult else op.results[number : number + 1]:

@@ -317,19 +317,21 @@ class Callbacks:
 
     # ---- locations ---------------------------------------------------------------------------------------------------
 
-    def place(self, children: list[Any]) -> tuple[str, int, int]:
-        file, line, column = children
+    def place(self, children: list[Any]) -> tuple[str, int, int, int | None, int | None]:
+        file, line, column, end_line, end_column = children
         try:
-            return self.text(file), int(line), int(column)
+            end = (None, None) if end_line is None else (int(end_line), int(end_column))
+            return self.text(file), int(line), int(column), *end
         except ValueError:
             raise _at(ParseError("line and column are integers"), line) from None
 
     def location(self, children: list[Any]) -> Location:
-        return Location(*children[0])
+        file, line, column, end_line, end_column = children[0]
+        return Location(file, line, column, None, end_line, end_column)
 
     def named_location(self, children: list[Any]) -> Location:
-        file, line, column = children[1]
-        return Location(file, line, column, self.text(children[0]))
+        file, line, column, end_line, end_column = children[1]
+        return Location(file, line, column, self.text(children[0]), end_line, end_column)
 
     def unknown_location(self, children: list[Any]) -> Location:
         if str(children[0]) != "unknown":

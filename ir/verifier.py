@@ -91,9 +91,10 @@ class _Verifier:
         position = len(op.operands) - sum(sizes)
         for number, (block, size) in enumerate(zip(op.successors, sizes)):
             require(block.parent is region, op, "successor {} of '{}' is not in the same region", number, op.name)
-            require(len(block.args) == size, op, "successor {} of '{}' takes {} arguments, got {}", number, op.name, len(block.args), size)
-            for argument, value in zip(block.args, op.operands[position : position + size]):
-                require(argument.type is value.type, op, "successor {} of '{}' takes {}, got {}", number, op.name, argument.type, value.type)
+            types = [value.type for value in op.operands[position : position + size]] + list(op.produced(number))
+            require(len(block.args) == len(types), op, "successor {} of '{}' takes {} arguments, got {}", number, op.name, len(block.args), len(types))
+            for argument, type in zip(block.args, types):
+                require(argument.type is type, op, "successor {} of '{}' takes {}, got {}", number, op.name, argument.type, type)
             position += size
 
     def _regions(self, op: Operation, inside: tuple[Region, ...]) -> None:

@@ -1,0 +1,201 @@
+"""Building nests: a block under construction that never holds the same operation twice, and copying blocks into it.
+
+`NestBuilder` numbers values: an operation equal to one that is there is found, not built again.  That is what shares loads and constants after two
+blocks have been joined.  A load of what the same block stores at the same point gives the stored value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from lect.dialects.loop.attributes import SpaceAttr
+from lect.dialects.loop.ops import CastOp, ConstOp, IndexOp, LoadOp, NestOp, ReduceIndexOp, ReduceOp, ScanOp, SelectOp, StoreOp
+from lect.dialects.loop.scalar import BY_NAME, PREDICATES
+from lect.dialects.loop.types import BufferType
+from lect.ir import UNKNOWN, Block, Location, Operation, Region, ScalarType, Type, Value, literal_key
+from lect.ir.index_map import dims_of, flat_map, is_affine, substitute
+from lect.ir.symbolic import Expr, Size, dim
+from lect.ir.types import i1, i64, index
+
+INDEX_HINTS = tuple(f"d{k}" for k in range(64))
+
+
+class NestBuilder:
+    """A nest under construction over `space`; `finish` makes the operation."""
+
+    def __init__(self, space: SpaceAttr, loc: Location = UNKNOWN) -> None:
+        self.space = space
+        self.rank = len(space.sizes)
+        self.loc = loc
+        self.block = Block([index] * self.rank, INDEX_HINTS[: self.rank])
+        self.inputs: dict[Value, None] = {}
+        self.stored: dict[tuple[Value, Expr], Value] = {}
+        self.result_types: list[Type] = []
+        self._numbers: dict[Any, Value] = {}
+
+    # ---- operations ----------------------------------------------------------------------------------------------
+
+    def _find(self, key: Any, make: Callable[[], Operation]) -> Value:
+        found = self._numbers.get(key)
+        if found is None:
+            made = self.block.append(make())
+            made.loc = self.loc
+            found = self._numbers[key] = made.results[0]
+        return found
+
+    def op(self, name: str, *operands: Value) -> Value:
+        """A scalar operation of the table by its name, with operands of one type."""
+        result = i1 if name in PREDICATES else operands[0].type
+        return self._find((name, operands), lambda: BY_NAME[name](*operands, result_types=(result,)))
+
+    def const(self, value: Any, element: ScalarType) -> Value:
+        """A number of type `element`; `value` is converted to it."""
+        value = float(value) if element.kind == "float" else bool(value) if element.kind == "bool" else int(value)
+        return self._find(("const", literal_key(value), element), lambda: ConstOp(value, result_types=(element,)))
+
+    def cast(self, value: Value, element: ScalarType) -> Value:
+        """The number in another type, or itself when it has the type."""
+        if value.type is element:
+            return value
+        return self._find(("cast", value, element), lambda: CastOp(value, result_types=(element,)))
+
+    def select(self, condition: Value, when_true: Value, when_false: Value) -> Value:
+        """A choice between two numbers of one type."""
+        if when_true is when_false:
+            return when_true
+        key = ("select", condition, when_true, when_false)
+        return self._find(key, lambda: SelectOp(condition, when_true, when_false, result_types=(when_true.type,)))
+
+    def index(self, value: Expr) -> Value:
+        """An index expression as a number."""
+        return self._find(("index", value), lambda: IndexOp(flat_map(self.rank, value), result_types=(i64,)))
+
+    def load(self, buffer: Value, offset: Expr, indices: Sequence[Value] = (), masks: Sequence[Value] = ()) -> Value:
+        """An element of a buffer; of one that this block stores at `offset`, the number that was stored."""
+        indices, masks = tuple(indices), tuple(dict.fromkeys(masks))
+        if not indices:
+            forwarded = self.stored.get((buffer, offset))
+            if forwarded is not None:
+                return self._masked(forwarded, masks)
+        self.inputs[buffer] = None
+        element = buffer.type.element  # type: ignore[attr-defined]
+        key = ("load", buffer, offset, indices, masks)
+        map = flat_map(self.rank, offset, len(indices))
+        return self._find(key, lambda: LoadOp(buffer, indices, masks, map, result_types=(element,)))
+
+    def _masked(self, value: Value, masks: tuple[Value, ...]) -> Value:
+        for mask in masks:
+            value = self.select(mask, value, self.const(0, value.type))  # type: ignore[arg-type]
+        return value
+
+    def reduce(self, kind: str, value: Value, over: tuple[int, ...]) -> Value:
+        """Fold a value over dims; over no dim it is the value."""
+        if not over:
+            return value
+        return self._find(("reduce", kind, value, over), lambda: ReduceOp(value, kind, over, result_types=(value.type,)))
+
+    def reduce_index(self, kind: str, value: Value, position: Value, over: tuple[int, ...]) -> Value:
+        """The position of the greatest or least value."""
+        if not over:
+            return position
+        key = ("reduce_index", kind, value, position, over)
+        return self._find(key, lambda: ReduceIndexOp(value, position, kind, over, result_types=(i64,)))
+
+    def store(self, value: Value, result_type: BufferType, offset: Expr) -> int:
+        """Write `value` to a new result; gives the result's number."""
+        number = len(self.result_types)
+        self.result_types.append(result_type)
+        store = self.block.append(StoreOp(value, flat_map(self.rank, offset), number))
+        store.loc = self.loc
+        return number
+
+    def finish(self, name: str, attrs: Mapping[str, Any] | None = None) -> NestOp:
+        """The nest; the builder must not be used any more."""
+        return NestOp(list(self.inputs), name, self.space, regions=[Region([self.block])], result_types=self.result_types, loc=self.loc, **(attrs or {}))
+
+
+# ---- copying ---------------------------------------------------------------------------------------------------------
+
+
+class Inlining:
+    """How the block of one nest enters another: what each of its dims is there, and what must hold at every load."""
+
+    def __init__(self, source: NestOp, target: NestBuilder, dims: Mapping[int, Expr], masks: tuple[Value, ...] = ()) -> None:
+        self.source = source
+        self.target = target
+        self.dims = dims
+        self.masks = masks
+        self.ranges = target.space.ranges
+        sizes = source.space.sizes
+        self.same = sizes == target.space.sizes and all(value is dim(k) or sizes[k] == 1 for k, value in dims.items())
+        self.over: dict[tuple[int, ...], tuple[int, ...]] = {}
+
+    def expr(self, value: Expr) -> Expr:
+        """An index expression of the source in the dims of the target."""
+        return value if self.same else substitute(value, self.dims, self.ranges)
+
+    def reduced(self, over: tuple[int, ...]) -> tuple[int, ...]:
+        """Dims of the target that stand for the folded dims of the source."""
+        if self.same:
+            return over
+        found = self.over.get(over)
+        if found is None:
+            found = self.over[over] = tuple(sorted({k for d in over for k in dims_of(self.dims[d])}))
+        return found
+
+
+def copy_block(how: Inlining, replace_load: Callable[[LoadOp, tuple[Value, ...], Expr], Value | None] | None = None) -> dict[int, tuple[Value, Expr]]:
+    """Append the block of a nest to a builder without its stores; gives (value, offset) of each result.
+
+    `replace_load(load, masks, offset)` may give a value to use instead of a load; the masks are all that guard it in the target.
+    """
+    target = how.target
+    values: dict[Value, Value] = {}
+    out: dict[int, tuple[Value, Expr]] = {}
+    saved = target.loc
+    for inner in how.source.body:
+        target.loc = inner.loc
+        kind = type(inner)
+        operands = tuple([values.get(value, value) for value in inner.operands])
+        if kind is StoreOp:
+            out[inner.to] = (operands[0], how.expr(inner.map.offset))
+            continue
+        values[inner.results[0]] = _copy(inner, kind, operands, how, replace_load)
+    target.loc = saved
+    return out
+
+
+def _copy(inner: Any, kind: type, operands: tuple[Value, ...], how: Inlining, replace_load: Any) -> Value:
+    target = how.target
+    if kind is LoadOp:
+        count = len(inner.indices)
+        indices, masks = operands[1 : 1 + count], operands[1 + count :] + how.masks
+        offset = how.expr(inner.map.offset)
+        found = replace_load(inner, masks, offset) if replace_load is not None else None
+        return found if found is not None else target.load(operands[0], offset, indices, masks)
+    if kind is ConstOp:
+        return target.const(inner.value, inner.results[0].type)
+    if kind is CastOp:
+        return target.cast(operands[0], inner.results[0].type)
+    if kind is SelectOp:
+        return target.select(*operands)
+    if kind is ReduceOp:
+        return target.reduce(inner.kind, operands[0], how.reduced(inner.over))
+    if kind is ReduceIndexOp:
+        return target.reduce_index(inner.kind, operands[0], operands[1], how.reduced(inner.over))
+    if kind is IndexOp:
+        return target.index(how.expr(inner.map.offset))
+    if kind is ScanOp:
+        raise AssertionError("a scan is bound to its dim and its nest is never joined with another")
+    return target.op(inner.name.partition(".")[2], *operands)
+
+
+def has_division(nest: NestOp) -> bool:
+    """True when some map of the nest is not affine."""
+    return any(not is_affine(inner.map.offset) for inner in nest.body if type(inner) in (LoadOp, StoreOp, IndexOp))
+
+
+def whole_range(sizes: Sequence[Size]) -> dict[int, Expr]:
+    """Every dim as itself."""
+    return {k: dim(k) for k in range(len(sizes))}

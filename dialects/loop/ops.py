@@ -1,0 +1,473 @@
+"""loop: what is computed at every point of an index space, over flat memory, before anything is said about loops, lanes or threads.
+
+A `loop.func` is one graph: nests, library calls and a return, over buffers.  A buffer is flat memory that one operation writes and that does not
+change afterwards, so buffers are values; parameters are the memory from the first element of a tensor on.  Decisions of passes (what is stored,
+what was fused and what was not and why, which buffers share memory) are attributes with reasons.
+
+A `loop.nest` is ONE block of scalar operations over an index space.  The block's arguments are the dims.  The block is evaluated at every point,
+in no order.  A value varies over the dims that its operands vary over; `reduce` gives a value that no longer varies over the dims it folds, the
+same at all their points, and later operations may vary over those dims again: softmax and layer norm are one flat block, and how many sweeps over
+a row they take is found when the nest is lowered.  All reductions of one nest fold the same dims.  `load` and `store` address flat memory by index
+maps.  Each result of a nest is written by exactly one `store`, each element at one point (or at points that agree); an element that no point
+writes is undefined.
+
+Numbers are as the scalar operations have them: every float operation rounds once, halves are cast to f32, computed and cast back, and that cast
+is the rounding.  `reduce` may fold in any order, with an error of the order of a pairwise sum.
+
+A `loop.extern` calls a library function on strided views of buffers; its results are new buffers in the layout that the library gives.  A
+`loop.return` gives strided views of buffers to the caller: of results, of parameters, several of one buffer if the tensors alias.
+"""
+
+from __future__ import annotations
+
+from lect.dialects.loop.attributes import OperandAttr, SpaceAttr, ViewAttr
+from lect.dialects.loop.types import BufferType
+from lect.ir import (
+    Allocates,
+    Attr,
+    FuncLike,
+    HasParent,
+    IsolatedFromAbove,
+    NoTerminator,
+    Operand,
+    Operation,
+    Pure,
+    Reads,
+    RegionField,
+    Result,
+    ScalarType,
+    SingleBlock,
+    SymbolRef,
+    SymbolTableTrait,
+    Terminator,
+    Type,
+    Value,
+    Variadic,
+    VariadicResult,
+    op,
+    require,
+)
+from lect.ir.index_map import IndexMap, dims_of, indices_of, is_affine
+from lect.ir.types import i1, i64, index
+
+REDUCTIONS = frozenset({"sum", "prod", "max", "min", "any", "all", "xor"})
+SCANS = frozenset({"sum", "prod", "max", "min"})
+IN_NEST = HasParent("loop.nest")
+
+
+@op("loop.func")
+class FuncOp(Operation):
+    """One graph.  `arguments` says how each parameter's memory is seen as a tensor (row-major in the buffer's sizes where it is left out).
+
+    `slot_bytes` are the sizes of the pieces of memory that the buffer plan shares among buffers, `peak_bytes` the most that is live at once.
+    """
+
+    sym_name: Attr[str]
+    arguments: Attr[tuple] = ()
+    slot_bytes: Attr[tuple] = ()
+    peak_bytes: Attr[int] = 0
+    contents: RegionField
+    traits = (FuncLike, IsolatedFromAbove, SingleBlock, SymbolTableTrait)
+
+    def argument_view(self, number: int) -> ViewAttr:
+        """The tensor that parameter `number` stands for."""
+        if self.arguments:
+            return self.arguments[number]
+        return ViewAttr(self.body.args[number].type.sizes)
+
+    def verify(self) -> None:
+        args = self.body.args
+        for value in args:
+            require(isinstance(value.type, BufferType), self, "parameters of 'loop.func' are !loop.buffer, got {}", value.type)
+        require(not self.arguments or len(self.arguments) == len(args), self, "'arguments' needs one view for each of {} parameters", len(args))
+        for value, view in zip(args, self.arguments):
+            _verify_view(self, value, view)
+        require(isinstance(self.body.last, ReturnOp), self, "'loop.func' ends in 'loop.return'")
+        for inner in self.body:
+            require(isinstance(inner, (NestOp, ExternOp, ReturnOp)), inner, "'{}' stands inside a nest, not in 'loop.func'", inner.name)
+
+
+@op("loop.nest")
+class NestOp(Operation):
+    """One block of scalar operations over an index space; `inputs` are the buffers it loads, results the buffers it stores.
+
+    `realize` says of each result why it is stored, or "inline" when its users shall compute it themselves; `slots` the piece of planned memory
+    of each result (none: memory of its own), `in_place` pairs (result, input) that share memory point by point.
+    """
+
+    inputs: Variadic[BufferType]
+    sym_name: Attr[str]
+    space: Attr[SpaceAttr]
+    realize: Attr[tuple] = ()
+    fused: Attr[tuple] = ()
+    blocked: Attr[tuple] = ()
+    slots: Attr[tuple] = ()
+    in_place: Attr[tuple] = ()
+    buffers: VariadicResult[BufferType]
+    contents: RegionField
+    traits = (Pure, SingleBlock, NoTerminator, HasParent("loop.func"))
+
+    @property
+    def loads(self) -> list[LoadOp]:
+        """The loads of the block, in order."""
+        return [inner for inner in self.body if type(inner) is LoadOp]
+
+    @property
+    def stores(self) -> list[StoreOp]:
+        """The stores of the block, in order."""
+        return [inner for inner in self.body if type(inner) is StoreOp]
+
+    @property
+    def reduced(self) -> tuple[int, ...]:
+        """The dims that reductions fold, in order; empty when there is no reduction."""
+        for inner in self.body:
+            if type(inner) in (ReduceOp, ReduceIndexOp):
+                return inner.over
+        return ()
+
+    def store_of(self, result: int) -> StoreOp:
+        """The store that writes result `result`."""
+        return next(store for store in self.stores if store.to == result)
+
+    def verify(self) -> None:
+        rank = len(self.space.sizes)
+        args = [value.type for value in self.body.args]
+        require(args == [index] * rank, self, "the block takes {} dims of type index, got {}", rank, args)
+        require(len(set(self.inputs)) == len(self.inputs), self, "a buffer is listed twice among the inputs")
+        loaded = {load.buffer for load in self.loads}
+        for value in self.inputs:
+            require(value in loaded, self, "an input of type {} is never loaded", value.type)
+        require(self.results, self, "a nest stores at least one buffer")
+        for name in ("realize", "slots"):
+            have = len(getattr(self, name))
+            require(have in (0, len(self.results)), self, "'{}' needs one entry for each of {} results, got {}", name, len(self.results), have)
+        self._verify_body()
+
+    def _verify_body(self) -> None:
+        inputs = set(self.inputs)
+        written: set[int] = set()
+        over = None
+        for inner in self.body:
+            if type(inner) is LoadOp:
+                require(inner.buffer in inputs, inner, "the loaded buffer is no input of its nest")
+            elif type(inner) is StoreOp:
+                require(inner.to not in written, inner, "result {} is stored twice", inner.to)
+                written.add(inner.to)
+            elif type(inner) in (ReduceOp, ReduceIndexOp):
+                require(over in (None, inner.over), inner, "one nest folds the dims {}, and here {}", over, inner.over)
+                over = inner.over
+            else:
+                require(not inner.regions and type(inner) not in (NestOp, ExternOp, ReturnOp, FuncOp), inner, "'{}' is no scalar operation", inner.name)
+        missing = [k for k in range(len(self.results)) if k not in written]
+        require(not missing, self, "result {} is never stored", missing[0] if missing else 0)
+        varying = variance(self)
+        for store in self.stores:
+            loose = varying[store.value] & ~_mask(dims_of(store.map.offset)) & ~unit_dims(self)
+            require(not loose, store, "the stored value varies over d{}, the address does not", loose.bit_length() - 1)
+
+
+def _mask(dims: frozenset[int]) -> int:
+    mask = 0
+    for position in dims:
+        mask |= 1 << position
+    return mask
+
+
+def unit_dims(nest: NestOp) -> int:
+    """Bit mask of the dims of size 1, over which nothing varies."""
+    return _mask(frozenset(k for k, size in enumerate(nest.space.sizes) if size == 1))
+
+
+def variance(nest: NestOp) -> dict[Value, int]:
+    """For each value of the block a bit mask of the dims it varies over."""
+    out: dict[Value, int] = {value: 1 << k for k, value in enumerate(nest.body.args)}
+    for inner in nest.body:
+        mask = 0
+        for value in inner.operands:
+            mask |= out.get(value, 0)
+        kind = type(inner)
+        if kind is LoadOp or kind is IndexOp:
+            mask |= _mask(dims_of(inner.map.offset))
+        elif kind is ReduceOp or kind is ReduceIndexOp:
+            mask &= ~_mask(frozenset(inner.over))
+        elif kind is ScanOp:
+            mask |= 1 << inner.over
+        for value in inner.results:
+            out[value] = mask
+    return out
+
+
+def _nest_of(inner: Operation) -> NestOp:
+    parent = inner.parent_op
+    require(isinstance(parent, NestOp), inner, "'{}' must stand inside 'loop.nest'", inner.name)
+    assert isinstance(parent, NestOp)
+    return parent
+
+
+def _verify_map(inner: Operation, map: IndexMap, count: int) -> NestOp:
+    nest = _nest_of(inner)
+    rank = len(nest.space.sizes)
+    require(map.num_dims == rank, inner, "the map takes {} dims, the space has {}", map.num_dims, rank)
+    require(len(map.results) == 1, inner, "the map must have one result, got {}", len(map.results))
+    require(map.num_indices == count, inner, "the map takes {} loaded indices, got {}", map.num_indices, count)
+    return nest
+
+
+def _verify_bounds(inner: Operation, nest: NestOp, map: IndexMap, buffer: Type) -> None:
+    """Affine maps of dims alone have exact bounds, so an access outside of the buffer is an error here."""
+    assert isinstance(buffer, BufferType)
+    numel = buffer.numel
+    if type(numel) is not int or any(size == 0 for size in nest.space.sizes) or not is_affine(map.offset) or indices_of(map.offset):
+        return
+    low, high = nest.space.ranges.bounds(map.offset)
+    inside = (low is None or low >= 0) and (high is None or high < numel)
+    require(inside, inner, "the map reaches from {} to {}, the buffer has {} elements", low, high, numel)
+
+
+@op("loop.load")
+class LoadOp(Operation):
+    """The element at `map` of the dims and of the loaded `indices`; zero (false) where a mask is false, and then nothing is read."""
+
+    buffer: Operand[BufferType]
+    indices: Variadic[(i64, index)]
+    masks: Variadic[i1]
+    map: Attr[IndexMap]
+    value: Result[ScalarType]
+    traits = (Reads("buffer"), IN_NEST)
+
+    def infer(self) -> tuple[Type, ...]:
+        return (self.buffer.type.element,)
+
+    def verify(self) -> None:
+        nest = _verify_map(self, self.map, len(self.indices))
+        if not self.masks:
+            _verify_bounds(self, nest, self.map, self.buffer.type)
+
+
+@op("loop.store")
+class StoreOp(Operation):
+    """Write a number to the element at `map` of result `to` of the nest."""
+
+    value: Operand[ScalarType]
+    to: Attr[int] = 0
+    map: Attr[IndexMap]
+    traits = (IN_NEST,)
+
+    def verify(self) -> None:
+        nest = _verify_map(self, self.map, 0)
+        require(0 <= self.to < len(nest.results), self, "the nest has {} results, there is no number {}", len(nest.results), self.to)
+        buffer = nest.results[self.to].type
+        require(self.value.type is buffer.element, self, "result {} takes {}, got {}", self.to, buffer.element, self.value.type)
+        _verify_bounds(self, nest, self.map, buffer)
+
+
+@op("loop.index")
+class IndexOp(Operation):
+    """The value of `map` at this point, as a number."""
+
+    map: Attr[IndexMap]
+    value: Result[i64]
+    traits = (Pure, IN_NEST)
+
+    def infer(self) -> tuple[Type, ...]:
+        return (i64,)
+
+    def verify(self) -> None:
+        _verify_map(self, self.map, 0)
+
+
+def _verify_over(inner: Operation, over: tuple[int, ...]) -> None:
+    rank = len(_nest_of(inner).space.sizes)
+    valid = all(type(k) is int and 0 <= k < rank for k in over) and list(over) == sorted(set(over))
+    require(over and valid, inner, "'over' lists dims of the space in order, each once; the space has {}, got {}", rank, list(over))
+
+
+@op("loop.reduce")
+class ReduceOp(Operation):
+    """Fold a value over all points of the dims `over`; a value that does not vary there enters once for each point.
+
+    `max` and `min` give NaN if a value is NaN.  Over no point, `sum` and `any` give zero, `prod` and `all` one, `max` and `min` the least and the
+    greatest number of the type.
+    """
+
+    value: Operand[ScalarType]
+    kind: Attr[REDUCTIONS]
+    over: Attr[tuple]
+    folded: Result[ScalarType]
+    traits = (Pure, IN_NEST)
+
+    def infer(self) -> tuple[Type, ...]:
+        return (self.value.type,)
+
+    def verify(self) -> None:
+        _verify_over(self, self.over)
+        type = self.value.type
+        require(not type.is_half, self, "'loop.reduce' does not fold in {}, cast to f32 first", type)
+        require((self.kind in ("any", "all")) <= (type is i1), self, "'{}' folds i1, got {}", self.kind, type)
+        require(type is not i1 or self.kind in ("any", "all", "xor"), self, "'{}' does not fold i1", self.kind)
+
+
+@op("loop.reduce_index")
+class ReduceIndexOp(Operation):
+    """The `position` that belongs to the greatest (least) value over the dims `over`: the first NaN if there is one, of equal values the least position."""
+
+    value: Operand[ScalarType]
+    position: Operand[i64]
+    kind: Attr[frozenset({"max", "min"})]
+    over: Attr[tuple]
+    found: Result[i64]
+    traits = (Pure, IN_NEST)
+
+    def infer(self) -> tuple[Type, ...]:
+        return (i64,)
+
+    def verify(self) -> None:
+        _verify_over(self, self.over)
+        require(not self.value.type.is_half, self, "'loop.reduce_index' does not compare {}, cast to f32 first", self.value.type)
+
+
+@op("loop.scan")
+class ScanOp(Operation):
+    """Fold a value with all values before it along the dim `over`, in order, itself included."""
+
+    value: Operand[ScalarType]
+    kind: Attr[SCANS]
+    over: Attr[int]
+    folded: Result[ScalarType]
+    traits = (Pure, IN_NEST)
+
+    def infer(self) -> tuple[Type, ...]:
+        return (self.value.type,)
+
+    def verify(self) -> None:
+        _verify_over(self, (self.over,))
+        require(not self.value.type.is_half, self, "'loop.scan' does not fold in {}, cast to f32 first", self.value.type)
+
+
+@op("loop.const")
+class ConstOp(Operation):
+    """A number."""
+
+    value: Attr[(bool, int, float)]
+    number: Result[ScalarType]
+    traits = (Pure, IN_NEST)
+
+    def verify(self) -> None:
+        element = self.number.type
+        wanted = {"float": float, "bool": bool}.get(element.kind, int)
+        require(type(self.value) is wanted, self, "a constant of {} cannot be {}", element, self.value)
+        if wanted is int:
+            signed = element.kind != "unsigned"
+            low, high = (-(1 << element.bits - 1), (1 << element.bits - 1) - 1) if signed else (0, (1 << element.bits) - 1)
+            require(low <= self.value <= high, self, "{} does not fit {}", self.value, element)
+
+
+@op("loop.cast")
+class CastOp(Operation):
+    """The number in another type.  To a narrower float: rounded to nearest even, the only rounding of 16-bit floats.  Float to integer: towards
+    zero, and some value when it does not fit.  Integer to a narrower one: the low bits.  To i1: whether it differs from zero."""
+
+    value: Operand[ScalarType]
+    number: Result[ScalarType]
+    traits = (Pure, IN_NEST)
+
+    def fold(self) -> Value | None:
+        """cast(x : T) : T  =>  x"""
+        return self.value if self.value.type is self.number.type else None
+
+
+@op("loop.select")
+class SelectOp(Operation):
+    """The second operand where the first is true, else the third."""
+
+    condition: Operand[i1]
+    when_true: Operand[ScalarType]
+    when_false: Operand[ScalarType]
+    chosen: Result[ScalarType]
+    traits = (Pure, IN_NEST)
+
+    def infer(self) -> tuple[Type, ...]:
+        return (self.when_true.type,)
+
+    def verify(self) -> None:
+        first, second = self.when_true.type, self.when_false.type
+        require(first is second, self, "'loop.select' needs operands of one type, got {} and {}", first, second)
+
+    def fold(self) -> Value | None:
+        """select(c, x, x)  =>  x, and  select(const, x, y)  =>  x or y"""
+        if self.when_true is self.when_false:
+            return self.when_true
+        condition = self.condition.op
+        if isinstance(condition, ConstOp):
+            return self.when_true if condition.value else self.when_false
+        return None
+
+
+def _verify_view(operation: Operation, buffer: Value, view: object) -> None:
+    require(isinstance(view, ViewAttr), operation, "a view is written #loop.view<...>, got {}", view)
+    assert isinstance(view, ViewAttr)
+    numel = buffer.type.numel  # type: ignore[attr-defined]
+    if type(view.span) is int and type(numel) is int:
+        require(view.offset >= 0 and view.span <= numel, operation, "the view {} reaches beyond the {} elements of its buffer", view, numel)
+
+
+@op("loop.extern")
+class ExternOp(Operation):
+    """Call a library function: `callee` names an ATen overload, `args` and `kwargs` are written out with `#loop.operand<n>` where operand n goes.
+
+    `views` says how each operand is seen as a tensor, `result_views` the tensors that the library returns, each in a new buffer whose sizes are
+    its physical order.  A type among the arguments stands for a torch dtype.
+    """
+
+    operands_: Variadic[BufferType]
+    sym_name: Attr[str]
+    callee: Attr[SymbolRef]
+    views: Attr[tuple] = ()
+    args: Attr[tuple] = ()
+    kwargs: Attr[dict] = {}  # noqa: RUF012
+    result_views: Attr[tuple] = ()
+    slots: Attr[tuple] = ()
+    buffers: VariadicResult[BufferType]
+    traits = (Reads("operands_"), Allocates("buffers"), HasParent("loop.func"))
+
+    def verify(self) -> None:
+        require(len(self.views) == len(self.operands), self, "'views' needs one view for each of {} operands, got {}", len(self.operands), len(self.views))
+        for value, view in zip(self.operands, self.views):
+            _verify_view(self, value, view)
+        count = len(self.results)
+        require(len(self.result_views) == count, self, "'result_views' needs one view for each of {} results, got {}", count, len(self.result_views))
+        for value, view in zip(self.results, self.result_views):
+            _verify_view(self, value, view)
+        for number in _operand_numbers((self.args, self.kwargs)):
+            require(0 <= number < len(self.operands), self, "there is no operand {}, the call has {}", number, len(self.operands))
+
+
+def _operand_numbers(value: object) -> list[int]:
+    if isinstance(value, OperandAttr):
+        return [value.number]
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    return [number for item in value for number in _operand_numbers(item)] if isinstance(value, tuple) else []
+
+
+@op("loop.return")
+class ReturnOp(Operation):
+    """End the graph with strided views of these buffers.
+
+    The first `write_backs` of them are copied into parameters (`write_backs[k]` is the parameter's number) instead of being returned.
+    """
+
+    values: Variadic[BufferType]
+    views: Attr[tuple] = ()
+    write_backs: Attr[tuple] = ()
+    traits = (Terminator, HasParent("loop.func"))
+
+    def verify(self) -> None:
+        require(len(self.views) == len(self.operands), self, "'views' needs one view for each of {} values, got {}", len(self.operands), len(self.views))
+        for value, view in zip(self.operands, self.views):
+            _verify_view(self, value, view)
+        require(len(self.write_backs) <= len(self.operands), self, "more write-backs than values")
+        parent = self.parent_op
+        assert isinstance(parent, FuncOp)
+        for number in self.write_backs:
+            require(type(number) is int and 0 <= number < len(parent.body.args), self, "there is no parameter {} to write to", number)

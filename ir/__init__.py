@@ -61,12 +61,12 @@ from .verifier import verify
 __all__ = [
     "SCALARS", "SEGMENTS", "UNKNOWN", "Allocates", "Attr", "Attribute", "Block", "Builder", "Commutative", "Context", "Dialect", "Dominance",
     "Frees", "FuncLike", "HasParent", "IsolatedFromAbove", "LectError", "Location", "NoTerminator", "Operand", "Operation", "OptionalOperand",
-    "OptionalSuccessor", "ParseError", "PassFailure", "Pattern", "PatternSet", "Pure", "Reads", "RecursiveEffects", "Region", "RegionField", "Result", "Rewriter",
-    "SameOperandsAndResultType", "ScalarType", "Scanner", "SingleBlock", "Successor", "SymbolRef", "SymbolTable", "SymbolTableTrait",
+    "OptionalSuccessor", "ParseError", "PassFailure", "Pattern", "PatternSet", "Pure", "Reads", "RecursiveEffects", "Region", "RegionField", "Result",
+    "Rewriter", "SameOperandsAndResultType", "ScalarType", "Scanner", "SingleBlock", "Successor", "SymbolRef", "SymbolTable", "SymbolTableTrait",
     "Terminator", "Trait", "Type", "UnregisteredOp", "Value", "Variadic", "VariadicRegion", "VariadicResult", "VerifyError", "Writes",
-    "apply_greedily", "attr", "attribute_text", "effects_of", "interned", "is_pure", "is_removable", "literal_key", "nearest_symbol_table",
-    "op", "parse_attribute", "parse_module", "parse_ops", "print_module", "print_op", "quote", "require", "reverse_postorder",
-    "same_attribute", "type_", "verify",
+    "apply_greedily", "attr", "attribute_text", "effects_of", "interned", "is_pure", "is_removable", "literal_key", "nearest_symbol_table", "op",
+    "parse_attribute", "parse_module", "parse_ops", "print_module", "print_op", "quote", "require", "reverse_postorder", "same_attribute", "type_",
+    "verify",
 ]  # fmt: skip
 
 

@@ -44,7 +44,13 @@ class LectError(Exception):
 
 
 class ParseError(LectError):
-    """The text is not lect IR; `loc` names the file, line and column."""
+    """The text is not lect IR; `loc` names the file, line and column.
+
+    While it travels to where the file is known, `position` is the offset in the text, or `offset` that in the body of a type or attribute.
+    """
+
+    position: int | None = None
+    offset: int = 0
 
 
 class VerifyError(LectError):

@@ -1,11 +1,13 @@
 """Parsing: text of either form to IR.
 
-Lark's LALR parser reads the grammar in `grammar.lark`; its callbacks make plain tuples and attribute values, and `Builder` makes operations of
-them with names resolved.  What is wrong is a `ParseError` with file, line and column; nothing else leaves `parse_module`.
+The callbacks in `syntax` make plain tuples and attribute values of the text, and `Builder` makes operations of them with names resolved.  What is
+wrong is a `ParseError` with file, line and column; nothing else leaves `parse_module`.
 """
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from typing import Any
 
 from .attributes import Attribute, SymbolRef
@@ -13,6 +15,7 @@ from .block import Block, Region
 from .context import Context
 from .define import SEGMENTS, OpDefinition, Operand
 from .diagnostics import ParseError, source_excerpt
+from .lalr import Token
 from .location import UNKNOWN, Location
 from .operation import Operation, UnregisteredOp
 from .syntax import Syntax, load_syntax
@@ -21,6 +24,7 @@ from .types import Type
 from .value import Value
 
 PLACEHOLDER = "forward reference"
+_NEWLINE = re.compile(r"\n")
 
 
 def parse_module(text: str, ctx: Context, filename: str = "-") -> Operation:
@@ -62,13 +66,26 @@ def _permissive(ctx: Context) -> Context:
 
 
 def _locate(error: ParseError, text: str, filename: str) -> None:
-    """Turn the (line, column) that the syntax left on the error into a location with an excerpt."""
-    position = getattr(error, "position", None)
-    if position is not None and not error.loc.known:
-        line, column = position
+    """Turn the offset that the syntax left on the error into a location with an excerpt."""
+    if error.position is not None and not error.loc.known:
+        line, column = Lines(text).place(error.position)
         error.loc = Location(filename, line, column)
     if error.loc.known and error.excerpt is None and error.loc.file == filename:
         error.excerpt = source_excerpt(text, error.loc.line, error.loc.column or 0)
+
+
+class Lines:
+    """Offsets of a text to lines (from 1) and columns (from 0)."""
+
+    __slots__ = ("starts",)
+
+    def __init__(self, text: str) -> None:
+        self.starts = [0, *[match.end() for match in _NEWLINE.finditer(text)]]
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """The line and column at an offset."""
+        line = bisect_right(self.starts, offset)
+        return line, offset - self.starts[line - 1]
 
 
 class Scope:
@@ -89,6 +106,7 @@ class Builder:
         self.ctx = ctx
         self.filename = filename
         self.text = text
+        self.lines = Lines(text)
         self.scope = Scope()
         self.labels: dict[str, Block] = {}
 
@@ -98,15 +116,22 @@ class Builder:
         self.close_scope()
         return ops
 
-    def fail(self, message: str, token: Any) -> ParseError:
-        """An error at a token; the caller raises it."""
-        return ParseError(message, Location(self.filename, token.line, token.column - 1))
+    def fail(self, message: str, token: Token) -> ParseError:
+        """An error at a token; the caller raises it.  Values in a plain list of operands have the offset of the list."""
+        name, offset = token
+        found = re.compile(re.escape(name) + r"(?![\w$])").search(self.text, offset)
+        return ParseError(message, self.place(found.start() if found else offset))
+
+    def place(self, offset: int) -> Location:
+        """The location of an offset in the text."""
+        line, column = self.lines.place(offset)
+        return Location(self.filename, line, column)
 
     # ---- names -------------------------------------------------------------------------------------------------------
 
     def define(self, token: Any, value: Value, undo: list[str]) -> None:
         """Bind a name to a value in the open scope."""
-        name = str(token)
+        name = token[0]
         scope = self.scope
         if name in scope.values:
             raise self.fail(f"{name} is defined twice", token)
@@ -122,7 +147,7 @@ class Builder:
 
     def use(self, token: Any) -> Value:
         """The value of a name; one that comes later gets a placeholder."""
-        name = str(token)
+        name = token[0]
         found = self.scope.values.get(name)
         if found is not None:
             return found
@@ -165,7 +190,7 @@ class Builder:
         if node.symbol is not None:
             attrs = {"sym_name": node.symbol, **attrs}
         regions = self._regions(node, cls, header)
-        loc = node.loc if node.loc is not None else Location(self.filename, token.line, token.column - 1)
+        loc = node.loc if node.loc is not None else self.place(token[1])
         if cls is None:
             op: Operation = UnregisteredOp.create(operands, node.result_types, attrs, regions, successors, loc)
             op.name = name  # type: ignore[misc]
@@ -195,12 +220,12 @@ class Builder:
             header = [item for group in node.operands for item in group]
             for token, type in header:
                 if type is None:
-                    raise self.fail(f"the parameter {token} needs a type", token)
+                    raise self.fail(f"the parameter {token[0]} needs a type", token)
             return [], header
         for group in node.operands:
             for token, type in group:
                 if type is not None:
-                    raise self.fail(f"only parameters of functions have types in the operand list, but {token} has one", token)
+                    raise self.fail(f"only parameters of functions have types in the operand list, but {token[0]} has one", token)
         return [[token for token, _ in group] for group in node.operands], None
 
     def _segments(self, definition: OpDefinition, groups: list[list[Any]], passed: list[list[Value]], token: Any) -> tuple[int, ...]:
@@ -234,9 +259,9 @@ class Builder:
     # ---- regions -----------------------------------------------------------------------------------------------------
 
     def _label(self, token: Any) -> Block:
-        block = self.labels.get(str(token))
+        block = self.labels.get(token[0])
         if block is None:
-            raise self.fail(f"there is no block {token} in this region", token)
+            raise self.fail(f"there is no block {token[0]} in this region", token)
         return block
 
     def _regions(self, node: Any, cls: type[Operation] | None, header: list[Any] | None) -> list[Region]:
@@ -266,16 +291,16 @@ class Builder:
         if loose or header is not None or not labelled:
             bodies.append((region.append(Block()), header or [], loose))
         for token, args, ops in labelled:
-            if str(token) in self.labels:
-                raise self.fail(f"block {token} is defined twice", token)
-            name = str(token)[1:]
+            if token[0] in self.labels:
+                raise self.fail(f"block {token[0]} is defined twice", token)
+            name = token[0][1:]
             block = region.append(Block(hint=None if name.startswith("bb") and name[2:].isdigit() else name))
-            self.labels[str(token)] = block
+            self.labels[token[0]] = block
             bodies.append((block, args, ops))
         for block, args, _ in bodies:
             for token, type in args:
                 if type is None:
-                    raise self.fail(f"the block argument {token} needs a type", token)
+                    raise self.fail(f"the block argument {token[0]} needs a type", token)
                 self.define(token, block.add_arg(type), undo)
         for block, _, ops in bodies:
             for node in ops:

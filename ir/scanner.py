@@ -80,7 +80,7 @@ class Scanner:
         self.skip()
         rest = self.text[self.pos : self.pos + 20]
         error = ParseError(f"expected {expected}, found {quote(rest) if rest else 'the end'}")
-        error.offset = self.pos  # type: ignore[attr-defined]
+        error.offset = self.pos
         return error
 
     def at(self, literal: str) -> bool:

@@ -166,12 +166,12 @@ class _Driver:
         parts = split_input(text) if self.options.split_input_file else [text]
         chunks = [self._chunk(part, manager, instruments) for part in parts]
         self._write("\n// -----\n\n".join(chunk.printed for chunk in chunks if chunk.printed is not None))
-        good = all([self._report(chunk) for chunk in chunks])
+        failing = sum(not self._report(chunk) for chunk in chunks)
         if self.options.timing:
             self.err.write(timing_table(self.steps, list(self.times.items())))
         if self.options.stats:
             self.err.write(statistics_table(self.steps))
-        return 0 if good else 1
+        return 1 if failing else 0
 
     def _read(self) -> str:
         name = self.options.input or "-"

@@ -128,10 +128,10 @@ def _remove_arguments(region: Region, needed: set[Value]) -> int:
     for block in region.blocks:
         if block.last is not None and block.last.successors:
             _stop_passing(block.last, removed)
-    for value in lost:
-        block = value.block
-        assert block is not None
-        block.erase_arg(value.index)
+    for block in region.blocks[1:]:
+        for position in reversed(range(len(block.args))):
+            if block.args[position] in removed:
+                block.erase_arg(position)
     return len(lost)
 
 

@@ -98,7 +98,7 @@ TABLE: MappingProxyType[str, ScalarOp] = MappingProxyType(
             ),
             *_rows(3, FLOATS, fma="first * second + third, rounded once."),
             *_rows(1, BITS, not_="Bitwise complement."),
-            *_rows(1, NUMBERS, neg="The operand with the other sign.", abs="Absolute value.", sign="-1, 0 or 1; NaN stays, as does the sign of zero."),
+            *_rows(1, NUMBERS, neg="The operand with the other sign.", abs="Absolute value.", sign="-1, 0 or 1; 0 for NaN and for zeros of either sign."),
             *_rows(1, FLOATS, True, isnan="True for NaN.", isinf="True for either infinity."),
             *_rows(
                 1,
@@ -136,10 +136,23 @@ TABLE: MappingProxyType[str, ScalarOp] = MappingProxyType(
         ]
     }
 )
-HEAVY = frozenset(
-    "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc sigmoid pow atan2 hypot".split()
-)
+HEAVY = frozenset("exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc sigmoid pow atan2 hypot".split())
 """Operations that cost more than a memory access to the first cache."""
+
+
+def neutral(kind: str, element: ScalarType) -> bool | int | float:
+    """What changes nothing in a fold of this kind ("sum", "max", ...)."""
+    if element.kind == "bool":
+        return kind in ("all", "min")
+    if kind in ("sum", "any", "xor"):
+        return 0.0 if element.is_float else 0
+    if kind in ("prod", "all"):
+        return 1.0 if element.is_float else 1
+    if element.is_float:
+        return float("-inf") if kind == "max" else float("inf")
+    lowest = 0 if element.kind == "unsigned" else -(1 << element.bits - 1)
+    return lowest if kind == "max" else lowest + (1 << element.bits) - 1
+
 
 ElementOf = Callable[[Type], ScalarType]
 Join = Callable[[Operation, Sequence[Type], ScalarType], Type]

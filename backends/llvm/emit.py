@@ -1,0 +1,439 @@
+"""kernel.func to one LLVM function, `void @name(ptr args, i64 lo, i64 hi)`: the programs lo to hi - 1 of the grid.
+
+The vector axis becomes LLVM vectors, a second axis with several lanes is written out as rows, loop axes become loops with their last, shorter
+step written out behind them.  Where the grid does not divide an axis, the body is written twice, for full blocks and for the last one, so that
+every mask of an axis is known here and costs nothing in the common case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from lect.backends.llvm import folds
+from lect.backends.llvm.addresses import Index, as_offset, evaluate
+from lect.backends.llvm.arithmetic import scalar_operation
+from lect.backends.llvm.casts import cast
+from lect.backends.llvm.memory import Access, combine_masks, live_mask
+from lect.backends.llvm.values import TRUE, IndexTile, Tile, memory_type, power_of_two
+from lect.backends.llvm.writer import Writer, literal
+from lect.dialects.kernel import ops as kernel
+from lect.dialects.kernel.attributes import Axis
+from lect.dialects.kernel.types import axes_of, element_of
+from lect.dialects.scalars import neutral
+from lect.ir import Block, LectError, Operation, Type, Value
+from lect.ir.types import i1
+
+CACHE_LINE = 64
+
+
+class Extent(NamedTuple):
+    """Lanes of an axis in the code being written: `live` of them count, vectors have `width` lanes."""
+
+    live: int
+    width: int
+
+    @property
+    def full(self) -> bool:
+        """Whether every lane counts."""
+        return self.live == self.width
+
+
+class FunctionEmitter:
+    """Writes one function; `tiles` holds what each value of the program is in LLVM."""
+
+    def __init__(self, func: kernel.FuncOp, symbol: str) -> None:
+        self.func = func
+        self.symbol = symbol
+        self.writer = Writer()
+        self.tiles: dict[Value, Any] = {}
+        self.axes = {axis.name: axis for axis in func.axes.axes}
+        self.blocks = dict(func.blocks.sizes)
+        self.vector, self.rows = self._roles()
+        self.extents: dict[str, Extent] = {}
+        self.scratches: list[str] = []
+        self.scratch_names: dict[Operation, str] = {}
+
+    def _roles(self) -> tuple[str | None, str | None]:
+        several = [name for name, size in self.func.blocks.sizes if size > 1]
+        vector = self.func.vector if self.func.vector in several else None
+        rows = [name for name in several if name != vector]
+        if len(rows) > 1:
+            raise LectError(f"CPU code has one vector axis and one axis of rows, but {', '.join(several)} have several lanes", op=self.func)
+        return vector, rows[0] if rows else None
+
+    # ---- the function ------------------------------------------------------------------------------------------------
+
+    def text(self) -> str:
+        """The function's text."""
+        writer = self.writer
+        args = self.func.body.args
+        header = [f"define void @{self.symbol}(ptr %args, i64 %lo, i64 %hi) #0 {{", "entry:"]
+        for number, value in enumerate(args):
+            header.append(f"  %slot{number} = getelementptr ptr, ptr %args, i64 {number}")
+            header.append(f"  %p{number} = load ptr, ptr %slot{number}")
+            self.tiles[value] = f"%p{number}"
+        writer.line("%some = icmp slt i64 %lo, %hi")
+        writer.line("br i1 %some, label %program, label %done")
+        writer.start_block("program")
+        writer.line("%pid = phi i64 [ %lo, %entry ], [ %pid.next, %next ]")
+        self._versions()
+        writer.start_block("next")
+        writer.line("%pid.next = add nsw i64 %pid, 1")
+        writer.line("%more = icmp slt i64 %pid.next, %hi")
+        writer.line("br i1 %more, label %program, label %done")
+        writer.start_block("done")
+        writer.line("ret void")
+        return "\n".join([*header, *self.scratches, *writer.lines, "}"]) + "\n"
+
+    def _versions(self) -> None:
+        """The body, once for each combination of full and last blocks of the grid's axes."""
+        numbers = self._program_numbers()
+        split = []
+        for name, axis in self.axes.items():
+            block = self.blocks[name]
+            self.extents[name] = Extent(block, block)
+            if axis.role == "whole":
+                self.extents[name] = self._extent(name, axis.extent)
+            elif axis.role == "grid" and axis.extent % block:
+                split.append(axis)
+        self._version(split, numbers)
+
+    def _version(self, split: list[Axis], numbers: list[str]) -> None:
+        if not split:
+            saved = dict(self.tiles)
+            for dim, number in enumerate(numbers):
+                self.tiles[self._key(dim)] = number
+            self._block(self.func.body)
+            self.tiles = saved
+            self.writer.line("br label %next")
+            return
+        axis, rest = split[0], split[1:]
+        block = self.blocks[axis.name]
+        full, last = self.extents[axis.name], self._extent(axis.name, axis.extent % block)
+        if axis.extent < block:
+            self.extents[axis.name] = last
+            self._version(rest, numbers)
+        else:
+            number = numbers[self._grid_dim(axis)]
+            whole, part = self.writer.new_label("full"), self.writer.new_label("last")
+            condition = self.writer.emit(f"icmp slt i64 {number}, {axis.extent // block}")
+            self.writer.line(f"br i1 {condition}, label %{whole}, label %{part}")
+            self.writer.start_block(whole)
+            self._version(rest, numbers)
+            self.extents[axis.name] = last
+            self.writer.start_block(part)
+            self._version(rest, numbers)
+        self.extents[axis.name] = full
+
+    def _extent(self, name: str, live: int) -> Extent:
+        return Extent(live, min(power_of_two(live), self.blocks[name]))
+
+    def _grid_dim(self, axis: Axis) -> int:
+        """The dim of the grid whose number picks the block of an axis."""
+        for op in self.func.body.parent.walk():  # type: ignore[union-attr]
+            if isinstance(op, kernel.LanesOp) and op.axis == axis.name and op.base is not None:
+                if isinstance(op.base.op, kernel.ProgramIdOp):
+                    return op.base.op.dim
+                raise LectError(f"lanes of the grid axis {axis.name} must start from a program id for CPU code", op=op)
+        raise LectError(f"no lanes of the grid axis {axis.name} are used", op=self.func)
+
+    def _program_numbers(self) -> list[str]:
+        """The program's number along each dim of the grid, the last dim fastest."""
+        numbers, rest = [], "%pid"
+        for size in reversed(self.func.grid[1:]):
+            if size == 1:
+                numbers.append("0")
+                continue
+            numbers.append(self.writer.emit(f"urem i64 {rest}, {size}"))
+            rest = self.writer.emit(f"udiv i64 {rest}, {size}")
+        return [rest, *reversed(numbers)]
+
+    @staticmethod
+    def _key(dim: int) -> Any:
+        return ("program", dim)
+
+    # ---- operations --------------------------------------------------------------------------------------------------
+
+    def _block(self, block: Block) -> None:
+        for op in block:
+            if op.loc.known:
+                self.writer.source(op.loc)
+            handler = HANDLERS.get(op.name)
+            if handler is not None:
+                handler(self, op)
+            else:
+                operands = [self.tile(value) for value in op.operands]
+                self.tiles[op.result] = scalar_operation(self.writer, op, operands)
+
+    def tile(self, value: Value) -> Tile:
+        """The value as a tile (an index becomes its numbers)."""
+        found = self.tiles[value]
+        return self.writer.as_tile(found)
+
+    def index(self, value: Value) -> Index:
+        """The value as an index."""
+        return as_offset(self.writer, self.tiles[value])
+
+    def shape(self, type: Type) -> tuple[int, int]:
+        """Lanes (0 for none) and rows of a tile of this type."""
+        axes = axes_of(type)
+        width = self.extents[self.vector].width if self.vector in axes else 0  # type: ignore[index]
+        rows = self.extents[self.rows].live if self.rows in axes else 1  # type: ignore[index]
+        return width, rows
+
+    def shaped(self, tile: Tile, type: Type) -> Tile:
+        """The tile with exactly the lanes and rows of a type."""
+        width, rows = self.shape(type)
+        tile = self.writer.widen(tile, width)
+        return tile._replace(rows=[tile.row(row) for row in range(rows)], live=None, always=False)
+
+    def program_id(self, op: kernel.ProgramIdOp) -> None:
+        self.tiles[op.result] = IndexTile(self.tiles[self._key(op.dim)])
+
+    def lanes(self, op: kernel.LanesOp) -> None:
+        axis, extent = self.axes[op.axis], self.extents[op.axis]
+        base = self.index(op.base).base if op.base is not None else "0"  # type: ignore[union-attr]
+        if axis.role == "grid":
+            base = self.writer.scale_index(base, self.blocks[op.axis])
+        if op.axis == self.vector:
+            self.tiles[op.result] = IndexTile(base, lane_step=1, width=extent.width)
+        elif op.axis == self.rows:
+            self.tiles[op.result] = IndexTile(base, row_step=1, rows=extent.live)
+        else:
+            self.tiles[op.result] = IndexTile(base)
+
+    def bound(self, op: kernel.BoundOp) -> None:
+        """A constant: the axis' last block has a known number of live lanes, and rows that do not count are not written at all."""
+        extent = self.extents[op.axis]
+        if op.axis != self.vector or extent.full and extent.width == self.blocks[op.axis]:
+            self.tiles[op.result] = TRUE
+            return
+        self.tiles[op.result] = Tile((live_mask(extent.live, extent.width),), extent.width, i1, live=extent.live)
+
+    def index_map(self, op: kernel.IndexOp) -> None:
+        self.tiles[op.result] = evaluate(self.writer, op, op.map, [self.index(value) for value in op.indices])
+
+    def const(self, op: kernel.ConstOp) -> None:
+        element = element_of(op.result.type)
+        if element.kind == "index":
+            self.tiles[op.result] = IndexTile(str(op.value))
+        else:
+            self.tiles[op.result] = Tile((literal(element, op.value),), 0, element)
+
+    def cast(self, op: kernel.CastOp) -> None:
+        tile, element = self.tile(op.value), element_of(op.result.type)
+        inner = op.value.op
+        if isinstance(inner, kernel.CastOp) and tile.element.is_half and element.spelling == "f32" and element_of(inner.value.type) is element:
+            self.tiles[op.result] = self._rounded(self.tile(inner.value), tile.element.spelling)
+            return
+        self.tiles[op.result] = cast(self.writer, tile, element)
+
+    def _rounded(self, single: Tile, half: str) -> Tile:
+        """f32 to a half and back, without leaving f32 registers."""
+        rows = [self.writer.function("round", half, single.width, "float", "float", row) for row in single.rows]
+        return single._replace(rows=rows)
+
+    def select(self, op: kernel.SelectOp) -> None:
+        condition, yes, no = [self.tile(value) for value in op.operands]
+        if condition.always and not self._short(op):
+            self.tiles[op.result] = yes
+            return
+        if condition.live is not None or condition.always:
+            condition, yes, no = self._bounded(op, condition, yes, no)
+        width = max(tile.width for tile in (condition, yes, no))
+        count = max(len(tile.rows) for tile in (condition, yes, no))
+        condition, yes, no = [self.writer.widen(tile, width) for tile in (condition, yes, no)]
+        rows = [self.writer.emit(f"select {condition.type} {condition.row(row)}, {yes.type} {yes.row(row)}, {no.type} {no.row(row)}") for row in range(count)]
+        self.tiles[op.result] = Tile(rows, width, yes.element)
+
+    def _short(self, op: kernel.SelectOp) -> bool:
+        """Whether the condition bounds an axis of rows of which some are not written out."""
+        bound = op.condition.op
+        return isinstance(bound, kernel.BoundOp) and bound.axis == self.rows and self.extents[bound.axis].live < self.blocks[bound.axis]
+
+    def _bounded(self, op: kernel.SelectOp, condition: Tile, yes: Tile, no: Tile) -> tuple[Tile, Tile, Tile]:
+        """Operands brought to the whole block of the bounded axis, so that what is outside of it is the third operand and not missing."""
+        if not condition.always:
+            width = self.blocks[self.vector] if self.vector is not None else 0
+            return self.writer.widen(condition, width), self.writer.widen(yes, width), no
+        block = self.blocks[op.condition.op.axis]  # type: ignore[union-attr]
+        live = self.extents[op.condition.op.axis].live  # type: ignore[union-attr]
+        rows = [yes.row(row) for row in range(live)] + [self.writer.widen(no, yes.width).row(row) for row in range(live, block)]
+        return TRUE, yes._replace(rows=rows), no
+
+    # ---- memory ------------------------------------------------------------------------------------------------------
+
+    def _access(self, op: Any, masks: list[Value]) -> Access:
+        offset = evaluate(self.writer, op, op.map, [self.index(value) for value in op.indices])
+        combined = combine_masks(self.writer, [self.tile(mask) for mask in masks])
+        return Access(self.writer, self.tiles[op.pointer], op.pointer.type.element, offset, combined)
+
+    def load(self, op: kernel.LoadOp) -> None:
+        self.tiles[op.result] = self._access(op, op.masks).load()
+
+    def store(self, op: kernel.StoreOp) -> None:
+        self._access(op, op.masks).store(self.tile(op.value))
+
+    def atomic_add(self, op: kernel.AtomicAddOp) -> None:
+        element = op.pointer.type.element
+        if element.is_half or element is i1:
+            raise LectError(f"there is no atomic addition of {element} in CPU code", op=op)
+        self._sink()
+        self._access(op, op.masks).atomic_add(self.tile(op.value))
+
+    def _sink(self) -> None:
+        line = "  %sink = alloca i64, align 8"
+        if line not in self.scratches:
+            self.scratches.append(line)
+
+    def prefetch(self, op: kernel.PrefetchOp) -> None:
+        self._access(op, []).prefetch(CACHE_LINE)
+
+    def scratch(self, op: kernel.ScratchOp) -> None:
+        """Memory on the stack, taken once for all programs, with room for the dead lanes of the last block."""
+        type, name = op.result.type, self.scratch_names.get(op)
+        if name is None:
+            name = self.scratch_names[op] = f"%scratch{len(self.scratch_names)}"
+            widest = max(self.blocks.values(), default=1)
+            count = -(-max(type.count, 1) // widest) * widest
+            self.scratches.append(f"  {name} = alloca [{count} x {memory_type(type.element)}], align 64")
+        self.tiles[op.result] = name
+
+    def _scratch_access(self, op: Any) -> Access:
+        combined = combine_masks(self.writer, [])
+        return Access(self.writer, self.tiles[op.scratch], op.scratch.type.element, self.index(op.lanes), combined)
+
+    def scratch_load(self, op: kernel.ScratchLoadOp) -> None:
+        self.tiles[op.result] = self._scratch_access(op).load()
+
+    def scratch_store(self, op: kernel.ScratchStoreOp) -> None:
+        self._scratch_access(op).store(self.tile(op.value))
+
+    # ---- folds -------------------------------------------------------------------------------------------------------
+
+    def reduce(self, op: kernel.ReduceOp) -> None:
+        tile = self.tile(op.tile)
+        half = tile.element if tile.element.is_half else None
+        tile = self.writer.widen_half(tile)
+        if op.axis == self.rows:
+            tile = folds.fold_rows(self.writer, tile, op.kind)
+        elif op.axis == self.vector:
+            tile = folds.fold_lanes(self.writer, tile, op.kind)
+        self.tiles[op.result] = self.writer.narrow_half(tile, half) if half else tile
+
+    def reduce_index(self, op: kernel.ReduceIndexOp) -> None:
+        values, indices = self.writer.widen_half(self.tile(op.tile)), self.tile(op.indices)
+        width, count = max(values.width, indices.width), max(len(values.rows), len(indices.rows))
+        values, indices = [
+            wide._replace(rows=[wide.row(row) for row in range(count)]) for wide in (self.writer.widen(values, width), self.writer.widen(indices, width))
+        ]
+        if op.axis in (self.rows, self.vector):
+            indices = folds.fold_index(self.writer, values, indices, op.kind, op.axis == self.vector)
+        self.tiles[op.result] = indices
+
+    def scan(self, op: kernel.ScanOp) -> None:
+        tile = self.tile(op.tile)
+        if tile.element.is_half:
+            raise LectError(f"'kernel.scan' does not fold in {tile.element}, cast to f32 first", op=op)
+        if op.axis == self.rows:
+            tile = folds.scan_rows(self.writer, self.shaped(tile, op.tile.type), op.kind)
+        elif op.axis == self.vector:
+            wide = self.writer.widen(tile, self.extents[op.axis].width)
+            tile = folds.scan_lanes(self.writer, wide, op.kind, neutral(op.kind, tile.element))
+        self.tiles[op.result] = tile
+
+    def dot(self, op: kernel.DotOp) -> None:
+        raise LectError("'kernel.dot' has no CPU code; matrix products are library calls", op=op)
+
+    # ---- loops -------------------------------------------------------------------------------------------------------
+
+    def for_loop(self, op: kernel.ForOp) -> None:
+        """A loop over the full steps, then the last, shorter step."""
+        axis, block = self.axes[op.axis], self.blocks[op.axis]
+        step = op.step or block
+        total = op.span if op.span is not None else axis.extent - op.begin
+        main = total // step * step
+        carried = [self.shaped(self.tile(value), value.type) for value in op.initial]
+        base = self.index(op.start).base if op.start is not None else str(op.begin)  # type: ignore[union-attr]
+        if main == step and op.start is None:
+            carried = self._step(op, base, carried)
+        elif main:
+            carried = self._loop(op, base, main, step, carried)
+        if total > main:
+            with self._extent_of(op.axis, self._extent(op.axis, total - main)):
+                carried = self._step(op, str(op.begin + main), carried)
+        for value, tile in zip(op.results, carried):
+            self.tiles[value] = tile
+
+    def _loop(self, op: kernel.ForOp, base: str, span: int, step: int, carried: list[Tile]) -> list[Tile]:
+        writer = self.writer
+        label, done = writer.new_label("loop"), writer.new_label("done")
+        end = writer.add_index(base, span)
+        before = writer.block
+        writer.jump(label)
+        position = len(writer.lines)
+        counter = writer.name()
+        entering = [tile._replace(rows=[writer.name() for _ in tile.rows]) for tile in carried]
+        leaving = self._step(op, counter, entering)
+        following = writer.emit(f"add nsw i64 {counter}, {step}")
+        phis = [f"  {counter} = phi i64 [ {base}, %{before} ], [ {following}, %{writer.block} ]"]
+        for first, entered, left in zip(carried, entering, leaving):
+            for a, name, b in zip(first.rows, entered.rows, left.rows):
+                phis.append(f"  {name} = phi {first.type} [ {a}, %{before} ], [ {b}, %{writer.block} ]")
+        writer.lines[position:position] = phis
+        more = writer.emit(f"icmp slt i64 {following}, {end}")
+        writer.line(f"br i1 {more}, label %{label}, label %{done}")
+        writer.start_block(done)
+        return leaving
+
+    def _step(self, op: kernel.ForOp, base: str, carried: list[Tile]) -> list[Tile]:
+        """The body once, for the step that begins at `base`."""
+        self.tiles[op.body.args[0]] = IndexTile(base)
+        for value, tile in zip(op.body.args[1:], carried):
+            self.tiles[value] = tile
+        self._block(op.body)
+        last = op.body.last
+        assert last is not None
+        with self._extent_of(op.axis, Extent(self.blocks[op.axis], self.blocks[op.axis])):
+            return [self.shaped(self.tile(value), value.type) for value in last.operands]
+
+    @contextmanager
+    def _extent_of(self, axis: str, extent: Extent) -> Iterator[None]:
+        saved = self.extents[axis]
+        self.extents[axis] = extent
+        yield
+        self.extents[axis] = saved
+
+    def nothing(self, op: Operation) -> None:
+        """Ends of blocks are written by what owns the block."""
+
+
+Handler = Callable[[FunctionEmitter, Any], None]
+HANDLERS: MappingProxyType[str, Handler] = MappingProxyType(
+    {
+        "kernel.program_id": FunctionEmitter.program_id,
+        "kernel.lanes": FunctionEmitter.lanes,
+        "kernel.bound": FunctionEmitter.bound,
+        "kernel.index": FunctionEmitter.index_map,
+        "kernel.const": FunctionEmitter.const,
+        "kernel.cast": FunctionEmitter.cast,
+        "kernel.select": FunctionEmitter.select,
+        "kernel.load": FunctionEmitter.load,
+        "kernel.store": FunctionEmitter.store,
+        "kernel.atomic_add": FunctionEmitter.atomic_add,
+        "kernel.prefetch": FunctionEmitter.prefetch,
+        "kernel.scratch": FunctionEmitter.scratch,
+        "kernel.scratch_load": FunctionEmitter.scratch_load,
+        "kernel.scratch_store": FunctionEmitter.scratch_store,
+        "kernel.reduce": FunctionEmitter.reduce,
+        "kernel.reduce_index": FunctionEmitter.reduce_index,
+        "kernel.scan": FunctionEmitter.scan,
+        "kernel.dot": FunctionEmitter.dot,
+        "kernel.for": FunctionEmitter.for_loop,
+        "kernel.yield": FunctionEmitter.nothing,
+        "kernel.return": FunctionEmitter.nothing,
+    }
+)

@@ -1,0 +1,183 @@
+"""Writing instructions: names, labels, and the few shapes that a tile can be brought into."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from lect.backends.llvm.values import IndexTile, Tile, register_type, suffix, typed, vector
+from lect.backends.llvm.vecmath import name as function_name
+from lect.ir import Location, ScalarType
+from lect.ir.types import bf16, f16, f32, i1, index
+
+
+def literal(element: ScalarType, value: Any) -> str:
+    """A constant of an element type as LLVM writes it; floats by their bits, rounded to the type."""
+    if element.kind == "bool":
+        return "true" if value else "false"
+    if not element.is_float:
+        return str(int(value))
+    if element is f16:
+        return f"0xH{struct.unpack('<H', struct.pack('<e', _half_range(value)))[0]:04X}"
+    single = round_to_single(value) if element.bits < 64 else float(value)
+    if element is bf16:
+        return str(_bf16_bits(single))
+    return f"0x{struct.unpack('<Q', struct.pack('<d', single))[0]:016X}"
+
+
+def round_to_single(value: float) -> float:
+    """The nearest f32; infinite beyond its range."""
+    try:
+        return float(struct.unpack("<f", struct.pack("<f", value))[0])
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
+def _half_range(value: float) -> float:
+    try:
+        struct.pack("<e", value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+    return value
+
+
+def _bf16_bits(value: float) -> int:
+    bits = struct.unpack("<I", struct.pack("<f", value))[0]
+    if value != value:
+        return int(bits >> 16 | 0x40)
+    return int((bits + 0x7FFF + (bits >> 16 & 1)) >> 16 & 0xFFFF)
+
+
+class Writer:
+    """The instructions of one function.  `mathematics` collects (operation, element name, lanes) of the functions it calls."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.block = "entry"
+        self.mathematics: set[tuple[str, str, int]] = set()
+        self._names = 0
+        self._labels = 0
+
+    def name(self) -> str:
+        """A new value name."""
+        self._names += 1
+        return f"%v{self._names}"
+
+    def emit(self, text: str) -> str:
+        """Append an instruction that gives a value, and return the value's name."""
+        name = self.name()
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def line(self, text: str) -> None:
+        """Append an instruction without a value."""
+        self.lines.append("  " + text)
+
+    def new_label(self, wish: str) -> str:
+        """A label that is free."""
+        self._labels += 1
+        return f"{wish}{self._labels}"
+
+    def start_block(self, label: str) -> None:
+        """Begin a basic block; the one before must have ended."""
+        self.lines.append(f"{label}:")
+        self.block = label
+
+    def jump(self, label: str) -> None:
+        """End the block and begin block `label`."""
+        self.line(f"br label %{label}")
+        self.start_block(label)
+
+    def source(self, loc: Location) -> None:
+        """A comment that names the line of the user's program, if known."""
+        if loc.known:
+            self.lines.append(f"  ; {loc}")
+
+    # ---- shapes ------------------------------------------------------------------------------------------------------
+
+    def splat(self, text: str, type: str, width: int) -> str:
+        """A vector with the same scalar in every lane."""
+        if not text.startswith("%"):
+            return f"splat ({type} {text})"
+        first = self.emit(f"insertelement <{width} x {type}> poison, {type} {text}, i64 0")
+        return self.emit(f"shufflevector <{width} x {type}> {first}, <{width} x {type}> poison, <{width} x i32> zeroinitializer")
+
+    def widen(self, tile: Tile, width: int) -> Tile:
+        """The tile with vectors of `width` lanes; lanes it did not have are zero."""
+        if tile.width == width or not width:
+            return tile
+        type = register_type(tile.element)
+        if not tile.width:
+            return tile._replace(rows=[self.splat(row, type, width) for row in tile.rows], width=width)
+        lanes = vector("i32", [min(lane, tile.width) for lane in range(width)])
+        rows = [self.emit(f"shufflevector {tile.type} {row}, {tile.type} zeroinitializer, <{width} x i32> {lanes}") for row in tile.rows]
+        return tile._replace(rows=rows, width=width)
+
+    def as_tile(self, value: Tile | IndexTile) -> Tile:
+        """An index as the vector or scalar of its values."""
+        if isinstance(value, Tile):
+            return value
+        rows = []
+        for row in range(max(value.rows, 1) if value.row_step else 1):
+            base = self.add_index(value.base, row * value.row_step)
+            if value.lane_step and value.width:
+                steps = vector("i64", [lane * value.lane_step for lane in range(value.width)])
+                base = self.emit(f"add <{value.width} x i64> {self.splat(base, 'i64', value.width)}, {steps}")
+            rows.append(base)
+        return Tile(rows, value.width if value.lane_step else 0, index)
+
+    # ---- arithmetic on scalar offsets --------------------------------------------------------------------------------
+
+    def add_index(self, text: str, constant: int) -> str:
+        """`text + constant` of i64."""
+        if not text.startswith("%"):
+            return str(int(text) + constant)
+        return self.emit(f"add i64 {text}, {constant}") if constant else text
+
+    def add_indices(self, left: str, right: str) -> str:
+        """`left + right` of i64."""
+        if not right.startswith("%"):
+            return self.add_index(left, int(right))
+        if not left.startswith("%"):
+            return self.add_index(right, int(left))
+        return self.emit(f"add i64 {left}, {right}")
+
+    def scale_index(self, text: str, factor: int) -> str:
+        """`text * factor` of i64."""
+        if not text.startswith("%"):
+            return str(int(text) * factor)
+        return text if factor == 1 else self.emit(f"mul i64 {text}, {factor}")
+
+    # ---- calls -------------------------------------------------------------------------------------------------------
+
+    def intrinsic(self, operation: str, element: ScalarType, width: int, *operands: str, flags: str = "", suffixed: str | None = None) -> str:
+        """Call `llvm.<operation>` on operands of one type, which is also the result's."""
+        type = typed(register_type(element), width)
+        args = ", ".join([f"{type} {operand}" for operand in operands])
+        return self.emit(f"call {flags}{type} @llvm.{operation}.{suffixed or suffix(element, width)}({args})")
+
+    def function(self, operation: str, element: str, width: int, operand_type: str, result_type: str, *operands: str) -> str:
+        """Call a function of the mathematics library at this width."""
+        self.mathematics.add((operation, element, width or 1))
+        args = ", ".join([f"{typed(operand_type, width)} {operand}" for operand in operands])
+        return self.emit(f"call {typed(result_type, width)} {function_name(operation, element, width or 1)}({args})")
+
+    # ---- half floats -------------------------------------------------------------------------------------------------
+
+    def widen_half(self, tile: Tile) -> Tile:
+        """A tile of 16-bit floats as f32; other tiles unchanged."""
+        if not tile.element.is_half:
+            return tile
+        stored = register_type(tile.element)
+        rows = [self.function("widen", tile.element.spelling, tile.width, stored, "float", row) for row in tile.rows]
+        return Tile(rows, tile.width, f32)
+
+    def narrow_half(self, tile: Tile, element: ScalarType) -> Tile:
+        """A tile of f32 rounded to a 16-bit float."""
+        stored = register_type(element)
+        rows = [self.function("narrow", element.spelling, tile.width, "float", stored, row) for row in tile.rows]
+        return Tile(rows, tile.width, element)
+
+    def truth(self, tile: Tile) -> Tile:
+        """A mask as a plain tile of i1."""
+        return Tile(tile.rows, tile.width, i1)

@@ -6,9 +6,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import shlex
-import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -82,6 +80,8 @@ class PrintIR(Instrument):
 
 def fingerprint(op: Operation) -> bytes:
     """A digest that two modules share when they print alike, locations included."""
+    import hashlib
+
     return hashlib.blake2b(print_module(op, locations=True).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
@@ -122,6 +122,8 @@ class Reproducer(Instrument):
         self._copy = op.clone()
 
     def failed(self, manager: PassManager, position: int, op: Operation, ctx: Context, error: LectError) -> None:
+        import traceback
+
         assert self._copy is not None, "failed() comes after before()"
         each = manager.passes[position]
         path = self.path(each.name)

@@ -122,20 +122,17 @@ class Value:
 
 
 class Body:
-    """The instructions of one function under construction, and which other functions they call.
+    """The instructions of one function under construction.
 
-    `lanes` is the width of every value. `calls` collects the (operation, element) pairs of other functions of this library that the body
-    calls, `libm` the C functions that it calls one lane at a time, as (symbol, number of operands, element). Intrinsics need no
-    declaration.
+    `lanes` is the width of every value; `vector_ldexp` is that of the target's features. `libm` collects the C functions that the body
+    calls, as (symbol, number of operands, element). Intrinsics need no declaration.
     """
 
-    def __init__(self, lanes: int, vector_ldexp: bool, name_of: Callable[[str, str, int], str]) -> None:
+    def __init__(self, lanes: int, vector_ldexp: bool) -> None:
         self.lanes = lanes
         self.vector_ldexp = vector_ldexp
         self.lines: list[str] = []
-        self.calls: set[tuple[str, str]] = set()
         self.libm: set[tuple[str, int, str]] = set()
-        self._name_of = name_of
         self._count = 0
         self._block = "entry"
 
@@ -244,14 +241,6 @@ class Body:
         return self.intrinsic("trunc", value)
 
     # Other functions
-
-    def call(self, operation: str, *operands: Value) -> Value:
-        """Call another function of this library at this body's width; it returns the type of its operands."""
-        element = operands[0].element
-        self.calls.add((operation, element.name))
-        result = self.type_of(element)
-        function = self._name_of(operation, element.name, self.lanes)
-        return self.instruction(f"call {result} {function}({', '.join(map(self.typed, operands))})", element)
 
     def call_libm(self, symbol: str, *operands: Value) -> Value:
         """Apply the C function `symbol` to each lane, out of line."""

@@ -78,28 +78,36 @@ def clamp(m: Body, x: Value, bounds: tuple[float, float]) -> Value:
     return m.select(x < low, low, x)
 
 
-def nearest_integer(m: Body, x: Value, factor: float) -> tuple[Value, Value]:
-    """x * factor rounded to an integer, as a float and as an integer; |x * factor| must be below 2^(mantissa bits - 1) or NaN."""
-    element = x.element
-    magic = 1.5 * 2.0**element.mantissa
+def nearest_integer(m: Body, x: Value, factor: float, bias: int = 0) -> tuple[Value, Value]:
+    """n = x * factor rounded to an integer, as a float; and an integer whose low bits (as many as an exponent has, and more) are n + bias.
+
+    |x * factor| must be below 2^(mantissa bits - 2), or x be NaN.
+    """
+    magic = 1.5 * 2.0**x.element.mantissa + bias
     shifted = m.fma(x, factor, magic)
-    return shifted - magic, m.bits(shifted) - m.bits(m.constant(element, magic))
+    return shifted - magic, m.bits(shifted)
 
 
-def power_of_two(m: Body, exponent: Value, element: Element) -> Value:
-    """2^exponent for an integer `exponent` that is in the normal range of the element type."""
-    return m.from_bits((exponent + element.bias) << element.mantissa, element)
+def power_of_two(m: Body, biased_exponent: Value, element: Element) -> Value:
+    """The number whose exponent field is the low bits of `biased_exponent`: for e + bias, 2^e."""
+    return m.from_bits(biased_exponent << element.mantissa, element)
 
 
-def scale(m: Body, y: Value, exponent: Value) -> Value:
-    """y * 2^exponent, rounded once; `y` is near 1 and |exponent| at most about 1.2 times the type's largest exponent.
+def scale(m: Body, y: Value, twice_biased: Value) -> Value:
+    """y * 2^e, rounded once, where the low bits of `twice_biased` are e + 2 * bias, so that half of it is the field of an exponent.
 
-    One instruction where the target has it. Elsewhere two multiplications, of which the first is exact.
+    y is near 1 and |e| at most about 1.2 times the type's largest exponent. One instruction where the target has it. Elsewhere two
+    multiplications, of which the first is exact.
     """
     if m.vector_ldexp:
-        return ldexp(m, y, exponent)
-    half = m.shift_right(exponent, 1, signed=True)
-    return y * power_of_two(m, half, y.element) * power_of_two(m, exponent - half, y.element)
+        return ldexp(m, y, twice_biased - twice_bias_bits(m, y.element))
+    half = m.shift_right(twice_biased, 1, signed=False)
+    return y * power_of_two(m, half, y.element) * power_of_two(m, twice_biased - half, y.element)
+
+
+def twice_bias_bits(m: Body, element: Element) -> Value:
+    """What `nearest_integer` with twice the bias gives for n = 0."""
+    return m.bits(m.constant(element, 1.5 * 2.0**element.mantissa + 2 * element.bias))
 
 
 def ldexp(m: Body, y: Value, exponent: Value) -> Value:
@@ -112,42 +120,58 @@ def ldexp(m: Body, y: Value, exponent: Value) -> Value:
     return m.instruction(f"call {result} {function}({m.typed(y)}, {m.typed(exponent)})", y.element)
 
 
-def reduce_by_ln2(m: Body, x: Value) -> tuple[Value, Value, Value]:
-    """n as float, n as integer, r with x = n ln 2 + r."""
+def reduce_by_ln2(m: Body, x: Value, bias: int) -> tuple[Value, Value]:
+    """An integer whose low bits are n + bias, and r, with x = n ln 2 + r."""
     high, low = LN2[x.element]
-    n, integer = nearest_integer(m, x, LOG2_E)
-    return n, integer, m.fma(n, -low, m.fma(n, -high, x))
+    n, integer = nearest_integer(m, x, LOG2_E, bias)
+    return integer, m.fma(n, -low, m.fma(n, -high, x))
 
 
-def expm1_reduced(m: Body, r: Value) -> Value:
-    """exp(r) - 1 for |r| <= 0.35."""
-    return m.fma(r * r, m.polynomial(r, EXPM1_TAIL[r.element]), r)
+def expm1_reduced(m: Body, r: Value, precision: Element) -> Value:
+    """exp(r) - 1 for |r| <= 0.35, with the polynomial for `precision`."""
+    return m.fma(r * r, m.polynomial(r, EXPM1_TAIL[precision]), r)
 
 
-def exp_scaled(m: Body, x: Value, shift: int) -> Value:
-    """exp(x) * 2^shift without overflow before the final scaling."""
-    _, integer, r = reduce_by_ln2(m, clamp(m, x, EXP_RANGE[x.element]))
-    return scale(m, expm1_reduced(m, r) + 1.0, integer + shift if shift else integer)
+def exp_scaled(m: Body, x: Value, shift: int = 0) -> Value:
+    """exp(x) * 2^shift without overflow before the final scaling, for x within `EXP_RANGE` or NaN."""
+    exponent, r = reduce_by_ln2(m, x, 2 * x.element.bias)
+    return scale(m, expm1_reduced(m, r, x.element) + 1.0, exponent + shift if shift else exponent)
+
+
+def exp_normal(m: Body, x: Value, precision: Element | None = None) -> Value:
+    """exp(x) where the result is known to be a normal number (or x is NaN): 2^n is added to the exponent in the bits."""
+    element = x.element
+    exponent, r = reduce_by_ln2(m, x, 0)
+    y = expm1_reduced(m, r, precision or element) + 1.0
+    return m.from_bits(m.bits(y) + (exponent << element.mantissa), element)
+
+
+def exp2_normal(m: Body, x: Value, precision: Element) -> Value:
+    """2^x where the result is known to be a normal number (or x is NaN), with the polynomial for `precision`."""
+    n, exponent = nearest_integer(m, x, 1.0)
+    r = x - n
+    y = m.fma(r, m.polynomial(r, EXP2_TAIL[precision]), 1.0)
+    return m.from_bits(m.bits(y) + (exponent << x.element.mantissa), x.element)
 
 
 def exp(m: Body, x: Value) -> Value:
-    return exp_scaled(m, x, 0)
+    return exp_scaled(m, clamp(m, x, EXP_RANGE[x.element]))
 
 
 def exp2(m: Body, x: Value) -> Value:
     x = clamp(m, x, EXP2_RANGE[x.element])
-    n, integer = nearest_integer(m, x, 1.0)
+    n, exponent = nearest_integer(m, x, 1.0, 2 * x.element.bias)
     r = x - n
-    return scale(m, m.fma(r, m.polynomial(r, EXP2_TAIL[x.element]), 1.0), integer)
+    return scale(m, m.fma(r, m.polynomial(r, EXP2_TAIL[x.element]), 1.0), exponent)
 
 
 def expm1(m: Body, x: Value) -> Value:
     """2^n expm1(r) + (2^n - 1), with halves of both so that n may be one more than the type's largest exponent."""
     element = x.element
     low, high = EXPM1_RANGE[element]
-    _, integer, r = reduce_by_ln2(m, clamp(m, x, (low, high)))
-    half = power_of_two(m, integer - 1, element)
-    sum_of_halves = m.fma(expm1_reduced(m, r), half, half - 0.5)
+    exponent, r = reduce_by_ln2(m, clamp(m, x, (low, high)), element.bias - 1)
+    half = power_of_two(m, exponent, element)
+    sum_of_halves = m.fma(expm1_reduced(m, r, element), half, half - 0.5)
     result = sum_of_halves + sum_of_halves
     result = m.select(x > high, float("inf"), result)
     # Halving would lose a bit of a denormal number, and the sign of -0.
@@ -159,7 +183,9 @@ def sigmoid(m: Body, x: Value) -> Value:
 
     The latter equals q, but the roundings of 1 + t and of the quotient count only in proportion to t.
     """
-    t = m.call("exp", -m.absolute(x))
+    low, _ = EXP_RANGE[x.element]
+    exponent = -m.absolute(x)
+    t = exp_scaled(m, m.select(exponent < low, low, exponent))
     negative = x < 0.0
     quotient = m.select(negative, t, 1.0) / (t + 1.0)
     return m.select(negative, m.fma(-t, quotient, t), quotient)

@@ -9,8 +9,9 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from .builder import F32, F64, Body, Value
-from .exponential import exp_scaled
+from .exponential import EXP_RANGE, exp_normal, exp_scaled
 from .inverse_trigonometric import odd_tail
+from .logarithm import log1p_to
 
 # (tanh x - x) / x^3 in powers of x^2 for |x| <= 0.625; relative error of tanh x: 2^-32 and 2^-61.
 TANH_TAIL = MappingProxyType(
@@ -40,6 +41,8 @@ TANH_TAIL = MappingProxyType(
     }
 )
 TANH_POLYNOMIAL_LIMIT = 0.625
+# From here on tanh rounds to 1, which 1 - 2 / (exp(2 x) + 1) does too.
+TANH_SATURATION = MappingProxyType({F32: 9.5, F64: 20.0})
 
 # (sinh x - x) / x^3 in powers of x^2 for |x| <= 1; relative error of sinh x: 2^-31 and 2^-61.
 SINH_TAIL = MappingProxyType(
@@ -59,17 +62,21 @@ SINH_TAIL = MappingProxyType(
 
 
 def tanh(m: Body, x: Value) -> Value:
-    """1 - 2 / (exp(2 |x|) + 1) away from zero; an infinite exponential gives exactly 1."""
+    """1 - 2 / (exp(2 |x|) + 1) away from zero."""
     magnitude = m.absolute(x)
+    saturation = TANH_SATURATION[x.element]
+    a = m.select(magnitude > saturation, saturation, magnitude)
     near = x + odd_tail(m, x, x * x, TANH_TAIL[x.element])
-    far = 1.0 - 2.0 / (m.call("exp", magnitude + magnitude) + 1.0)
-    result = m.select(magnitude < TANH_POLYNOMIAL_LIMIT, near, far)
-    return m.copy_sign(result, x)
+    far = 1.0 - 2.0 / (exp_normal(m, a + a) + 1.0)
+    # This way round a NaN takes the polynomial, which keeps it.
+    return m.copy_sign(m.select(magnitude >= TANH_POLYNOMIAL_LIMIT, far, near), x)
 
 
 def half_exp(m: Body, x: Value) -> tuple[Value, Value]:
     """exp(|x|)/2 and exp(-|x|)/2; the former is finite for every x whose cosh is."""
-    half = exp_scaled(m, m.absolute(x), -1)
+    _, high = EXP_RANGE[x.element]
+    magnitude = m.absolute(x)
+    half = exp_scaled(m, m.select(magnitude > high, high, magnitude), -1)
     return half, 0.25 / half
 
 
@@ -100,7 +107,7 @@ def asinh(m: Body, x: Value) -> Value:
     wide = m.absolute(in_double(m, x))
     square = wide * wide
     quotient = square / (m.square_root(square + 1.0) + 1.0)
-    result = m.call("log1p", wide + quotient)
+    result = log1p_to(m, wide + quotient, F32)
     result = m.select(m.compare("oeq", wide, float("inf")), wide, result)
     return m.copy_sign(in_single(m, result), x)
 
@@ -110,7 +117,7 @@ def acosh(m: Body, x: Value) -> Value:
     if x.element is F64:
         return m.call_libm("acosh", x)
     t = in_double(m, x) - 1.0
-    result = m.call("log1p", t + m.square_root(m.fma(t, t, t + t)))
+    result = log1p_to(m, t + m.square_root(m.fma(t, t, t + t)), F32)
     return in_single(m, m.select(t < 0.0, float("nan"), result))
 
 
@@ -119,5 +126,5 @@ def atanh(m: Body, x: Value) -> Value:
     if x.element is F64:
         return m.call_libm("atanh", x)
     magnitude = m.absolute(in_double(m, x))
-    result = m.call("log1p", (magnitude + magnitude) / (1.0 - magnitude)) * 0.5
+    result = log1p_to(m, (magnitude + magnitude) / (1.0 - magnitude), F32) * 0.5
     return m.copy_sign(in_single(m, result), x)

@@ -86,7 +86,7 @@ def vector_type(element: Element, lanes: int) -> str:
 
 
 def functions(names: Iterable[tuple[str, str]], lanes: Iterable[int], features: CpuFeatures) -> str:
-    """LLVM IR of the named functions for each number of lanes and of all they call, each written once, after declarations of C functions.
+    """LLVM IR of the named functions for each number of lanes, after declarations of the C functions they call. Each is written once.
 
     `names` holds pairs of operation and element type, such as ("exp", "f32"); `lanes` holds powers of two. Raises KeyError for a pair
     that is not in `FUNCTIONS` and ValueError for a number of lanes that is not a power of two. The order of the text does not depend on
@@ -94,37 +94,30 @@ def functions(names: Iterable[tuple[str, str]], lanes: Iterable[int], features: 
     """
     declarations: set[str] = set()
     definitions: list[str] = []
-    wanted = frozenset(names)
+    keys = sorted(set(names))
     for width in sorted(set(lanes)):
         if width < 1 or width & (width - 1):
             raise ValueError(f"expected a power of two as the number of lanes, got {width}")
         libm: set[tuple[str, int, str]] = set()
-        pending = sorted(wanted, reverse=True)
-        written: set[tuple[str, str]] = set()
-        while pending:
-            key = pending.pop()
-            if key in written:
-                continue
-            written.add(key)
-            text, body = definition(*key, width, features)
+        for op, element in keys:
+            text, used = definition(op, element, width, features)
             definitions.append(text)
-            libm |= body.libm
-            pending.extend(sorted(body.calls, reverse=True))
+            libm |= used
         for symbol, arity, element in sorted(libm):
             declaration, text = per_lane_function(symbol, arity, ELEMENTS[element], width)
             declarations.add(declaration)
             definitions.append(text)
-    return "\n".join(sorted(declarations)) + "\n\n" + "\n".join(text for text in definitions if text)
+    return "\n".join(sorted(declarations)) + "\n\n" + "\n".join(filter(None, definitions))
 
 
-def definition(op: str, element: str, lanes: int, features: CpuFeatures) -> tuple[str, Body]:
-    """The text of one function, and its body, which tells what else it needs."""
+def definition(op: str, element: str, lanes: int, features: CpuFeatures) -> tuple[str, set[tuple[str, int, str]]]:
+    """The text of one function, and the C functions that it calls."""
     function = FUNCTIONS[op, element]
     operand = function.operand or ELEMENTS[element]
-    body = Body(lanes, features.vector_ldexp, name)
+    body = Body(lanes, features.vector_ldexp)
     operands = [Value(body, operand, f"%x{i}") for i in range(function.arity)]
     result = function.define(body, *operands)
     parameters = ", ".join(map(body.typed, operands))
     header = f"define internal {body.type_of(result.element)} {name(op, element, lanes)}({parameters})"
     lines = [f"{header} alwaysinline nounwind willreturn memory(none) {{", "entry:", *body.lines, f"  ret {body.typed(result)}", "}"]
-    return "\n".join(lines) + "\n", body
+    return "\n".join(lines) + "\n", body.libm

@@ -32,15 +32,21 @@ CUBIC_TAIL = (
     -0.25000014901161194,
     0.3333331346511841,
 )
-# f64: (2 atanh(s) - 2 s) / s^3 in powers of s^2 for |s| <= 0.1717; relative error of log(1 + z), s = z / (2 + z): 2^-59.
-ATANH_TAIL = (
-    0.14798267703963244,
-    0.15313831444098341,
-    0.18183572377203933,
-    0.22222198428650614,
-    0.28571428743688737,
-    0.39999999999409347,
-    0.6666666666666735,
+# f64: (2 atanh(s) - 2 s) / s^3 in powers of s^2 for |s| <= 0.1717, where s = z / (2 + z). Error of log(1 + z) relative to z: 2^-59 for f64;
+# 2^-37 for f64 values that will be rounded to f32.
+ATANH_TAIL = MappingProxyType(
+    {
+        F32: (0.23583528104389972, 0.2853724038989127, 0.40000336188037716, 0.6666665564142306),
+        F64: (
+            0.14798267703963244,
+            0.15313831444098341,
+            0.18183572377203933,
+            0.22222198428650614,
+            0.28571428743688737,
+            0.39999999999409347,
+            0.6666666666666735,
+        ),
+    }
 )
 
 
@@ -52,8 +58,8 @@ class LogarithmParts(NamedTuple):
     t: Value
 
 
-def tail(m: Body, z: Value) -> Value:
-    """log(1 + z) - z for 1 + z in [sqrt(1/2), sqrt(2))."""
+def tail(m: Body, z: Value, precision: Element) -> Value:
+    """log(1 + z) - z for 1 + z in [sqrt(1/2), sqrt(2)), with the polynomial for `precision`."""
     if z.element is F32:
         square = z * z
         return m.fma(square, -0.5, square * z * m.polynomial(z, CUBIC_TAIL))
@@ -61,22 +67,24 @@ def tail(m: Body, z: Value) -> Value:
     s = z / (z + 2.0)
     square = s * s
     half = z * z * 0.5
-    return m.fma(s, m.fma(square, m.polynomial(square, ATANH_TAIL), half), -half)
+    return m.fma(s, m.fma(square, m.polynomial(square, ATANH_TAIL[precision]), half), -half)
+
+
+def split(m: Body, bits: Value, element: Element) -> tuple[Value, Value]:
+    """The integer e, and z, of the positive normal number with these bits."""
+    exponent = m.shift_right(bits - SQRT_HALF_BITS[element], element.mantissa, signed=True)
+    return exponent, m.from_bits(bits - (exponent << element.mantissa), element) - 1.0
 
 
 def logarithm_parts(m: Body, x: Value) -> LogarithmParts:
     """The parts of log(x) for positive finite x; for any other x they have no meaning (and `with_specials` replaces the result)."""
     element = x.element
-    integer = ELEMENTS[element.integer]
     smallest_normal = 2.0 ** (1 - element.bias)
     tiny = x < smallest_normal
     shift = element.mantissa + 1
-    bits = m.bits(m.select(tiny, x * 2.0**shift, x))
-    offset = SQRT_HALF_BITS[element]
-    exponent = m.shift_right(bits - offset, element.mantissa, signed=True)
-    z = m.from_bits(bits - (exponent << element.mantissa), element) - 1.0
-    exponent = exponent + m.select(tiny, m.constant(integer, -shift), 0)
-    return LogarithmParts(integer_to_float(m, exponent, element), z, tail(m, z))
+    exponent, z = split(m, m.bits(m.select(tiny, x * 2.0**shift, x)), element)
+    exponent = exponent + m.select(tiny, m.constant(ELEMENTS[element.integer], -shift), 0)
+    return LogarithmParts(integer_to_float(m, exponent, element), z, tail(m, z, element))
 
 
 def integer_to_float(m: Body, value: Value, element: Element) -> Value:
@@ -120,8 +128,24 @@ def log10(m: Body, x: Value) -> Value:
     return with_specials(m, x, m.fma(exponent, high, large + m.fma(exponent, low, small)))
 
 
+def log2_of_single(m: Body, x: Value) -> Value:
+    """log2 of an f64 value that was widened from f32 and is not negative or NaN, to the accuracy of f32."""
+    exponent, z = split(m, m.bits(x), F64)
+    high, _ = INVERSE_LN2[F64]
+    result = m.fma(z + tail(m, z, F32), high, integer_to_float(m, exponent, F64))
+    result = m.select(m.compare("oeq", x, float("inf")), x, result)
+    return m.select(m.compare("oeq", x, 0.0), float("-inf"), result)
+
+
 def log1p(m: Body, x: Value) -> Value:
-    """The exponent e comes from the rounded 1 + x; then z = x 2^-e + (2^-e - 1), whose error is a rounding of z, not of 1 + x."""
+    return log1p_to(m, x, x.element)
+
+
+def log1p_to(m: Body, x: Value, precision: Element) -> Value:
+    """log(1 + x) with the polynomial for `precision`.
+
+    The exponent e comes from the rounded 1 + x; then z = x 2^-e + (2^-e - 1), whose error is a rounding of z, not of 1 + x.
+    """
     element = x.element
     high, low = LN2[element]
     integer = ELEMENTS[element.integer]
@@ -133,7 +157,7 @@ def log1p(m: Body, x: Value) -> Value:
     scaled_x = m.from_bits(m.bits(x) - in_place, element)
     z = scaled_x + m.fma(four, 0.25, -1.0)
     exponent = integer_to_float(m, m.shift_right(in_place, element.mantissa, signed=True), element)
-    result = m.fma(exponent, high, z + m.fma(exponent, low, tail(m, z)))
+    result = m.fma(exponent, high, z + m.fma(exponent, low, tail(m, z, precision)))
     result = m.select(m.compare("oeq", x, float("inf")), x, result)
     result = m.select(m.compare("oeq", x, -1.0), float("-inf"), result)
     result = m.select(m.compare("ult", x, -1.0), float("nan"), result)

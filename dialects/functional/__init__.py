@@ -1,1 +1,7 @@
-"""functional: pure operations on tensors with exact types."""
+"""functional: pure tensor operations with exact types, the closed set that every captured graph is expressed in."""
+
+from lect.dialects.functional import composite, contraction, creation, gather, normalization, ops, pointwise, reduction, types, view, window
+from lect.ir import Dialect
+
+DIALECT = Dialect.collect("functional", ops, types, pointwise, composite, creation, view, reduction, gather, contraction, window, normalization)
+"""The dialect; the closed set is all its operations but `func`, `return` and `opaque`."""

@@ -1,0 +1,138 @@
+"""What functional operations share: the base class, the trait of elementwise ones, and families of operations with one signature."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from lect.dialects.functional.shapes import Dims, ShapeError, broadcast, normalize_dim, pointwise_strides
+from lect.dialects.functional.types import TensorType
+from lect.ir import Operation, Pure, ScalarType, Trait, Type, Value, VerifyError, op, require
+
+Number = (int, float, bool)
+Types = TensorType | tuple[TensorType, ...]
+
+
+class Elementwise(Trait):
+    """Each element of the result depends on one element of each operand, at the same place after broadcasting."""
+
+
+class FunctionalOp(Operation):
+    """Base of functional operations.
+
+    `type_rule` gives the types of the results as eager has them.  An attribute `strides` (a list, or one list for each of several results)
+    overrules the strides of that rule, where a library kernel of eager chose others.
+    """
+
+    __slots__ = ()
+    traits = (Pure,)
+
+    def type_rule(self) -> Types:
+        """Types of the results, from operands and attributes.  Raises `ShapeError` or `VerifyError`."""
+        raise NotImplementedError
+
+    def infer(self) -> tuple[Type, ...]:
+        try:
+            found = self.type_rule()
+        except ShapeError as error:
+            raise VerifyError(f"'{self.name}' cannot be: {error}", op=self) from None
+        types = found if isinstance(found, tuple) else (found,)
+        strides = self.attrs.get("strides")
+        if strides is None:
+            return types
+        chosen = strides if strides and isinstance(strides[0], tuple) else (strides,) * len(types)
+        require(isinstance(strides, tuple) and len(chosen) == len(types), self, "strides of '{}' must be one list for each result", self.name)
+        for type, listed in zip(types, chosen):
+            require(len(listed) == type.rank, self, "strides of '{}' must have {} entries, got {}", self.name, type.rank, len(listed))
+        return tuple([type.with_strides(listed) for type, listed in zip(types, chosen)])
+
+
+def members(template: type[FunctionalOp], docs: Mapping[str, str]) -> Mapping[str, type[Operation]]:
+    """Operation classes with the fields, rules and traits of `template`, one for each name, keyed by class name (`MaskedFillOp`)."""
+    return MappingProxyType({class_name(name): member(template, name, doc) for name, doc in docs.items()})
+
+
+def member(template: type[FunctionalOp], name: str, doc: str) -> type[Operation]:
+    """One operation of a family."""
+    annotations = inspect.get_annotations(template, eval_str=True)
+    body: dict[str, Any] = {field: template.__dict__[field] for field in annotations if field in template.__dict__}
+    body |= {"__doc__": doc, "__module__": template.__module__, "__annotations__": annotations, "__slots__": ()}
+    return op(f"functional.{name}")(type(class_name(name), (template,), body))
+
+
+def class_name(name: str) -> str:
+    """`masked_fill` => `MaskedFillOp`."""
+    return "".join([part.capitalize() for part in name.split("_")]) + "Op"
+
+
+# ---- rules that several families use ---------------------------------------------------------------------------------
+
+
+def tensor_types(values: Any) -> list[TensorType]:
+    """The types of those values that are not None."""
+    return [value.type for value in values if value is not None]
+
+
+def pointwise_type(op: Operation, operands: list[TensorType], element: ScalarType) -> TensorType:
+    """The result of an elementwise operation: broadcast shape, eager's strides.  Raises `ShapeError`, `VerifyError`."""
+    device = common_device(op, operands)
+    shape = operands[0].shape if len(operands) == 1 else broadcast([operand.shape for operand in operands])
+    return TensorType(shape, element, pointwise_strides([operand.layout for operand in operands], shape), device)
+
+
+def common_device(op: Operation, operands: list[TensorType]) -> str:
+    """The one device of the operands; a 0-d operand on the cpu may join any."""
+    found = {operand.device for operand in operands if operand.rank or operand.device != "cpu"} or {"cpu"}
+    require(len(found) == 1, op, "operands of '{}' must be on one device, got {}", op.name, ", ".join(sorted(found)))
+    return found.pop()
+
+
+def common_element(op: Operation, operands: list[TensorType]) -> ScalarType:
+    """The one element type of the operands.  Raises `VerifyError`."""
+    element = operands[0].element
+    for operand in operands:
+        require(operand.element is element, op, "operands of '{}' must have one element type, got {} and {}", op.name, element, operand.element)
+    return element
+
+
+def require_kind(op: Operation, type: TensorType, kinds: frozenset[str]) -> None:
+    """Raise `VerifyError` unless the element type is of one of these kinds."""
+    require(type.element.kind in kinds, op, "'{}' takes {}, got {}", op.name, kinds_text(kinds), type.element)
+
+
+def kinds_text(kinds: frozenset[str]) -> str:
+    """Element kinds in words."""
+    words = [word for kind, word in (("float", "floats"), ("signed", "integers"), ("bool", "i1"), ("complex", "complex numbers")) if kind in kinds]
+    return " or ".join(words)
+
+
+def require_number(op: Operation, element: ScalarType, value: Any, name: str) -> None:
+    """Raise `VerifyError` unless a Python number leaves an element type as it is."""
+    kind = type(value)
+    fits = kind is bool or (kind is int and element.kind != "bool") or (kind is float and element.is_float)
+    require(fits, op, "'{}' of '{}' must be a number that {} can hold, got {}", name, op.name, element, value)
+
+
+def require_rank(op: Operation, value: Value, rank: int, name: str) -> None:
+    """Raise `VerifyError` unless a tensor has this many dims."""
+    found = value.type.rank  # type: ignore[attr-defined]
+    require(found == rank, op, "'{}' of '{}' must have {} dims, got {}", name, op.name, rank, found)
+
+
+def dims_of(op: Operation, dims: Any, rank: int, name: str = "dims") -> Dims:
+    """Dims from an attribute: in order, counted from the front, each once.  Raises `VerifyError`."""
+    listed = (dims,) if type(dims) is int else dims
+    limit = max(rank, 1)
+    good = all(type(dim) is int and 0 <= dim < limit for dim in listed) and len(set(listed)) == len(listed)
+    require(good, op, "'{}' of '{}' must name different dims of 0..{}, got {}", name, op.name, limit - 1, list(listed))
+    return tuple([normalize_dim(dim, rank) for dim in listed])
+
+
+FLOAT = frozenset({"float"})
+INTEGER = frozenset({"signed", "unsigned"})
+REAL = FLOAT | INTEGER
+BITS = INTEGER | {"bool"}
+ANY = REAL | {"bool"}
+EVERY = ANY | {"complex"}

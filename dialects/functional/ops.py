@@ -1,0 +1,125 @@
+"""functional: a graph as pure operations on tensors, with exact types.
+
+A `functional.func` takes and returns tensors.  Its operations have values and no storage: nothing is written, and a view is a value that has the
+viewed elements.  What eager would let a program observe is in the types: sizes, element type, device, and the strides that eager gives each value,
+so that a result that leaves the graph is laid out as eager lays it out.  Strides carry no other meaning; how a value lies in memory inside the
+graph is for later levels to choose.
+
+Arithmetic is eager's.  Operands of an operation have one element type, and casts between types are operations; what eager converts silently was
+made a cast before.  An operation on 16-bit floats computes in f32 and rounds its result once, which is why formulas that eager computes in one
+pass (gelu, softmax, layer_norm) are operations of their own.  A Python number in an attribute (`other`, `alpha`) is used in the precision the
+operation computes in; where eager rounds it first, it was rounded before.  Beside a tensor with dims, a 0-d operand of add, sub, mul and div may
+have another element type: it takes part in full precision.  Integers wrap around.  NaN, infinities and signed zeros are IEEE's, but the sign of
+the maximum of 0.0 and -0.0 is not defined.  The order in which a reduction or a product adds up is not defined.
+
+The set of operations is closed: 134 primitives, each one shape of loop, and 77 composites.  Every other operator of torch is a
+`functional.opaque` that calls it by name.  Operations are pure, unless they read at computed places and may raise for a bad index, or are opaque.
+Operations that lect adds to eager's stream of random numbers do not exist; random operations take their seed as an operand.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lect.dialects.functional.types import TensorType
+from lect.ir import (
+    Attr,
+    FuncLike,
+    HasParent,
+    IsolatedFromAbove,
+    Operation,
+    RegionField,
+    SingleBlock,
+    SymbolRef,
+    Terminator,
+    Variadic,
+    VariadicResult,
+    attr,
+    op,
+    require,
+)
+from lect.ir.attributes import Attribute
+from lect.ir.scanner import Scanner
+
+
+@attr("functional.operand")
+class OperandRef(Attribute):
+    """Stands in the arguments of an opaque call for the operand of that number."""
+
+    number: int
+
+    def print_body(self) -> str:
+        return str(self.number)
+
+    @classmethod
+    def parse_body(cls, scanner: Scanner | None) -> Any:
+        if scanner is None:
+            raise ValueError("an operand reference has a number")
+        return cls(scanner.integer())
+
+
+@op("functional.func")
+class FuncOp(Operation):
+    """A graph: block arguments are the inputs; `functional.return` names the results."""
+
+    contents: RegionField
+    sym_name: Attr[str]
+    traits = (FuncLike, IsolatedFromAbove, SingleBlock)
+
+    def verify(self) -> None:
+        for value in self.body.args:
+            require(isinstance(value.type, TensorType), self, "inputs of '{}' are tensors, got {}", self.name, value.type)
+        last = self.body.last
+        require(last is not None and last.name == "functional.return", self, "'{}' must end in 'functional.return'", self.name)
+
+
+@op("functional.return")
+class ReturnOp(Operation):
+    """The results of the graph, laid out as their types say.
+
+    `aliases` maps results that eager would return without a copy: an entry n >= 0 says that the result is input n itself or a view of it, and -1
+    that it has memory of its own.  Left out, all have memory of their own.
+    """
+
+    values: Variadic[TensorType]
+    aliases: Attr[(tuple, None)] = None
+    traits = (Terminator, HasParent("functional.func"))
+
+    def verify(self) -> None:
+        if self.aliases is None:
+            return
+        require(len(self.aliases) == len(self.operands), self, "'aliases' needs an entry for each of {} results, got {}", len(self.operands), len(self.aliases))
+        parent = self.parent_op
+        inputs = len(parent.body.args) if parent is not None else 0
+        for number in self.aliases:
+            require(type(number) is int and -1 <= number < inputs, self, "'aliases' names inputs 0..{} or -1, got {}", inputs - 1, number)
+
+
+@op("functional.opaque")
+class OpaqueOp(Operation):
+    """A call of the torch operator `target` (`@aten.linalg_inv_ex.default`), in order with other opaque calls and with nothing known of it.
+
+    `args` and `kwargs` are its arguments, where `#functional.operand<n>` stands for operand n.  The types of the results are eager's.
+    """
+
+    inputs: Variadic[TensorType]
+    target: Attr[SymbolRef]
+    args: Attr[tuple] = ()
+    kwargs: Attr[dict] = {}  # noqa: RUF012 - the default of an attribute, never changed
+    outputs: VariadicResult[TensorType]
+
+    def verify(self) -> None:
+        require(self.target.leaf.count(".") == 2, self, "the target of 'functional.opaque' is @namespace.name.overload, got {}", self.target)
+        used = sorted(set(_references(self.args) + _references(self.kwargs)))
+        count = len(self.operands)
+        require(used == list(range(count)), self, "arguments of '{}' must use each of its {} operands, found the numbers {}", self.name, count, used)
+
+
+def _references(value: Any) -> list[int]:
+    if type(value) is OperandRef:
+        return [value.number]
+    if type(value) is tuple:
+        return [number for item in value for number in _references(item)]
+    if type(value) is dict:
+        return [number for item in value.values() for number in _references(item)]
+    return []

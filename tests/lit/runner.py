@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import traceback
 from collections.abc import Callable, Iterable
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
@@ -118,9 +119,16 @@ def _lect_opt(arguments: list[str], stdin: str, out: io.StringIO, err: io.String
 
 
 def _lect_run(arguments: list[str], stdin: str, out: io.StringIO, err: io.StringIO) -> int:
-    from lect.tools.lect_run import run
+    from lect.tools.lect_run import main
 
-    return run(arguments, stdin, out, err)
+    outer, sys.stdin = sys.stdin, io.StringIO(stdin)
+    try:
+        with redirect_stdout(out), redirect_stderr(err):
+            return main(arguments)
+    except SystemExit as stop:  # how argparse ends
+        return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    finally:
+        sys.stdin = outer
 
 
 def _filecheck(arguments: list[str], stdin: str, out: io.StringIO, err: io.StringIO) -> int:
@@ -184,7 +192,13 @@ def call(words: list[str], stdin: str, out: io.StringIO, err: io.StringIO) -> in
             rest = rest[1:]
         return int(call(rest, stdin, out, err) == 0)
     main = COMMANDS.get(words[0])
-    return main(words[1:], stdin, out, err) if main is not None else _process(words, stdin, out, err)
+    if main is None:
+        return _process(words, stdin, out, err)
+    try:
+        return main(words[1:], stdin, out, err)
+    except Exception:  # as the process of a command would
+        err.write(traceback.format_exc())
+        return 1
 
 
 # ---- lines -----------------------------------------------------------------------------------------------------------

@@ -71,7 +71,7 @@ __all__ = [
 
 
 def __getattr__(name: str):  # type: ignore[no-untyped-def]
-    """The parser is loaded on first use: it brings lark, which a compile in memory never needs."""
+    """The parser is loaded on first use: a compile in memory never needs it."""
     if name in ("parse_module", "parse_ops", "parse_attribute"):
         from . import parser
 

@@ -22,7 +22,7 @@ FORBIDDEN_MODULES = (
     "cloudpickle",
 )
 FORBIDDEN_NAMES = frozenset({"make_fx", "torch.compile", "torch.export.export"})
-HEAVY = ("torch", "sympy", "networkx", "triton", "llvmlite", "numpy")
+HEAVY = ("torch", "sympy", "networkx", "triton", "llvmlite", "numpy", "lark")
 
 
 def is_forbidden(module: str) -> bool:

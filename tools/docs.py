@@ -85,7 +85,7 @@ def dialect_page(dialect: Dialect) -> str:
     parts = [f"# The `{dialect.name}` dialect", HEADER.format(source=f"dialects/{dialect.name}"), clean(dialect.doc)]
     if dialect.ops:
         parts.append("## Operations")
-        parts.append(" · ".join(f"[`{name}`](#{anchor(name)})" for name in dialect.ops))
+        parts.append(" ·\n".join(f"[`{name}`](#{anchor(name)})" for name in dialect.ops))
         parts += [operation_entry(cls) for cls in dialect.ops.values()]
     for title, classes in (("## Types", dialect.types), ("## Attributes", dialect.attrs)):
         if classes:
@@ -182,7 +182,7 @@ def annotation_text(annotation: object) -> str:
 
 def passes_page() -> str:
     """The page of all passes, in the order of the table."""
-    parts = ["# Passes", HEADER.format(source="passes/"), " · ".join(f"[`{name}`](#{anchor(name)})" for name in PASSES)]
+    parts = ["# Passes", HEADER.format(source="passes/"), " ·\n".join(f"[`{name}`](#{anchor(name)})" for name in PASSES)]
     parts.append("## Pipelines")
     parts.append("A pipeline's name stands for its passes wherever passes are named.")
     parts.append("\n".join(["| pipeline | passes |", "|---|---|", *pipeline_rows()]))

@@ -6,6 +6,8 @@ element type, which is the result's.
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 from lect.dialects.functional.families import (
     ANY,
     FLOAT,
@@ -33,7 +35,7 @@ class Composite(FunctionalOp):
     """Base: all operands are tensors of one element type, a float unless `kinds` says otherwise."""
 
     __slots__ = ()
-    traits = (Pure, Elementwise)
+    traits: ClassVar[tuple[Any, ...]] = (Pure, Elementwise)
     kinds = FLOAT
 
     def type_rule(self) -> Types:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 from lect.dialects.functional.shapes import Dims, ShapeError, broadcast, normalize_dim, pointwise_strides
 from lect.dialects.functional.types import TensorType
@@ -27,7 +27,7 @@ class FunctionalOp(Operation):
     """
 
     __slots__ = ()
-    traits = (Pure,)
+    traits: ClassVar[tuple[Any, ...]] = (Pure,)
 
     def type_rule(self) -> Types:
         """Types of the results, from operands and attributes.  Raises `ShapeError` or `VerifyError`."""

@@ -81,7 +81,8 @@ class FuncOp(Operation):
         self._verify_names()
         for flag in self.flags:
             require(flag in FLAGS, self, "'pyframe.func' has no flag '{}'", flag)
-        scopes = {"local variable": self.slots, "cell or free variable": frozenset((*self.cells, *self.free))}
+        shared = frozenset((*self.cells, *self.free))
+        scopes = {"local variable": self.slots, "cell or free variable": shared, "variable": self.slots | shared}
         for block in self.region.blocks:
             for operation in block:
                 verify_closed(operation, block)
@@ -102,9 +103,14 @@ class FuncOp(Operation):
         require(len(set(cells)) == len(cells), self, "a cell is declared twice")
 
 
-_LOCAL_OPS = ("load_local", "store_local", "delete_local", "save_local", "restore_local")
-_DEREF_OPS = ("load_deref", "store_deref", "delete_deref", "load_cell", "load_from_dict_or_deref")
-_SCOPE = MappingProxyType({f"pyframe.{name}": "local variable" for name in _LOCAL_OPS} | {f"pyframe.{name}": "cell or free variable" for name in _DEREF_OPS})
+_LOCAL_OPS = ("load_local", "store_local", "delete_local")
+_DEREF_OPS = ("load_deref", "store_deref", "delete_deref", "load_cell", "make_cell", "load_from_dict_or_deref")
+_SLOT_OPS = ("save_local", "restore_local")  # of any variable of the frame
+_SCOPE = MappingProxyType(
+    {f"pyframe.{name}": "local variable" for name in _LOCAL_OPS}
+    | {f"pyframe.{name}": "cell or free variable" for name in _DEREF_OPS}
+    | {f"pyframe.{name}": "variable" for name in _SLOT_OPS}
+)
 
 
 def verify_closed(operation: Operation, block: Block) -> None:
@@ -130,11 +136,15 @@ class PyTerminator(Operation):
         return ()
 
     def verify(self) -> None:
-        if self.handler is not None:
-            kept = self.unwind_operands  # type: ignore[attr-defined]
-            block = self.parent
-            expected = block.args[: len(kept)] if block is not None else []
-            require(list(kept) == expected, self, "what survives an exception must be the first arguments of the block, in order")
+        if self.handler is None or self.parent is None:
+            return
+        known = set(self.parent.args)
+        for operation in self.parent:
+            if operation.name not in NEVER_RAISES:
+                break
+            known.update(operation.results)
+        for value in self.unwind_operands:  # type: ignore[attr-defined]
+            require(value in known, self, "what survives an exception must be there before the first operation of the block that may raise")
 
 
 def exception_types(block: Block) -> tuple[Type, ...]:
@@ -213,6 +223,12 @@ class ReraiseOp(PyTerminator):
     place: OptionalOperand[PlaceType]
     unwind: OptionalSuccessor
     traits = _IN_FUNC
+
+
+NEVER_RAISES = frozenset(
+    f"pyframe.{name}"
+    for name in ("branch", "return", "load_const", "store_local", "load_cell", "is", "pop_exc", "push_exc", "load_exc", "drop", "save_local", "restore_local")
+)
 
 
 # ---- exceptions being handled, and `with` ----------------------------------------------------------------------------

@@ -8,14 +8,14 @@ an SSA value of type `!pyframe.object`.
 (an iterator, a bound `__exit__`, the exception that was handled before).  So every block can be read, moved and copied by itself.
 
 **Lifetimes.** A value is released when its last user in the block has consumed it; a result without a user is released at once, an argument of a
-block without a user at entry, and what an edge does not pass on is released on that edge.  `drop` is a use that does nothing else: it keeps a value
+block without a user at the end of the block.  What an edge does not pass on is released on that edge.  `drop` is a use that does nothing else: it keeps a value
 (a running generator, say) alive up to where Python would have released it.
 
 **Exceptions.** Any operation may raise unless it is said not to.  The terminator of a block may name a last successor `unwind`: an exception raised
-anywhere in the block goes there.  The operands for it must be the first arguments of the block, which is the part of the stack that survives; the
-exception itself follows as the last argument of the handler (before it a `!pyframe.place`, if the handler has one, for `reraise`).  A block without
-`unwind` leaves the function.  `push_exc` makes an exception the one being handled (what `sys.exception()` gives) and returns the one before, which
-`pop_exc` puts back; `return` inside a handler must be preceded by `pop_exc`.
+anywhere in the block goes there.  The operands for it, the part of the stack that survives, exist before the first operation that may raise and are
+alive to the end of the block; the exception itself follows as the last argument of the handler (before it a `!pyframe.place`, if the handler has
+one, for `reraise`).  Without `unwind` an exception leaves the function.  `push_exc` makes an exception the one being handled (what
+`sys.exception()` gives) and returns the one before, which `pop_exc` puts back; `return` inside a handler must be preceded by `pop_exc`.
 
 **Locations** are the user's line and column, with the end of the expression, so that a traceback from assembled code reads as the original's.
 
@@ -189,6 +189,13 @@ class LoadCellOp(Producer):
     value: Result
 
 
+@op("pyframe.make_cell")
+class MakeCellOp(Operation):
+    """Give a variable a fresh cell (an inlined comprehension does; the cells of a function are made at its entry anyway)."""
+
+    id: Attr[str]
+
+
 @op("pyframe.load_locals")
 class LoadLocalsOp(Producer):
     """The namespace of a class body or module."""
@@ -251,7 +258,7 @@ class LoadAssertionErrorOp(Producer):
 class DropOp(Operation):
     """Release a value here.  Runs whatever its finalizer runs."""
 
-    value: Operand[ObjectType]
+    value: Operand
 
 
 # ---- attributes and items --------------------------------------------------------------------------------------------

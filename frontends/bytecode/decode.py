@@ -1,0 +1,401 @@
+"""Code objects to `pyframe`: an abstract interpretation of the operand stack, one block at a time.
+
+Each block is decoded once, when an edge first reaches it; the values on the stack become its arguments.  NULLs that CPython pushes for calls are
+kept as None on the decoder's stack and never become values.  Unreachable instructions vanish.
+
+    code = function.__code__
+    module = decode(code, ctx)            # builtin.module: the function, then the functions nested in it
+    func = decode_function(code)          # the function alone
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from heapq import heappop, heappush
+from types import CodeType
+from typing import Any
+
+from lect.dialects.builtin.ops import ModuleOp
+from lect.dialects.pyframe.control import NEVER_RAISES, BranchOp, FuncOp
+from lect.dialects.pyframe.types import OBJECT, PLACE
+from lect.frontends.bytecode.reader import NEVER_FALLS_THROUGH, NEVER_RAISING, VERSION, Handler, Instruction, is_jump, read_instructions
+from lect.ir import UNKNOWN, Block, Context, LectError, Location, Operation, Region, Value
+
+Decode = Callable[["FrameDecoder", Any], None]
+
+CO_OPTIMIZED, CO_NEWLOCALS, CO_VARARGS, CO_VARKEYWORDS, CO_NESTED = 0x1, 0x2, 0x4, 0x8, 0x10
+CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR = 0x20, 0x80, 0x200
+CO_HAS_DOCSTRING = 0x4000000  # since 3.13; before, a string in front of the constants is the docstring
+MAX_THREADED_JUMPS = 100
+
+
+class UnsupportedCode(LectError):
+    """A code object that `pyframe` does not express; `number` identifies the reason."""
+
+    def __init__(self, number: str, message: str, code: CodeType, loc: Location | None = None) -> None:
+        place = loc if loc is not None else Location(code.co_filename, code.co_firstlineno, None, code.co_qualname)
+        super().__init__(f"{number}: {message}", place)
+        self.number = number
+
+
+def unsupported_kind(code: CodeType) -> tuple[str, str] | None:
+    """(number, sentence) when `code` is not the body of a synchronous function, class or module; else None."""
+    flags = code.co_flags
+    if flags & CO_GENERATOR:
+        return "LB0101", f"'{code.co_qualname}' is a generator, whose frame is suspended and resumed"
+    if flags & CO_COROUTINE:
+        return "LB0102", f"'{code.co_qualname}' is a coroutine"
+    if flags & CO_ASYNC_GENERATOR:
+        return "LB0103", f"'{code.co_qualname}' is an asynchronous generator"
+    return None
+
+
+def decode(code: CodeType, ctx: Context, skip_unsupported: bool = False) -> Operation:
+    """A `builtin.module` with the function of `code` first and those of its nested code objects behind it.
+
+    Raises UnsupportedCode, for a nested generator or coroutine too unless `skip_unsupported`, which leaves those out.
+    """
+    names = Symbols()
+    body = Block()
+    first = names.of(code)
+    for symbol, each in names:
+        if skip_unsupported and symbol is not first and unsupported_kind(each) is not None:
+            continue
+        body.append(decode_function(each, names.of))
+    return ModuleOp(regions=[Region([body])])
+
+
+class Symbols:
+    """Symbol names of code objects: the qualified name, made unique.  Iteration gives those that were asked for, also while it goes on."""
+
+    def __init__(self) -> None:
+        self._by_code: dict[int, tuple[str, CodeType]] = {}
+        self._taken: set[str] = set()
+
+    def of(self, code: CodeType) -> str:
+        """The symbol of `code`, the same each time."""
+        known = self._by_code.get(id(code))
+        if known is not None:
+            return known[0]
+        symbol, number = code.co_qualname or "_", 0
+        while symbol in self._taken:
+            number += 1
+            symbol = f"{code.co_qualname}_{number}"
+        self._taken.add(symbol)
+        self._by_code[id(code)] = (symbol, code)
+        return symbol
+
+    def __iter__(self):  # type: ignore[no-untyped-def]
+        done = 0
+        while done < len(self._by_code):
+            for pair in list(self._by_code.values())[done:]:
+                done += 1
+                yield pair
+
+    def code_objects(self) -> dict[str, CodeType]:
+        """Code objects by symbol."""
+        return dict(self._by_code.values())
+
+
+def decode_function(code: CodeType, symbol_of: Callable[[CodeType], str] | None = None) -> FuncOp:
+    """The `pyframe.func` of one code object; `symbol_of` names it and the code objects among its constants (by default their qualified names).
+
+    Raises UnsupportedCode.
+    """
+    reason = unsupported_kind(code)
+    if reason is not None:
+        raise UnsupportedCode(*reason, code)
+    naming = symbol_of if symbol_of is not None else Symbols().of
+    symbol = naming(code)
+    return FrameDecoder(code, naming, _table()).run(symbol)
+
+
+def _table() -> Mapping[str, Decode]:
+    """The handlers of the running Python."""
+    if VERSION == (3, 11):
+        from lect.frontends.bytecode.py311 import HANDLERS
+    elif VERSION == (3, 12):
+        from lect.frontends.bytecode.py312 import HANDLERS
+    elif VERSION == (3, 13):
+        from lect.frontends.bytecode.py313 import HANDLERS
+    else:
+        raise LectError(f"bytecode of Python {sys.version.split()[0]} is not known; lect reads 3.11, 3.12 and 3.13")
+    return HANDLERS
+
+
+class Entry:
+    """A block and the stack at its entry: its arguments, with None for each NULL."""
+
+    __slots__ = ("block", "place", "stack")
+
+    def __init__(self, place: int, stack: list[Value | None]) -> None:
+        self.place = place
+        self.block = Block()
+        self.stack = [value if value is None else self.block.add_arg(value.type, value.hint) for value in stack]
+
+    def agrees_with(self, stack: list[Value | None]) -> bool:
+        """True when another edge may come in with `stack`."""
+        if len(stack) != len(self.stack):
+            return False
+        return all((a is None) == (b is None) and (a is None or a.type is b.type) for a, b in zip(self.stack, stack))  # type: ignore[union-attr]
+
+
+class FrameDecoder:
+    """Decodes one code object.  Handlers of instructions use `pop`, `push`, `emit`, `edge` and `finish`."""
+
+    def __init__(self, code: CodeType, symbol_of: Callable[[CodeType], str], table: Mapping[str, Decode]) -> None:
+        self.code = code
+        self.symbol_of = symbol_of
+        self.table = table
+        self.instructions: list[Instruction] = read_instructions(code)
+        self.targets = self._jump_targets()
+        self.leaders = self._leaders()
+        self.cells = frozenset((*code.co_cellvars, *code.co_freevars))
+        self.hidden = not code.co_flags & CO_OPTIMIZED
+        self.entries: dict[int, Entry] = {}
+        self.waiting: list[int] = []
+        self.keywords: tuple[str, ...] = ()  # left by KW_NAMES for the next call
+        self.stack: list[Value | None] = []
+        self.block = Block()
+        self.place = 0
+        self.done = False
+        self.loc = UNKNOWN
+        self.last_result: Value | None = None
+        self._kept: list[Value | None] | None = None
+        self._handler: Handler | None = None
+        self._position: tuple[int | None, ...] | None = None
+
+    # ---- the walk ----------------------------------------------------------------------------------------------------
+
+    def run(self, symbol: str) -> FuncOp:
+        """Decode everything reachable.  Raises UnsupportedCode."""
+        self.entries[0] = Entry(0, [])
+        self.waiting.append(0)
+        while self.waiting:
+            self._decode_block(self.entries[heappop(self.waiting)])
+        blocks = [entry.block for _, entry in sorted(self.entries.items())]
+        self._name_blocks(blocks)
+        return FuncOp(regions=[Region(blocks)], sym_name=symbol, **frame_attributes(self.code))
+
+    def _decode_block(self, entry: Entry) -> None:
+        instructions, leaders, table = self.instructions, self.leaders, self.table
+        place = entry.place
+        self.block = entry.block
+        self.stack = list(entry.stack)
+        self._kept = None
+        handler = self._handler = instructions[place].handler
+        self.last_result = None
+        self.done = False
+        while True:
+            instruction = instructions[place]
+            self.place = place
+            position = instruction.position
+            if position != self._position:
+                self._locate(position)
+            if handler is not None and self._kept is None and instruction.name not in NEVER_RAISING:
+                self._kept = self.stack[: handler.depth]
+            decode_one = table.get(instruction.name)
+            if decode_one is None:
+                raise self.fail("LB0104", f"no handler for the instruction {instruction.name}")
+            decode_one(self, instruction.arg)
+            if self.done:
+                return
+            place += 1
+            if place in leaders:
+                self.jump(place)
+                return
+
+    def _locate(self, position: tuple[int | None, ...]) -> None:
+        self._position = position
+        line, end_line, column, end_column = position
+        if line is None:
+            self.loc = UNKNOWN
+        elif column is None or end_column is None:
+            self.loc = Location(self.code.co_filename, line, None, self.code.co_qualname)
+        else:
+            self.loc = Location(self.code.co_filename, line, column, self.code.co_qualname, end_line, end_column)
+
+    def _jump_targets(self) -> frozenset[int]:
+        found = {instruction.arg for instruction in self.instructions if is_jump(instruction)}
+        found.update(instruction.handler.target for instruction in self.instructions if instruction.handler is not None)
+        return frozenset(found)
+
+    def _leaders(self) -> frozenset[int]:
+        leaders = set(self.targets)
+        before = self.instructions[0]
+        for place, instruction in enumerate(self.instructions):
+            if instruction.handler != before.handler or is_jump(before) or before.name in NEVER_FALLS_THROUGH:
+                leaders.add(place)
+            before = instruction
+        return frozenset(leaders)
+
+    def _name_blocks(self, blocks: list[Block]) -> None:
+        taken: dict[str, int] = {}
+        for block in blocks:
+            hint = block.hint
+            if hint is not None:
+                number = taken[hint] = taken.get(hint, 0) + 1
+                block.hint = f"{hint}_{number}"
+
+    # ---- for the handlers of instructions ----------------------------------------------------------------------------
+
+    def fail(self, number: str, message: str) -> UnsupportedCode:
+        """The error about the current instruction; the caller raises it."""
+        return UnsupportedCode(number, message, self.code, self.loc)
+
+    def before_resume(self) -> bool:
+        """True in the prologue that CPython puts in front of a function's own instructions."""
+        return all(instruction.name != "RESUME" for instruction in self.instructions[: self.place])
+
+    def pop(self) -> Value:
+        """The top of the stack.  Raises UnsupportedCode on a NULL or an empty stack."""
+        value = self.stack.pop() if self.stack else None
+        if value is None:
+            raise self.fail("LB0105", f"{self.instructions[self.place].name} finds no value on the stack")
+        return value
+
+    def pop_many(self, count: int) -> list[Value]:
+        """The top `count` values, bottom first."""
+        if not count:
+            return []
+        values = self.stack[-count:]
+        del self.stack[-count:]
+        if len(values) != count or None in values:
+            raise self.fail("LB0105", f"{self.instructions[self.place].name} finds no value on the stack")
+        return values  # type: ignore[return-value]
+
+    def peek(self, depth: int) -> Value:
+        """The value `depth` entries down (1 is the top)."""
+        value = self.stack[-depth] if depth <= len(self.stack) else None
+        if value is None:
+            raise self.fail("LB0105", f"{self.instructions[self.place].name} finds no value on the stack")
+        return value
+
+    def push(self, value: Value | None) -> None:
+        """Put a value, or None for NULL, on the stack."""
+        self.stack.append(value)
+
+    def emit(self, op: Operation) -> None:
+        """Add an operation that leaves nothing on the stack."""
+        self.block.append(op)
+        self.last_result = None
+
+    def emit_value(self, op: Operation) -> Value:
+        """Add an operation with one result and push the result."""
+        self.block.append(op)
+        (value,) = op.results
+        self.last_result = value
+        self.stack.append(value)
+        return value
+
+    def edge(self, place: int, stack: list[Value | None] | None = None, produced: int = 0, hint: str | None = None) -> tuple[Block, list[Value]]:
+        """The block at `place` for an edge with `stack` (by default the current one), and the operands to pass.
+
+        The last `produced` entries of `stack` come from the terminator itself and are not among the operands.
+        """
+        stack = self.stack if stack is None else stack
+        place = self.thread(place)
+        entry = self.entries.get(place)
+        if entry is None:
+            entry = self.entries[place] = Entry(place, stack)
+            heappush(self.waiting, place)
+        elif not entry.agrees_with(stack):
+            raise self.fail("LB0106", "the stack at a jump target depends on where the jump comes from")
+        if hint is not None and entry.block.hint is None:
+            entry.block.hint = hint
+        passed = [value for value in (stack[:-produced] if produced else stack) if value is not None]
+        return entry.block, passed
+
+    def thread(self, place: int) -> int:
+        """The place where a jump to `place` ends, past instructions that only jump on."""
+        for _ in range(MAX_THREADED_JUMPS):
+            instruction = self.instructions[place]
+            if instruction.name == "NOP":
+                place += 1
+            elif instruction.name == "JUMP_FORWARD" or (instruction.name == "JUMP_BACKWARD" and instruction.handler == self._handler):
+                place = instruction.arg
+            else:
+                break
+        return place
+
+    def finish(self, make: Callable[..., Operation], *operands: Any, **keywords: Any) -> None:
+        """End the block with a terminator; `unwind` is added when a handler covers the block and something in it may raise."""
+        if self._handler is not None and self._may_raise(make):
+            keywords["unwind"], keywords["unwind_operands"] = self._unwind(self._handler)
+        self.block.append(make(*operands, loc=self.loc, **keywords))
+        self.done = True
+
+    def jump(self, place: int) -> None:
+        """End the block with a branch to `place`."""
+        block, passed = self.edge(place)
+        self.finish(BranchOp, target=block, target_operands=passed)
+
+    def _may_raise(self, make: Callable[..., Operation]) -> bool:
+        if getattr(make, "name", "") not in NEVER_RAISES or "BACKWARD" in self.instructions[self.place].name:
+            return True
+        return any(op.name not in NEVER_RAISES for op in self.block)
+
+    def _unwind(self, handler: Handler) -> tuple[Block, list[Value]]:
+        kept = self._kept if self._kept is not None else self.stack[: handler.depth]
+        if len(kept) < handler.depth:
+            raise self.fail("LB0107", "an exception handler keeps more of the stack than there is")
+        pushed = [Value(PLACE, self.block, 0, "place")] if handler.place else []
+        stack = [*kept, *pushed, Value(OBJECT, self.block, 0, "exc")]
+        return self.edge(handler.target, stack, len(pushed) + 1, "except")
+
+
+def frame_attributes(code: CodeType) -> dict[str, Any]:
+    """The attributes of `pyframe.func` that describe the frame of `code`."""
+    count, keyword_only = code.co_argcount, code.co_kwonlyargcount
+    names = code.co_varnames
+    flags = code.co_flags
+    position = count + keyword_only
+    varargs = names[position] if flags & CO_VARARGS else None
+    position += varargs is not None
+    varkw = names[position] if flags & CO_VARKEYWORDS else None
+    position += varkw is not None
+    local = names[position:]
+    if not flags & CO_OPTIMIZED:
+        local = tuple([shown_name(name) for name in local])
+    return {
+        "code_name": code.co_name,
+        "qualname": code.co_qualname if code.co_qualname != code.co_name else None,
+        "args": names[:count],
+        "positional_only": code.co_posonlyargcount,
+        "keyword_only": names[count : count + keyword_only],
+        "varargs": varargs,
+        "varkw": varkw,
+        "locals": local,
+        "cells": code.co_cellvars,
+        "free": code.co_freevars,
+        "flags": flag_names(flags),
+        "doc": docstring(code),
+        "file": code.co_filename,
+        "first_line": code.co_firstlineno,
+    }
+
+
+def shown_name(name: str) -> str:
+    """The name of a variable of an inlined comprehension in a class body or module; a dot in front only hides it from the namespace."""
+    return name[1:] if name[:1] == "." and name[1:].isidentifier() else name
+
+
+def flag_names(flags: int) -> tuple[str, ...]:
+    """Words for those flags of a code object that the other attributes do not tell."""
+    import __future__
+
+    found = [word for bit, word in ((CO_OPTIMIZED, "optimized"), (CO_NEWLOCALS, "newlocals"), (CO_NESTED, "nested")) if flags & bit]
+    if flags >> 17:
+        found += [name for name in __future__.all_feature_names if flags & getattr(__future__, name).compiler_flag & ~0xFFFF]
+    return tuple(found)
+
+
+def docstring(code: CodeType) -> str | None:
+    """The docstring that functions made from `code` get."""
+    if not code.co_consts or not code.co_flags & CO_OPTIMIZED:
+        return None
+    first = code.co_consts[0]
+    if VERSION >= (3, 13) and not code.co_flags & CO_HAS_DOCSTRING:
+        return None
+    return first if isinstance(first, str) else None

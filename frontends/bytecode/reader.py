@@ -1,0 +1,184 @@
+"""From a code object to a list of instructions that are easy to decode.
+
+Jump targets are positions in the list, variables are names, inline caches and EXTENDED_ARG are gone, and combined instructions are split.  Each
+instruction knows its source position and the entry of the exception table that covers it.  Nothing here depends on what an instruction means.
+"""
+
+from __future__ import annotations
+
+import dis
+import opcode
+import sys
+from collections.abc import Iterator, Mapping
+from types import CodeType, MappingProxyType
+from typing import Any, NamedTuple
+
+VERSION = sys.version_info[:2]
+
+# Two instructions in one, made by the compiler of 3.13; each half takes four bits of the argument.
+COMBINED: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "LOAD_FAST_LOAD_FAST": ("LOAD_FAST", "LOAD_FAST"),
+        "STORE_FAST_LOAD_FAST": ("STORE_FAST", "LOAD_FAST"),
+        "STORE_FAST_STORE_FAST": ("STORE_FAST", "STORE_FAST"),
+    }
+)
+
+# Instructions that neither raise nor let a signal handler run: a handler may or may not cover them.
+NEVER_RAISING = frozenset(
+    {"COPY", "IS_OP", "JUMP_FORWARD", "KW_NAMES", "LOAD_CLOSURE", "LOAD_CONST", "NOP", "POP_EXCEPT", "POP_TOP", "PUSH_EXC_INFO", "PUSH_NULL"}
+    | {"RETURN_CONST", "RETURN_VALUE", "STORE_FAST", "SWAP"}
+)
+
+EXTENDED_ARG = dis.opmap["EXTENDED_ARG"]
+
+
+class Handler(NamedTuple):
+    """Where an exception goes: the handler's position, how much of the stack survives, and whether the place of the raise is pushed."""
+
+    target: int
+    depth: int
+    place: bool
+
+
+class Instruction:
+    """One instruction.
+
+    `arg` is the target's position for a jump and a name for a variable, else CPython's argument.  `position` is (line, end line, column, end
+    column), each None when unknown.
+    """
+
+    __slots__ = ("arg", "handler", "name", "position")
+
+    def __init__(self, name: str, arg: Any, position: tuple[int | None, ...]) -> None:
+        self.name = name
+        self.arg = arg
+        self.position = position
+        self.handler: Handler | None = None
+
+    def __repr__(self) -> str:
+        return f"<{self.name} {self.arg!r}>"
+
+
+def _cache_sizes() -> tuple[int, ...]:
+    entries = opcode._inline_cache_entries  # type: ignore[attr-defined]
+    if isinstance(entries, Mapping):  # by name since 3.13, a list by opcode before
+        return tuple(entries.get(dis.opname[number], 0) for number in range(256))
+    return tuple(entries[:256])
+
+
+_CACHES = _cache_sizes()
+_NAMES = tuple(dis.opname[:256])
+_JUMPS = frozenset(dis.hasjrel)
+_VARIABLES = frozenset(number for number in (*dis.haslocal, *dis.hasfree, dis.opmap["MAKE_CELL"]) if number < 256) - {dis.opmap["COPY_FREE_VARS"]}
+
+
+def variable_names(code: CodeType) -> tuple[str, ...]:
+    """Names of the frame's slots: parameters and locals, cells that are not among them, free variables."""
+    return (*code.co_varnames, *(name for name in code.co_cellvars if name not in code.co_varnames), *code.co_freevars)
+
+
+def read_instructions(code: CodeType) -> list[Instruction]:
+    """The instructions of `code`, dead ones included."""
+    variables = variable_names(code)
+    out: list[Instruction] = []
+    starts: list[int] = []  # offset at which each instruction begins, its EXTENDED_ARGs included
+    jumps: list[tuple[Instruction, int]] = []
+    for start, end, number, arg, position in _raw_instructions(code):
+        name = _NAMES[number]
+        if name in COMBINED:
+            first, second = COMBINED[name]
+            out += [Instruction(first, variables[arg >> 4], position), Instruction(second, variables[arg & 15], position)]
+            starts += [start, start]
+            continue
+        instruction = Instruction(name, variables[arg] if number in _VARIABLES else arg, position)
+        if number in _JUMPS:
+            jumps.append((instruction, end + 2 * (-arg if "BACKWARD" in name else arg)))
+        out.append(instruction)
+        starts.append(start)
+    place_of: dict[int, int] = {}
+    for place, start in enumerate(starts):
+        place_of.setdefault(start, place)
+    for instruction, target in jumps:
+        instruction.arg = place_of[target]
+    _attach_handlers(code, out, starts, place_of)
+    return out
+
+
+def _raw_instructions(code: CodeType) -> Iterator[tuple[int, int, int, int, tuple[int | None, ...]]]:
+    """(start, end, opcode, argument, position) in bytes; `end` lies behind the caches, from where jumps count."""
+    raw = code.co_code
+    positions = list(code.co_positions())
+    caches = _CACHES
+    offset = start = extended = 0
+    size = len(raw)
+    while offset < size:
+        number = raw[offset]
+        arg = raw[offset + 1] | extended
+        if number == EXTENDED_ARG:
+            extended = arg << 8
+            offset += 2
+            continue
+        extended = 0
+        end = offset + 2 + 2 * caches[number]
+        yield start, end, number, arg, positions[offset >> 1]
+        offset = start = end
+
+
+def _attach_handlers(code: CodeType, out: list[Instruction], starts: list[int], place_of: dict[int, int]) -> None:
+    table = code.co_exceptiontable
+    if not table:
+        return
+    place = 0
+    for start, end, target, depth, pushes_place in _exception_table(table):
+        handler = Handler(place_of[target], depth, pushes_place)
+        while starts[place] < start:
+            place += 1
+        while place < len(starts) and starts[place] < end:
+            out[place].handler = handler
+            place += 1
+    targets = {instruction.arg for instruction in out if type(instruction.arg) is int and instruction.name in _JUMP_NAMES}
+    targets.update(instruction.handler.target for instruction in out if instruction.handler is not None)
+    _extend_over_ends(out, targets)
+
+
+def _extend_over_ends(out: list[Instruction], targets: set[int]) -> None:
+    """Instructions that cannot raise, up to the end of their block, count to the handler of those before, so that they need no block of their own."""
+    place = 1
+    while place < len(out):
+        end = place
+        while end < len(out) and out[end].name in NEVER_RAISING and end not in targets:
+            end += 1
+            if out[end - 1].name in NEVER_FALLS_THROUGH:
+                break
+        if end > place and (end in targets or out[end - 1].name in NEVER_FALLS_THROUGH) and out[place - 1].name not in NEVER_FALLS_THROUGH:
+            for instruction in out[place:end]:
+                instruction.handler = out[place - 1].handler
+        place = max(end, place + 1)
+
+
+_JUMP_NAMES = frozenset(_NAMES[number] for number in _JUMPS if number < 256)
+NEVER_FALLS_THROUGH = frozenset({"JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_FORWARD", "RAISE_VARARGS", "RERAISE", "RETURN_CONST", "RETURN_VALUE"})
+
+
+def is_jump(instruction: Instruction) -> bool:
+    """True when `arg` is the position of a target."""
+    return instruction.name in _JUMP_NAMES
+
+
+def _exception_table(table: bytes) -> Iterator[tuple[int, int, int, int, bool]]:
+    """(start, end, target, depth, place) with offsets in bytes, in order of their starts."""
+    numbers = iter(_varints(table))
+    for start in numbers:
+        length, target, packed = next(numbers), next(numbers), next(numbers)
+        yield 2 * start, 2 * (start + length), 2 * target, packed >> 1, bool(packed & 1)
+
+
+def _varints(table: bytes) -> Iterator[int]:
+    """Numbers of six bits a byte, most significant first, with 64 as the mark that more follow."""
+    value = 0
+    for byte in table:
+        value = value << 6 | byte & 63
+        if not byte & 64:
+            yield value
+            value = 0

@@ -67,7 +67,10 @@ class IndexTile(NamedTuple):
     width: int = 0
     rows: int = 0
 
-    element = index
+    @property
+    def element(self) -> ScalarType:
+        """Indices have one element type."""
+        return index
 
 
 TRUE = Tile(("true",), 0, i1, always=True)

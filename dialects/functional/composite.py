@@ -6,7 +6,7 @@ element type, which is the result's.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from lect.dialects.functional.families import (
     ANY,
@@ -436,3 +436,9 @@ class ShrinkBackwardOp(Composite):
 
 
 globals().update({**UNARY, **SHRINKS, **SCALED, **FROM_X, **FROM_OUTPUT})
+
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """The classes made above are read by name."""

@@ -6,7 +6,7 @@ Python number `other` in its place; `reversed` puts the number in front, `other 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lect.dialects.functional.families import (
     ANY,
@@ -404,3 +404,9 @@ class ClampOp(FunctionalOp):
 
 globals().update({**FLOAT_UNARY, **REAL_UNARY, **BIT_UNARY, **PREDICATES, **SIGN, **SUMS, **MIXED_BINARY, **REAL_BINARY, **FLOAT_BINARY, **EXTREMA})
 globals().update({**BIT_BINARY, **INTEGER_BINARY, **COMPARISONS})
+
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """The classes made above are read by name."""

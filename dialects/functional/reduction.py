@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lect.dialects.functional.families import (
     FLOAT,
@@ -336,3 +336,9 @@ class TopkOp(FunctionalOp):
 
 
 globals().update({**ACCUMULATE, **EXTREMA, **TESTS, **WHICH, **WITH_INDEX, **SOFTMAX_GRADIENTS, **SCANS})
+
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """The classes made above are read by name."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from lect.dialects.kernel.types import TileType, element_of, with_element
 from lect.dialects.scalars import declare
@@ -39,3 +40,9 @@ def _element(type: Type) -> ScalarType:
 
 SCALAR_OPS: Mapping[str, type[Operation]] = MappingProxyType(declare("kernel", _element, join))
 globals().update(SCALAR_OPS)
+
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """The classes made above are read by name."""

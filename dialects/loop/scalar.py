@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from lect.dialects.scalars import TABLE, declare
 from lect.ir import Operation, ScalarType, Type, VerifyError, require
@@ -27,3 +28,9 @@ SCALAR_OPS: Mapping[str, type[Operation]] = MappingProxyType(declare("loop", ele
 BY_NAME: Mapping[str, type[Operation]] = MappingProxyType({cls.name.partition(".")[2]: cls for cls in SCALAR_OPS.values()})
 PREDICATES = frozenset(name for name, row in TABLE.items() if row.predicate)
 globals().update(SCALAR_OPS)
+
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """The classes made above are read by name."""

@@ -175,7 +175,7 @@ class Builder:
         undo = [] if undo is None else undo
         token, name = node.token, node.name
         cls = self.ctx.op_class(name)
-        if cls is None and not self.ctx.allow_unregistered:
+        if cls is None and not (self.ctx.allow_unregistered and self.ctx.dialect(name.partition(".")[0]) is None):
             raise self.fail(self._unknown(name), token)
         attrs = node.attrs
         groups, header = self._operands(node, cls)

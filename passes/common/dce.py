@@ -8,7 +8,7 @@
 
 An operation is needed when it is no candidate for removal (it writes, frees, may do anything, ends a block, or is a symbol) or when a needed
 operation uses a result; an argument is needed when a needed operation uses it, so a cycle of arguments that only feed each other goes too.  The
-arguments of entry blocks belong to the operation around them and stay.
+arguments of entry blocks belong to the operation around them and stay, and so do those of blocks that a branch hands values of its own.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class _Needed:
             passed = sum(_passed_sizes(op))
             for value in op.operands[: len(op.operands) - passed]:
                 self.value(value)
-            if op.definition is None:  # which operands it passes to which block is not known
+            if _is_opaque(op):
                 for block in op.successors:
                     for argument in block.args:
                         self.value(argument)
@@ -93,14 +93,19 @@ class _Needed:
             elif value not in self.args:
                 self.args.add(value)
                 for branch, number in self.predecessors.get(owner, ()):
-                    if branch.definition is not None:
+                    if not _is_opaque(branch):
                         stack.append(branch.operands[_passed_start(branch, number) + value.index])
 
 
+def _is_opaque(branch: Operation) -> bool:
+    """True when the arguments of the successors must stay: what goes to which is not known, or the branch itself hands values to them."""
+    return branch.definition is None or type(branch).produced is not Operation.produced
+
+
 def _passed_sizes(branch: Operation) -> list[int]:
-    """How many operands go to each successor."""
+    """How many operands go to each successor; empty for an opaque branch, which needs all its operands."""
     definition = branch.definition
-    if definition is None or not branch.successors:
+    if definition is None or not branch.successors or _is_opaque(branch):
         return []
     return definition.segments(branch)[len(definition.operands) :]
 

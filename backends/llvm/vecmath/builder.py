@@ -255,6 +255,8 @@ class Body:
 
         The instructions of the replacement run (on all lanes) only when some lane needs them.
         """
+        # A branch on a poison lane, such as a caller may have beyond the end of an array, would be undefined.
+        condition = self.instruction(f"freeze {self.typed(condition)}", I1)
         any_lane = condition.text
         if self.lanes > 1:
             reduce = f"@llvm.vector.reduce.or.v{self.lanes}i1"

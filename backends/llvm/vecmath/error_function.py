@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .builder import F32, F64, Body, Value
 from .exponential import exp_normal
-from .hyperbolic import in_double, in_single
+from .hyperbolic import in_double, to_element
 
 # erf(x) / x - 1 in powers of x^2 for |x| <= 0.93; relative error of erf x: 2^-30.
 ERF_NEAR = (
@@ -73,4 +73,4 @@ def erfc(m: Body, x: Value) -> Value:
     inverse = 1.0 / (a + ERFC_CENTRE)
     scaled = inverse * m.polynomial(m.fma(inverse, -2.0 * ERFC_CENTRE, 1.0), ERFC_SCALED)
     value = exp_normal(m, -(a * a), F32) * scaled
-    return in_single(m, m.select(wide < 0.0, 2.0 - value, value))
+    return to_element(m, m.select(wide < 0.0, 2.0 - value, value), F32)

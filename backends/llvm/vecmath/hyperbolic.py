@@ -1,15 +1,15 @@
 """Hyperbolic functions and their inverses.
 
-tanh and sinh are odd polynomials near zero, where the exponential formula would cancel, and use exp beyond. The inverses reduce to log1p;
-for f32 they are computed in f64, which makes the cancellations harmless, and for f64 the C library computes them.
+tanh and sinh are odd polynomials near zero, where the exponential formula would cancel, and use exp beyond. The inverses reduce to log1p of
+a sum whose terms have one sign; those of f32 are computed in f64, where a product cannot overflow and a rounding does not count.
 """
 
 from __future__ import annotations
 
 from types import MappingProxyType
 
-from .builder import F32, F64, Body, Value
-from .exponential import EXP_RANGE, exp_normal, exp_scaled
+from .builder import F32, F64, Body, Element, Value
+from .exponential import EXP_RANGE, LN2, exp_normal, exp_scaled
 from .inverse_trigonometric import odd_tail
 from .logarithm import log1p_to
 
@@ -61,6 +61,10 @@ SINH_TAIL = MappingProxyType(
 )
 
 
+# Beyond this, x + sqrt(x^2 +- 1) is 2 x and 1 + x is x, to the last place of f64.
+SQUARE_LIMIT = 2.0**60
+
+
 def tanh(m: Body, x: Value) -> Value:
     """1 - 2 / (exp(2 |x|) + 1) away from zero."""
     magnitude = m.absolute(x)
@@ -93,38 +97,43 @@ def cosh(m: Body, x: Value) -> Value:
 
 
 def in_double(m: Body, x: Value) -> Value:
-    return m.cast("fpext", x, F64)
+    """x as f64."""
+    return x if x.element is F64 else m.cast("fpext", x, F64)
 
 
-def in_single(m: Body, x: Value) -> Value:
-    return m.cast("fptrunc", x, F32)
+def to_element(m: Body, value: Value, element: Element) -> Value:
+    """An f64 value rounded to `element`."""
+    return value if element is F64 else m.cast("fptrunc", value, element)
+
+
+def log_of_twice(m: Body, x: Value, log1p_argument: Value, precision: Element) -> Value:
+    """log1p(log1p_argument), but log(2 x) where x is so large that its square might overflow."""
+    large = x > SQUARE_LIMIT
+    result = log1p_to(m, m.select(large, x, log1p_argument), precision)
+    return result + m.select(large, m.constant(F64, LN2[F64][0]), 0.0)
 
 
 def asinh(m: Body, x: Value) -> Value:
     """log(|x| + sqrt(x^2 + 1)) as log1p of |x| + x^2 / (1 + sqrt(1 + x^2)), where nothing cancels."""
-    if x.element is F64:
-        return m.call_libm("asinh", x)
     wide = m.absolute(in_double(m, x))
     square = wide * wide
     quotient = square / (m.square_root(square + 1.0) + 1.0)
-    result = log1p_to(m, wide + quotient, F32)
-    result = m.select(m.compare("oeq", wide, float("inf")), wide, result)
-    return m.copy_sign(in_single(m, result), x)
+    result = log_of_twice(m, wide, wide + quotient, x.element)
+    return m.copy_sign(to_element(m, result, x.element), x)
 
 
 def acosh(m: Body, x: Value) -> Value:
-    """log1p(t + sqrt(2 t + t^2)) with t = x - 1, which is exact in f64; NaN below 1."""
-    if x.element is F64:
-        return m.call_libm("acosh", x)
-    t = in_double(m, x) - 1.0
-    result = log1p_to(m, t + m.square_root(m.fma(t, t, t + t)), F32)
-    return in_single(m, m.select(t < 0.0, float("nan"), result))
+    """log1p(t + sqrt(2 t + t^2)) with t = x - 1, which is exact where it matters; NaN below 1."""
+    wide = in_double(m, x)
+    t = wide - 1.0
+    result = log_of_twice(m, wide, t + m.square_root(m.fma(t, t, t + t)), x.element)
+    return to_element(m, m.select(t < 0.0, float("nan"), result), x.element)
 
 
 def atanh(m: Body, x: Value) -> Value:
-    """log1p(2 a / (1 - a)) / 2 with a = |x|; infinite at 1 and NaN beyond, where the quotient is below -1."""
-    if x.element is F64:
-        return m.call_libm("atanh", x)
+    """log1p(2 a + 2 a^2 / (1 - a)) / 2 with a = |x|; infinite at 1 and NaN beyond."""
     magnitude = m.absolute(in_double(m, x))
-    result = log1p_to(m, (magnitude + magnitude) / (1.0 - magnitude), F32) * 0.5
-    return m.copy_sign(in_single(m, result), x)
+    twice = magnitude + magnitude
+    result = log1p_to(m, twice + twice * magnitude / (1.0 - magnitude), x.element) * 0.5
+    result = m.select(magnitude > 1.0, float("nan"), result)
+    return m.copy_sign(to_element(m, result, x.element), x)

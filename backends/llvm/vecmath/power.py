@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .builder import F32, F64, Body, Value
 from .exponential import clamp, exp2_normal
-from .hyperbolic import in_double, in_single
+from .hyperbolic import in_double, to_element
 from .logarithm import log2_of_single
 
 
@@ -39,7 +39,7 @@ def pow(m: Body, x: Value, y: Value) -> Value:
     # But pow(x, 0) and pow(1, y) are 1 even for NaN; so is pow(-1, +-inf).
     one = m.compare("oeq", exponent, 0.0) | m.compare("oeq", base, 1.0)
     one = one | (m.compare("oeq", base, -1.0) & m.compare("oeq", m.absolute(exponent), float("inf")))
-    return in_single(m, m.select(one, 1.0, result))
+    return to_element(m, m.select(one, 1.0, result), F32)
 
 
 def maximum(m: Body, a: Value, b: Value) -> Value:

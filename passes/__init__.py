@@ -17,9 +17,13 @@ if TYPE_CHECKING:
 # Pass name -> "module:Class", in pipeline order; imported on first use.
 PASSES: Mapping[str, str] = MappingProxyType(
     {
+        "pyframe-to-fx": "lect.passes.convert.pyframe_to_fx:PyframeToFx",
         "canonicalize": "lect.passes.common.canonicalize:Canonicalize",
         "cse": "lect.passes.common.cse:Cse",
         "dce": "lect.passes.common.dce:Dce",
+        "loop-collapse-dims": "lect.passes.loop.loop_collapse_dims:LoopCollapseDims",
+        "kernel-choose-tiles": "lect.passes.kernel.kernel_choose_tiles:KernelChooseTiles",
+        "loop-to-kernel": "lect.passes.convert.loop_to_kernel:LoopToKernel",
         "strip-loc": "lect.passes.common.strip_loc:StripLoc",
     }
 )

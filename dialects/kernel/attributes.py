@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from lect.ir import Attribute, Scanner, attr
+from lect.ir import Attribute, Scanner, attr, quote
 
 ROLES = ("grid", "loop", "whole")
+_DIM = re.compile(r"d(\d+)")
 _AXIS_NAME = re.compile(r"[A-Z][0-9]*(?![A-Za-z0-9])")
 
 
@@ -101,3 +102,59 @@ class BlocksAttr(Attribute):
             scanner.expect("=")
             sizes.append((name, scanner.integer()))
         return cls(tuple(sizes))
+
+
+class TileAxis(NamedTuple):
+    """An axis over dim `dim` of a nest, in blocks of `block` lanes, of a role as in `Axis`."""
+
+    name: str
+    dim: int
+    block: int
+    role: str
+
+
+@attr("kernel.tiles")
+class TilesAttr(Attribute):
+    """How a nest is to be cut, `#kernel.tiles<"row", R: d1 by 32 loop, vector R>`: the variant's name, the axes, and whose lanes are neighbours.
+
+    Dims without an axis are walked one by one: parallel ones by the grid, reduced ones by loops.
+    """
+
+    variant: str
+    axes: tuple[TileAxis, ...]
+    vector: str | None = None
+
+    @classmethod
+    def normalize(cls, variant: str, axes: Iterable[Any], vector: str | None) -> dict[str, Any]:
+        axes = tuple(TileAxis(*axis) for axis in axes)
+        names = [axis.name for axis in axes]
+        if len(set(names)) < len(names) or len({axis.dim for axis in axes}) < len(axes):
+            raise ValueError("an axis or a dim is named twice")
+        for axis in axes:
+            if axis.role not in ROLES:
+                raise ValueError(f"the role of an axis is {', '.join(ROLES)}, not '{axis.role}'")
+            if axis.block < 1 or axis.block & (axis.block - 1):
+                raise ValueError(f"the block of axis {axis.name} must be a power of two, got {axis.block}")
+        if vector is not None and vector not in names:
+            raise ValueError(f"'vector' names no axis: {vector}")
+        return {"variant": variant, "axes": axes, "vector": vector}
+
+    def print_body(self) -> str:
+        parts = [quote(self.variant), *[f"{axis.name}: d{axis.dim} by {axis.block} {axis.role}" for axis in self.axes]]
+        return ", ".join(parts + ([f"vector {self.vector}"] if self.vector else []))
+
+    @classmethod
+    def parse_body(cls, scanner: Scanner | None) -> TilesAttr:
+        if scanner is None:
+            raise ValueError('write <"row", R: d1 by 32 loop, vector R>')
+        variant, axes, vector = scanner.string(), [], None
+        while scanner.accept(","):
+            if scanner.accept_word("vector"):
+                vector = axis_name(scanner)
+                break
+            name = axis_name(scanner)
+            scanner.expect(":")
+            dim = int(scanner.regex(_DIM, "a dim, as d1")[1])
+            scanner.expect("by")
+            axes.append(TileAxis(name, dim, scanner.integer(), scanner.word()))
+        return cls(variant, tuple(axes), vector)

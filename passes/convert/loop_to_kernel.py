@@ -1,0 +1,92 @@
+"""Lower graphs at loop level to kernels and the program that launches them.
+
+    loop.func @f(%x: !loop.buffer<8x64xf32>) {        kernel.func @n0(%x: !kernel.ptr<f32>, %y: !kernel.ptr<f32>) {grid = [8], ...} {
+      %y = loop.nest @n0(%x) {...}                      %0 = kernel.program_id() ...
+      loop.return(%y)                             =>  }
+    }                                                 host.func @f(%x: !host.tensor<8x64xf32>) {
+                                                        %y = host.empty() : !host.tensor<8x64xf32>
+                                                        host.launch(...) {kernel = @n0, grid = 8}
+                                                        host.return(%y)
+                                                      }
+
+Each nest is cut as its `tiles` attribute says; a nest without one gets the decision of `kernel-choose-tiles`.  Nests whose kernels are equal but
+for the name share one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from lect.dialects.kernel.ops import FuncOp
+from lect.dialects.loop import ops as loop
+from lect.ir import Context, Operation, PassFailure, SymbolTable, print_op
+from lect.passes.base import Pass, option
+from lect.passes.convert.loop_to_kernel_host import HostProgram
+from lect.passes.convert.loop_to_kernel_sweeps import lower_nest
+from lect.passes.kernel.kernel_choose_tiles import choose_tiles
+
+
+@dataclass(frozen=True)
+class LoopToKernel(Pass):
+    """Replace every `loop.func` by one `kernel.func` for each different nest and one `host.func` of the same name."""
+
+    name: ClassVar[str] = "loop-to-kernel"
+    grain: int = option(32768, "points of an index space that are worth a thread")
+
+    def run(self, op: Operation, ctx: Context) -> None:
+        symbols = SymbolTable(op)
+        for func in [inner for inner in op.body if isinstance(inner, loop.FuncOp)]:
+            self._lower(func, symbols, ctx)
+
+    def _lower(self, func: loop.FuncOp, symbols: SymbolTable, ctx: Context) -> None:
+        program = HostProgram(func)
+        shared: dict[str, FuncOp] = {}
+        for inner in func.body:
+            if isinstance(inner, loop.NestOp):
+                kernel = self._kernel(inner, shared, symbols, func, ctx)
+                program.launch(inner, kernel, self._grain(inner, kernel))
+            elif isinstance(inner, loop.ExternOp):
+                program.extern(inner)
+            elif isinstance(inner, loop.ReturnOp):
+                made = program.finish(inner)
+        symbols.symbols.pop(func.sym_name, None)
+        symbols.insert(made, before=func)
+        func.erase()
+
+    def _kernel(self, nest: loop.NestOp, shared: dict[str, FuncOp], symbols: SymbolTable, func: Operation, ctx: Context) -> FuncOp:
+        """The kernel of a nest, or an equal one made before."""
+        if not all(type(size) is int for size in nest.space.sizes):
+            raise PassFailure(f"the space of @{nest.sym_name} has sizes that are not known", op=nest)
+        tiles = nest.attrs.get("tiles") or choose_tiles(nest, ctx.target)
+        kernel = lower_nest(nest, tiles)
+        key = canonical_text(kernel)
+        if key in shared:
+            ctx.count("kernels shared")
+            return shared[key]
+        symbols.insert(kernel, before=func)
+        ctx.count("kernels")
+        shared[key] = kernel
+        return kernel
+
+    def _grain(self, nest: loop.NestOp, kernel: FuncOp) -> int:
+        """How many programs are worth a thread."""
+        points = 1
+        for size in nest.space.sizes:
+            points *= size
+        each = max(points // max(kernel.programs, 1), 1)
+        return max(-(-self.grain // each), 1)
+
+
+def canonical_text(kernel: FuncOp) -> str:
+    """The text of a kernel without its name and the names of its parameters: equal for kernels that do the same."""
+    hints = [value.hint for value in kernel.body.args]
+    name = kernel.attrs["sym_name"]
+    for value in kernel.body.args:
+        value.hint = None
+    kernel.attrs["sym_name"] = "kernel"
+    text = print_op(kernel)[0]
+    for value, hint in zip(kernel.body.args, hints):
+        value.hint = hint
+    kernel.attrs["sym_name"] = name
+    return text

@@ -1,0 +1,159 @@
+"""The program around the kernels: `loop.func` without its nests as `host.func`.
+
+Parameters become tensors and their memory; each nest allocates its results and launches its kernel; library calls take and give tensors; the
+graph's results are views.  What is no longer used is freed where its last use stands.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lect.dialects.host import ops as host
+from lect.dialects.host.attributes import OperandRef
+from lect.dialects.host.types import BufferType, TensorType
+from lect.dialects.kernel.ops import FuncOp
+from lect.dialects.loop import ops as loop
+from lect.dialects.loop.attributes import OperandAttr, ViewAttr
+from lect.ir import Block, Operation, Region, SymbolRef, Value
+
+COPY = SymbolRef(("aten", "copy_", "default"))
+
+
+def tensor_type(view: ViewAttr, buffer: Value) -> TensorType:
+    """The tensor that a view shows."""
+    return TensorType(view.sizes, buffer.type.element, view.strides)  # type: ignore[attr-defined]
+
+
+class HostProgram:
+    """The host function under construction.  `buffers` is the memory of each loop-level buffer, `tensors` the views of it made so far."""
+
+    def __init__(self, func: loop.FuncOp) -> None:
+        self.func = func
+        args = func.body.args
+        types = [tensor_type(func.argument_view(number), value) for number, value in enumerate(args)]
+        self.block = Block(types, [value.hint for value in args])
+        self.buffers: dict[Value, Value] = {}
+        self.tensors: dict[tuple[Value, ViewAttr], Value] = {}
+        self.owners: dict[Value, Value] = {}
+        self.views = _views_of(func)
+        for number, value in enumerate(args):
+            self.tensors[value, func.argument_view(number)] = self.block.args[number]
+
+    def insert(self, op: Operation, source: Operation) -> Any:
+        """Append an operation that stands for `source`."""
+        op.loc = source.loc
+        return self.block.append(op)
+
+    # ---- memory ------------------------------------------------------------------------------------------------------
+
+    def buffer(self, value: Value, source: Operation) -> Value:
+        """The flat memory of a buffer."""
+        found = self.buffers.get(value)
+        if found is None:
+            tensor = next(tensor for (owner, _), tensor in self.tensors.items() if owner is value)
+            found = self.buffers[value] = self.insert(host.MemoryOp(tensor), source).result
+            self.owners[found] = tensor
+        return found
+
+    def tensor(self, value: Value, view: ViewAttr, source: Operation) -> Value:
+        """A buffer seen as a tensor."""
+        found = self.tensors.get((value, view))
+        if found is None:
+            buffer = self.buffer(value, source)
+            found = self.insert(host.ViewOp(buffer, view.offset, result_types=[tensor_type(view, value)]), source).result
+            self.tensors[value, view] = found
+            self.owners[found] = buffer
+        return found
+
+    def allocate(self, value: Value, reason: str | None, slot: int | None, source: Operation) -> None:
+        """Memory for the result of a nest: a tensor where it is seen in one way only, else a flat buffer."""
+        views = self.views.get(value, [])
+        if len(views) == 1 and views[0].offset == 0 and tensor_type(views[0], value).is_dense and views[0].span == value.type.numel:  # type: ignore[attr-defined]
+            made = self.insert(host.EmptyOp(slot, reason, result_types=[tensor_type(views[0], value)]), source)
+            self.tensors[value, views[0]] = made.result
+            made.result.hint = value.hint
+            return
+        type = value.type
+        made = self.insert(host.AllocOp(slot, reason, result_types=[BufferType(type.numel, type.element)]), source)  # type: ignore[attr-defined]
+        made.result.hint = value.hint
+        self.buffers[value] = made.result
+
+    # ---- operations --------------------------------------------------------------------------------------------------
+
+    def launch(self, nest: loop.NestOp, kernel: FuncOp, grain: int) -> None:
+        """The results' memory and the launch of a nest's kernel."""
+        shared = {result: nest.inputs[position] for result, position in nest.in_place}
+        for number, value in enumerate(nest.results):
+            source = shared.get(number)
+            if source is not None and self._may_take(source, value):
+                self.buffers[value] = self.buffer(source, nest)
+                continue
+            reason = nest.realize[number] if nest.realize else None
+            slot = nest.slots[number] if nest.slots else None
+            self.allocate(value, reason, slot, nest)
+        buffers = [self.buffer(value, nest) for value in (*nest.inputs, *nest.results)]
+        self.insert(host.LaunchOp(buffers, SymbolRef(kernel.sym_name), kernel.programs, grain), nest)
+
+    def _may_take(self, source: Value, result: Value) -> bool:
+        """Whether a result may live in the memory of an input: this function's own, and of equal size."""
+        same = source.type.numel == result.type.numel and source.type.element is result.type.element  # type: ignore[attr-defined]
+        return same and source not in self.func.body.args
+
+    def extern(self, op: loop.ExternOp) -> None:
+        """A library call on tensors; its results are tensors."""
+        tensors = [self.tensor(value, view, op) for value, view in zip(op.operands, op.views)]
+        types = [tensor_type(view, value) for value, view in zip(op.results, op.result_views)]
+        made = self.insert(host.ExternOp(tensors, op.callee, _arguments(op.args), _arguments(op.kwargs), result_types=types), op)
+        for value, view, tensor in zip(op.results, op.result_views, made.results):
+            tensor.hint = value.hint
+            self.tensors[value, view] = tensor
+
+    def finish(self, op: loop.ReturnOp) -> host.FuncOp:
+        """Write-backs and the return; then the frees are put in."""
+        tensors = [self.tensor(value, view, op) for value, view in zip(op.operands, op.views)]
+        for tensor, number in zip(tensors, op.write_backs):
+            operands = [self.block.args[number], tensor]
+            self.insert(host.ExternOp(operands, COPY, (OperandRef(0), OperandRef(1)), {}, result_types=[]), op)
+        self.insert(host.ReturnOp(tensors[len(op.write_backs) :]), op)
+        self._free()
+        return host.FuncOp.create((), (), {"sym_name": self.func.sym_name}, [Region([self.block])], loc=self.func.loc)
+
+    def _free(self) -> None:
+        """Free what this function made behind its last use, unless it is returned or something made of it is."""
+        last_use: dict[Value, Operation] = {}
+        for op in self.block:
+            for value in (*op.operands, *op.results):
+                owner: Value | None = value
+                while owner is not None:
+                    last_use[owner] = op
+                    owner = self.owners.get(owner)
+        end = self.block.last
+        for value, op in last_use.items():
+            made = isinstance(value.op, (host.AllocOp, host.EmptyOp, host.ExternOp, host.ViewOp))
+            if made and op is not end:
+                free = host.FreeOp(value)
+                free.loc = op.loc
+                self.block.insert_before(op.next, free)
+
+
+def _views_of(func: loop.FuncOp) -> dict[Value, list[ViewAttr]]:
+    """The different views in which library calls and the return see each buffer."""
+    found: dict[Value, list[ViewAttr]] = {}
+    for op in func.body:
+        if isinstance(op, (loop.ExternOp, loop.ReturnOp)):
+            for value, view in zip(op.operands, op.views):
+                views = found.setdefault(value, [])
+                if view not in views:
+                    views.append(view)
+    return found
+
+
+def _arguments(value: Any) -> Any:
+    """Written-out arguments with the operand markers of this level."""
+    if isinstance(value, OperandAttr):
+        return OperandRef(value.number)
+    if isinstance(value, tuple):
+        return tuple([_arguments(item) for item in value])
+    if isinstance(value, dict):
+        return {name: _arguments(item) for name, item in value.items()}
+    return value

@@ -1,0 +1,250 @@
+"""Lowering of one nest: the sweeps over its reduced dims.
+
+A reduction ends a sweep: what uses its result belongs to a later one, which computes again what it needs of the earlier (a pass may keep it in
+scratch instead).  A sweep is a nest of loops that carries one accumulator for each reduction; along the vector axis the accumulator is a tile that
+is folded behind the loops, along an axis of rows each step is folded at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from lect.dialects.kernel import ops as kernel
+from lect.dialects.kernel.attributes import TilesAttr
+from lect.dialects.kernel.types import axes_of
+from lect.dialects.loop import ops as loop
+from lect.dialects.scalars import neutral
+from lect.ir import Block, Operation, PassFailure, Region, Value
+from lect.ir.index_map import dims_of
+from lect.ir.types import i1, i64, index
+from lect.passes.convert.loop_to_kernel_values import KERNEL_OPS, Level, NestValues, reachable
+
+COMBINE = MappingProxyType({"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum", "any": "or", "all": "and", "xor": "xor"})
+LAST_POSITION = (1 << 63) - 1
+Reduction = loop.ReduceOp | loop.ReduceIndexOp
+
+
+class Carried(NamedTuple):
+    """What one reduction or scan carries through the loops: the operation, and the initial value of each accumulator."""
+
+    op: Operation
+    initial: tuple[Value, ...]
+
+
+def lower_nest(nest: loop.NestOp, tiles: TilesAttr) -> kernel.FuncOp:
+    """The kernel of a nest.  Raises `PassFailure` when the tiles do not fit it."""
+    return NestSweeps(nest, tiles).lower()
+
+
+class NestSweeps(NestValues):
+    """Emits the sweeps of a nest."""
+
+    def __init__(self, nest: loop.NestOp, tiles: TilesAttr) -> None:
+        super().__init__(nest, tiles)
+        chosen = [axis for axis in tiles.axes if axis.role == "loop"]
+        self.loops = [axis for axis in self.tiles if axis.role == "loop" and axis not in chosen] + chosen
+        self.loop_mask = sum(1 << axis.dim for axis in self.loops)
+        self.vector = tiles.vector
+        self.first_values: list[Value] = []
+        self.scan_carries: dict[Operation, Value] = {}
+        self.scan_totals: dict[Operation, Value] = {}
+        self._check()
+
+    def _check(self) -> None:
+        nest = self.nest
+        for axis in self.tiles:
+            if not 0 <= axis.dim < len(self.sizes):
+                raise PassFailure(f"the tiles of @{nest.sym_name} name the dim d{axis.dim}, which it lacks", op=nest)
+            if axis.dim in self.reduced and axis.role == "grid":
+                raise PassFailure(f"@{nest.sym_name} folds the dim d{axis.dim}, which its tiles give to the grid", op=nest)
+            if self.reduced and axis.dim not in self.reduced and axis.role == "loop":
+                raise PassFailure(f"@{nest.sym_name} folds other dims than d{axis.dim}, which its tiles give to a loop", op=nest)
+        for op in nest.body:
+            if isinstance(op, loop.ScanOp) and [axis.dim for axis in self.loops] != [op.over]:
+                raise PassFailure(f"the scan along d{op.over} needs a loop over that dim alone", op=op)
+
+    def lower(self) -> kernel.FuncOp:
+        """All sweeps, then what no sweep had to store."""
+        phases = self._phases()
+        last = max(phases.values(), default=0)
+        late = {result for result, _ in self.nest.in_place}
+        inside = [store for store in self.nest.stores if self._store_mask(store) & self.loop_mask]
+        for phase in range(last + 1):
+            roots = [op for op in self.nest.body if isinstance(op, Reduction) and phases[op] == phase]
+            stores = [store for store in inside if (last if store.to in late else phases[store]) == phase]
+            if roots or stores:
+                self._sweep(roots, stores)
+        for store in self.nest.stores:
+            if store not in inside:
+                self.store(store)
+        self.func.body.append(kernel.ReturnOp(loc=self.nest.loc))
+        return self.func
+
+    def _phases(self) -> dict[Operation, int]:
+        """For each operation the number of the sweep that can compute it first."""
+        phases: dict[Operation, int] = {}
+        for op in self.nest.body:
+            found = 0
+            for value in op.operands:
+                maker = value.op
+                if maker in phases:
+                    found = max(found, phases[maker] + isinstance(maker, Reduction))
+            phases[op] = found
+        return phases
+
+    def _store_mask(self, store: loop.StoreOp) -> int:
+        return self.varying[store.value] | sum(1 << k for k in dims_of(store.map.offset))
+
+    # ---- one sweep ---------------------------------------------------------------------------------------------------
+
+    def _sweep(self, roots: Sequence[Reduction], stores: Sequence[loop.StoreOp]) -> None:
+        needed = set(reachable([op.operands[0] for op in (*roots, *stores)], (loop.ReduceOp, loop.ReduceIndexOp)))
+        scans = [op for op in self.nest.body if isinstance(op, loop.ScanOp) and op in needed]
+        carried = [Carried(op, self._initial(op)) for op in roots]
+        carried += [Carried(op, (self._scan_start(op),)) for op in scans]
+        initial = [value for item in carried for value in item.initial]
+        self._open(initial)
+        accumulators = iter(self.levels[-1].block.args[1:])
+        current = [tuple([next(accumulators) for _ in item.initial]) for item in carried]
+        for item, (carry, *_) in zip(carried[len(roots) :], current[len(roots) :]):
+            self.scan_carries[item.op] = carry
+        following: list[Value] = []
+        for item, old in zip(carried, current[: len(roots)]):
+            following += self._accumulate(item.op, old)
+        for store in stores:
+            self.store(store)
+        for op in scans:
+            self.value(op.result)
+            following.append(self.scan_totals[op])
+        results = self._close(following)
+        for item in carried[: len(roots)]:
+            own = [results.pop(0) for _ in item.initial]
+            self.levels[0].values[item.op.result] = self._finish(item.op, own)
+        self.scan_carries.clear()
+        self.scan_totals.clear()
+
+    def _open(self, initial: list[Value]) -> None:
+        """Begin the loops, outermost first; each body knows one more axis."""
+        self.first_values = initial
+        for axis in self.loops:
+            block = Block([index, *[value.type for value in initial]])
+            level = Level(block, next(a for a in self.func.axes.axes if a.name == axis.name))
+            self.levels.append(level)
+            self.add_axis(level, axis, block.args[0])
+            initial = block.args[1:]
+
+    def _close(self, following: list[Value]) -> list[Value]:
+        """End the loops, innermost first, and give the results of the outermost."""
+        results = following
+        while len(self.levels) > 1:
+            level = self.levels.pop()
+            self.loc = self.nest.loc
+            self.insert(level, kernel.YieldOp(results))
+            outer = self.levels[-1]
+            initial = outer.block.args[1:] if len(self.levels) > 1 else self.first_values
+            types = [value.type for value in results]
+            assert level.axis is not None
+            made = self.insert(outer, kernel.ForOp(initial, None, level.axis.name, regions=[Region([level.block])], result_types=types))
+            results = list(made.results)
+        return results
+
+    # ---- accumulators ------------------------------------------------------------------------------------------------
+
+    def _accumulator_axes(self, value: Value) -> frozenset[str]:
+        """Axes of an accumulator: those of the value that stay, and the vector axis if it is folded."""
+        stay = self.axes_in(self.varying[value] & ~self.loop_mask)
+        folded = {axis.name for axis in self.loops if axis.name == self.vector and axis.block > 1}
+        return stay | folded
+
+    def _initial(self, op: Reduction) -> tuple[Value, ...]:
+        element = op.value.type
+        axes = self._accumulator_axes(op.value)
+        if isinstance(op, loop.ReduceIndexOp):
+            axes |= self._accumulator_axes(op.position)
+            first = self.constant(neutral(op.kind, element), self.type_over(axes, element))
+            return first, self.constant(LAST_POSITION, self.type_over(axes, i64))
+        return (self.constant(neutral(op.kind, element), self.type_over(axes, element)),)
+
+    def _scan_start(self, op: loop.ScanOp) -> Value:
+        axes = self.axes_in(self.varying[op.value] & ~self.loop_mask)
+        return self.constant(neutral(op.kind, op.value.type), self.type_over(axes, op.value.type))
+
+    def _masked(self, value: Value, outside: bool | int | float) -> Value:
+        """The value inside of the extent of the innermost loop, `outside` beyond it."""
+        level, axis = self.levels[-1], self.loops[-1]
+        bound = level.bounds.get(axis.name)
+        if bound is None:
+            return value
+        element = value.type.element if hasattr(value.type, "element") else value.type  # type: ignore[attr-defined]
+        other = self.constant(outside, element, len(self.levels) - 1)
+        return self.insert(level, kernel.SelectOp(bound, value, other)).result
+
+    def _over_rows(self, value: Value) -> Value:
+        """The value as a tile that varies over the innermost axis, so that it enters a fold once for each row."""
+        level, axis = self.levels[-1], self.loops[-1]
+        if axis.name in axes_of(value.type):
+            return value
+        always = self.constant(True, self.type_over(frozenset({axis.name}), i1), len(self.levels) - 1)
+        return self.insert(level, kernel.SelectOp(always, value, value)).result
+
+    def _accumulate(self, op: Reduction, old: tuple[Value, ...]) -> list[Value]:
+        level, axis = self.levels[-1], self.loops[-1]
+        rows = axis.name != self.vector and axis.block > 1
+        value = self._masked(self.value(op.value), neutral(op.kind, op.value.type))
+        if isinstance(op, loop.ReduceIndexOp):
+            return self._accumulate_index(op, old, value, rows)
+        if rows:
+            value = self.insert(level, kernel.ReduceOp(self._over_rows(value), op.kind, axis.name)).result
+        return [self.insert(level, KERNEL_OPS[COMBINE[op.kind]](old[0], value)).result]
+
+    def _accumulate_index(self, op: loop.ReduceIndexOp, old: tuple[Value, ...], value: Value, rows: bool) -> list[Value]:
+        """Keep the better of what was found and what is here; of rows, the best row first."""
+        level, axis = self.levels[-1], self.loops[-1]
+        position = self._masked(self.value(op.position), LAST_POSITION)
+        if rows:
+            value, position = self._over_rows(value), self._over_rows(position)
+            found = self.insert(level, kernel.ReduceIndexOp(value, position, op.kind, axis.name)).result
+            value = self.insert(level, kernel.ReduceOp(value, op.kind, axis.name)).result
+            position = found
+        best, best_position = old
+        take = self._comes_first(level, op, (value, position), (best, best_position))
+        chosen = self.insert(level, kernel.SelectOp(take, value, best)).result
+        return [chosen, self.insert(level, kernel.SelectOp(take, position, best_position)).result]
+
+    def _comes_first(self, level: Level, op: loop.ReduceIndexOp, new: tuple[Value, Value], old: tuple[Value, Value]) -> Value:
+        """NaN before numbers, then the greater (less) value, then the lower position."""
+
+        def emit(name: str, *operands: Value) -> Value:
+            return self.insert(level, KERNEL_OPS[name](*operands)).result
+
+        wins = emit("gt" if op.kind == "max" else "lt", new[0], old[0])
+        equal = emit("eq", new[0], old[0])
+        if op.value.type.is_float:
+            is_nan, was_nan = emit("isnan", new[0]), emit("isnan", old[0])
+            wins = emit("or", wins, emit("and", is_nan, emit("not", was_nan)))
+            equal = emit("or", equal, emit("and", is_nan, was_nan))
+        return emit("or", wins, emit("and", equal, emit("lt", new[1], old[1])))
+
+    def _finish(self, op: Reduction, results: list[Value]) -> Value:
+        """Fold what the loops left along the vector axis."""
+        level, axis = self.levels[0], self.loops[-1]
+        if axis.name not in axes_of(results[0].type):
+            return results[-1]
+        if isinstance(op, loop.ReduceIndexOp):
+            return self.insert(level, kernel.ReduceIndexOp(results[0], results[1], op.kind, axis.name)).result
+        return self.insert(level, kernel.ReduceOp(results[0], op.kind, axis.name)).result
+
+    # ---- scans -------------------------------------------------------------------------------------------------------
+
+    def _emit(self, level: Level, number: int, op: Operation, operands: list[Value]) -> Value:
+        if not isinstance(op, loop.ScanOp):
+            return super()._emit(level, number, op, operands)
+        level, axis = self.levels[-1], self.loops[-1]
+        value = self._over_rows(self._masked(operands[0], neutral(op.kind, op.value.type)))
+        carry, combine = self.scan_carries[op], KERNEL_OPS[COMBINE[op.kind]]
+        inside = self.insert(level, kernel.ScanOp(value, op.kind, axis.name)).result
+        total = self.insert(level, kernel.ReduceOp(value, op.kind, axis.name)).result
+        self.scan_totals[op] = self.insert(level, combine(carry, total)).result
+        return self.insert(level, combine(carry, inside)).result

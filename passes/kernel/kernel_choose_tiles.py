@@ -1,0 +1,119 @@
+"""Decide how each nest is cut into programs, tiles and loops, and write the decision on the nest.
+
+    loop.nest @n0(%x) {space = <d0: 2048, d1: 1024>} ...  =>  ... {tiles = #kernel.tiles<"row", R: d1 by 32 loop, vector R>}
+
+The vector axis is the dim along which the most bytes lie next to each other.  Variants: "row" (the reduced dim is such), "column" (a reduction,
+but another dim is), "tiled" (no reduction, and two dims compete, as in a transposition: blocks are turned in registers), "flat" (no reduction),
+"point" (no dims).  The number of lanes comes from the target ("vector_bytes", "register_count") and from how much the nest computes.
+A nest that has `tiles` already keeps them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from lect.dialects.kernel.attributes import TileAxis, TilesAttr
+from lect.dialects.loop.ops import LoadOp, NestOp, ReduceIndexOp, ScanOp, StoreOp
+from lect.dialects.scalars import HEAVY
+from lect.ir import Context, Operation
+from lect.ir.index_map import coefficient
+from lect.passes.base import Pass
+
+VECTOR_BYTES = 32
+SHORT_GRID = 64
+LONG_ROW = 2048
+ROWS = 4
+
+
+@dataclass(frozen=True)
+class KernelChooseTiles(Pass):
+    """Choose the variant, the vector axis and the block sizes of every nest that has none."""
+
+    name: ClassVar[str] = "kernel-choose-tiles"
+
+    def run(self, op: Operation, ctx: Context) -> None:
+        for nest in [inner for inner in op.walk() if isinstance(inner, NestOp)]:
+            if "tiles" not in nest.attrs:
+                tiles = nest.attrs["tiles"] = choose_tiles(nest, ctx.target)
+                ctx.count(f"{tiles.variant} nests")
+
+
+def choose_tiles(nest: NestOp, target: Mapping[str, Any]) -> TilesAttr:
+    """The decision for one nest."""
+    sizes = nest.space.sizes
+    scanned = {op.over for op in nest.body if isinstance(op, ScanOp)}
+    lanes = _lanes(nest, target)
+    votes = unit_stride_bytes(nest)
+    dims = range(len(sizes))
+    if not sizes:
+        return TilesAttr("point", ())
+    best = max(dims, key=lambda k: (votes[k], k))
+    reduced = nest.reduced
+    if scanned:
+        return TilesAttr("scan", [TileAxis("R", min(scanned), _block(sizes[min(scanned)], lanes), "loop")], "R")
+    if reduced and best in reduced:
+        return TilesAttr("row", [TileAxis("R", best, _block(sizes[best], lanes), "loop")], "R")
+    if reduced:
+        rows = TileAxis("R", reduced[-1], min(ROWS, _block(sizes[reduced[-1]], ROWS)), "loop")
+        return TilesAttr("column", [rows, TileAxis("X", best, _block(sizes[best], _column_lanes(nest, lanes)), "grid")], "X")
+    return _parallel(sizes, votes, best, lanes, _native_lanes(nest, target))
+
+
+def _parallel(sizes: Sequence[int], votes: Sequence[int], best: int, lanes: int, native: int) -> TilesAttr:
+    """Tiles of a nest without reduction."""
+    rivals = [k for k in range(len(sizes)) if k != best and votes[k] * 4 >= votes[best] > 0 and sizes[k] >= native and sizes[best] >= native]
+    if rivals:
+        rival = max(rivals, key=lambda k: votes[k])
+        rows, columns = sorted((best, rival))
+        return TilesAttr("tiled", [TileAxis("Y", rows, native, "grid"), TileAxis("X", columns, native, "grid")], "X")
+    outer = 1
+    for k, size in enumerate(sizes):
+        outer *= size if k != best else 1
+    alone = len(sizes) == 1 or outer < SHORT_GRID or sizes[best] > LONG_ROW
+    return TilesAttr("flat", [TileAxis("X", best, _block(sizes[best], lanes), "grid" if alone else "loop")], "X")
+
+
+def unit_stride_bytes(nest: NestOp) -> list[int]:
+    """For each dim the bytes that loads and stores move along it with stride 1."""
+    sizes = nest.space.sizes
+    votes = [0] * len(sizes)
+    for op in nest.body:
+        if isinstance(op, (LoadOp, StoreOp)):
+            element = op.buffer.type.element if isinstance(op, LoadOp) else op.value.type
+            steps = [coefficient(op.map.offset, k) for k in range(len(sizes))]
+            touched = element.bytes
+            for size, step in zip(sizes, steps):
+                touched *= size if step != 0 else 1
+            for k, step in enumerate(steps):
+                if step == 1:
+                    votes[k] += touched
+    return votes
+
+
+def _block(size: int, lanes: int) -> int:
+    """The lanes of an axis: no more than the power of two that covers it."""
+    return min(lanes, 1 << max(size - 1, 0).bit_length())
+
+
+def _native_lanes(nest: NestOp, target: Mapping[str, Any]) -> int:
+    """Lanes of one vector register for the widest type that is computed with."""
+    widest = 4
+    for op in nest.body:
+        for value in op.results:
+            if value.type.kind in ("float", "signed", "unsigned"):
+                widest = max(widest, value.type.bytes)
+    return int(target.get("vector_bytes", VECTOR_BYTES)) // widest
+
+
+def _lanes(nest: NestOp, target: Mapping[str, Any]) -> int:
+    """Lanes of one step: two registers where much is computed on each element, else four."""
+    heavy = any(op.name.partition(".")[2] in HEAVY for op in nest.body) or any(isinstance(op, ReduceIndexOp) for op in nest.body)
+    return _native_lanes(nest, target) * (2 if heavy else 4)
+
+
+def _column_lanes(nest: NestOp, lanes: int) -> int:
+    """A plain column sum reads whole cache lines of many rows; accumulators live in the first cache."""
+    heavy = any(op.name.partition(".")[2] in HEAVY for op in nest.body)
+    return lanes if heavy else lanes * 2

@@ -1,0 +1,101 @@
+"""Opening a frame: from a live call to a module with the decoded function.
+
+    module = open_frame(fn, args, kwargs, ctx)       # pyframe.func @fn, and the live call in ctx.resources["frame"]
+
+The pass `pyframe-to-fx` then follows that function on the live objects.
+"""
+
+from __future__ import annotations
+
+from types import FunctionType, MethodType
+from typing import Any
+
+import torch
+
+from lect.dialects.builtin.ops import ModuleOp
+from lect.dialects.pyframe.control import FuncOp
+from lect.frontends.bytecode.decode import UnsupportedCode
+from lect.frontends.capture.breaks import GraphBreak
+from lect.frontends.capture.interpreter import CodeTable
+from lect.frontends.capture.objects import describe
+from lect.ir import Block, Context, Operation, PassFailure, Region
+
+
+class LiveFrame:
+    """A call that is about to run: the function, and the values of its parameters by name."""
+
+    __slots__ = ("bound", "function")
+
+    def __init__(self, function: FunctionType, bound: dict[str, Any]) -> None:
+        self.function = function
+        self.bound = bound
+
+
+def python_function(fn: Any) -> tuple[FunctionType, tuple[Any, ...]]:
+    """The function behind a callable, and the arguments that a call adds in front.  Breaks for callables without bytecode."""
+    if isinstance(fn, torch.nn.Module):
+        forward = type(fn).forward if "forward" not in fn.__dict__ else fn.__dict__["forward"]
+        if isinstance(forward, FunctionType) and "forward" not in fn.__dict__:
+            return forward, (fn,)
+        fn = forward
+    if isinstance(fn, MethodType) and isinstance(fn.__func__, FunctionType):
+        return fn.__func__, (fn.__self__,)
+    if isinstance(fn, FunctionType):
+        return fn, ()
+    raise GraphBreak("LB0026", describe(fn))
+
+
+def bind_parameters(function: FunctionType, func: FuncOp, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Values of the parameters by name, as a call binds them.  Raises TypeError when they do not bind."""
+    names = func.args
+    bound = dict(zip(names, args))
+    if len(args) > len(names) and func.varargs is None:
+        raise TypeError(f"{function.__qualname__}() takes {len(names)} positional arguments but {len(args)} were given")
+    extra = {}
+    allowed = (*names[func.positional_only :], *func.keyword_only)
+    for name, value in kwargs.items():
+        if name in allowed and name not in bound:
+            bound[name] = value
+        elif func.varkw is not None and name not in allowed:
+            extra[name] = value
+        else:
+            raise TypeError(f"{function.__qualname__}() got an unexpected or repeated keyword argument '{name}'")
+    defaults = function.__defaults__ or ()
+    for name, value in zip(names[len(names) - len(defaults) :], defaults):
+        bound.setdefault(name, value)
+    for name in func.keyword_only:
+        if name not in bound and name in (function.__kwdefaults__ or {}):
+            bound[name] = (function.__kwdefaults__ or {})[name]
+    missing = [name for name in (*names, *func.keyword_only) if name not in bound]
+    if missing:
+        raise TypeError(f"{function.__qualname__}() is missing the argument '{missing[0]}'")
+    if func.varargs is not None:
+        bound[func.varargs] = tuple(args[len(names) :])
+    if func.varkw is not None:
+        bound[func.varkw] = extra
+    return bound
+
+
+def open_frame(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], ctx: Context) -> Operation:
+    """A `builtin.module` with the function that `fn(*args, **kwargs)` runs.
+
+    Puts the call into `ctx.resources["frame"]` and what is known of code objects into `ctx.resources["code_table"]`.  Raises `PassFailure` when the
+    function has no bytecode that can be read, TypeError when the arguments do not fit.
+    """
+    table = ctx.resources.setdefault("code_table", None) or CodeTable()
+    ctx.resources["code_table"] = table
+    try:
+        function, front = python_function(fn)
+        func = table.decode(function.__code__)
+    except GraphBreak as stop:
+        raise PassFailure(stop.render()) from None
+    except UnsupportedCode as error:
+        raise PassFailure(error.message, loc=error.loc) from None
+    ctx.resources["frame"] = LiveFrame(function, bind_parameters(function, func, (*front, *args), kwargs))
+    return ModuleOp(regions=[Region([_single(func)])])
+
+
+def _single(op: Operation) -> Block:
+    block = Block()
+    block.append(op)
+    return block

@@ -1,0 +1,364 @@
+"""Attribute reads: CPython's protocol, followed by hand so that user code in it is traced and each decision is guarded."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType, ModuleType
+from typing import Any, NamedTuple
+
+import torch
+
+from lect.frontends.capture.breaks import UserError
+from lect.frontends.capture.objects import describe
+from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.tracer import NONE, Box, Tracer
+from lect.frontends.tensors import LT
+
+MISSING = object()
+_instance_attribute = object.__getattribute__
+MODULE_GETATTR = torch.nn.Module.__getattr__
+MODULE_PARTS = ("_parameters", "_buffers", "_modules")
+# Read from a class as they are; their values cannot change while the class is the same object, or are guarded where they decide.
+_TYPE_FACTS = frozenset({"__name__", "__qualname__", "__module__", "__mro__", "__bases__", "__doc__", "__flags__", "__basicsize__", "__annotations__"})
+METADATA = frozenset(
+    "shape dtype device ndim requires_grad is_cuda layout is_leaf is_sparse is_quantized is_nested is_meta itemsize nbytes is_cpu is_mps is_xpu "
+    "names is_sparse_csr is_mkldnn is_vulkan is_xla is_mtia is_ipu is_maia".split()
+)
+_KINDS: Mapping[type, str] = MappingProxyType(
+    {
+        FunctionType: "function",
+        types.MethodDescriptorType: "c_method",
+        types.WrapperDescriptorType: "c_method",
+        types.GetSetDescriptorType: "c_data",
+        types.MemberDescriptorType: "c_data",
+        classmethod: "classmethod",
+        types.ClassMethodDescriptorType: "classmethod",
+        staticmethod: "staticmethod",
+        BuiltinFunctionType: "staticmethod",
+        property: "property",
+    }
+)
+
+
+class Found(NamedTuple):
+    """What a class holds under a name: `kind` says how the descriptor behaves, `value` is the entry itself."""
+
+    kind: str
+    value: Any
+
+
+def find_in_type(cls: type, name: str) -> Any:
+    """The entry of the first class in the MRO that has `name`, or MISSING; no descriptor runs."""
+    for base in cls.__mro__:
+        entry = base.__dict__.get(name, MISSING)
+        if entry is not MISSING:
+            return entry
+    return MISSING
+
+
+def lookup(t: Tracer, cls: type, name: str) -> Found:
+    """`find_in_type` with the kind of what was found; remembered for the trace, during which classes do not change."""
+    found = t.lookups.get((cls, name))
+    if found is None:
+        entry = find_in_type(cls, name)
+        found = t.lookups[cls, name] = Found(_kind_of(entry), entry)
+    return found
+
+
+def _kind_of(entry: Any) -> str:
+    if entry is MISSING:
+        return "missing"
+    kind = type(entry)
+    known = _KINDS.get(kind)
+    if known is not None:
+        return known
+    if issubclass(kind, property):
+        return "property"
+    getter = find_in_type(kind, "__get__")
+    if getter is MISSING:
+        return "plain"
+    data = find_in_type(kind, "__set__") is not MISSING
+    if type(getter) is FunctionType:
+        return "python_data" if data else "python_other"
+    return "c_data" if data else "c_other"
+
+
+def python_method(t: Tracer, cls: type, name: str) -> FunctionType | None:
+    """The Python function that implements a special method, or None."""
+    found = lookup(t, cls, name)
+    return found.value if found.kind == "function" else None
+
+
+def instance_dict(t: Tracer, value: Any) -> dict[str, Any] | None:
+    """The instance dictionary as the trace sees it, or None."""
+    try:
+        found = _instance_attribute(value, "__dict__")
+    except AttributeError:
+        return None
+    return t.shadows.get(id(found), found) if t.shadows else found
+
+
+def load_attr(t: Tracer, box: Box, name: str) -> Box:
+    """`value.name`.  Raises `UserError` with the AttributeError that the program would see."""
+    value, source = box
+    kind = type(value)
+    if kind is LT:
+        return tensor_attr(t, box, name)
+    if kind is ModuleType:
+        return module_attr(t, box, name)
+    getter = find_in_type(kind, "__getattribute__") if kind not in SCALAR_TYPES else None
+    if type(getter) is FunctionType:
+        t.guard_type(box)
+        return _with_fallback(t, box, name, getter)
+    return generic_attr(t, box, name)
+
+
+def _with_fallback(t: Tracer, box: Box, name: str, getter: FunctionType) -> Box:
+    from lect.frontends.capture.calls import call_function
+
+    try:
+        return call_function(t, t.static(getter), [box, (name, None)], {})
+    except UserError as raised:
+        fallback = python_method(t, type(box[0]), "__getattr__")
+        if not isinstance(raised.error, AttributeError) or fallback is None:
+            raise
+        return call_function(t, t.static(fallback), [box, (name, None)], {})
+
+
+def module_attr(t: Tracer, box: Box, name: str) -> Box:
+    """An attribute of a Python module; a module-level `__getattr__` runs for real (it loads lazily)."""
+    module, source = box
+    names = t.shadows.get(id(module.__dict__), module.__dict__) if t.shadows else module.__dict__
+    if source is None:
+        source = t.static_source(module)
+    if name in names:
+        return t.wrap(names[name], None if (id(module.__dict__), name) in t.written else source.attr(name))
+    try:
+        found = getattr(module, name)
+    except AttributeError as error:
+        t.guards.no_attr(source, name)
+        raise UserError(error) from None
+    return t.wrap(found, source.attr(name))
+
+
+def generic_attr(t: Tracer, box: Box, name: str, fallback: bool = True) -> Box:
+    """`object.__getattribute__`, and `__getattr__` behind it when `fallback`."""
+    value, source = box
+    kind = t.guard_type(box)
+    if kind is super:
+        return super_attr(t, box, name)
+    if isinstance(value, type):
+        return type_attr(t, box, name)
+    found = lookup(t, kind, name)
+    if found.kind in ("property", "c_data", "python_data"):
+        return _data_descriptor(t, box, name, found)
+    names = instance_dict(t, value)
+    if names is not None and source is None and not t.is_fresh(value) and not _is_static(value):
+        raise t.stop("LB0007", f"attribute {name} of a {kind.__name__}")
+    if names is not None and name in names:
+        return t.wrap(names[name], source.attr(name) if source is not None and (id(value), name) not in t.written else None)
+    if source is not None and names is not None and found.kind != "missing" and (id(value), name) not in t.written:
+        t.guards.no_attr(source, name)
+    if found.kind != "missing":
+        return _class_entry(t, box, name, found)
+    return _missing_attr(t, box, name, names, fallback)
+
+
+def _is_static(value: Any) -> bool:
+    return isinstance(value, FunctionType | MethodType | BuiltinFunctionType | BaseException | property)
+
+
+def _data_descriptor(t: Tracer, box: Box, name: str, found: Found) -> Box:
+    from lect.frontends.capture.calls import call
+
+    value, source = box
+    if found.kind == "property":
+        if found.value.fget is None:
+            raise UserError(AttributeError(f"property {name!r} of {type(value).__name__!r} object has no getter"))
+        return call(t, t.static(found.value.fget), [box], {})
+    if found.kind == "python_data":
+        getter = load_attr(t, t.static(found.value), "__get__")
+        return call(t, getter, [box, (type(value), None)], {})
+    if name == "__dict__":
+        names = _instance_attribute(value, "__dict__")
+        if t.is_fresh(value):
+            t.made(names)
+        return t.wrap(names, source.step("dict") if source is not None else None)
+    if name == "__class__":
+        return t.static(type(value))
+    try:
+        read = found.value.__get__(value, type(value))
+    except AttributeError as error:
+        raise UserError(error) from None
+    written = (id(value), name) in t.written
+    if written:
+        return t.shadows[id(value), name]  # type: ignore[index]
+    return t.wrap(read, source.attr(name) if source is not None and type(value) is not MethodType else None)
+
+
+def _class_entry(t: Tracer, box: Box, name: str, found: Found) -> Box:
+    from lect.frontends.capture.calls import call
+
+    value, source = box
+    kind = type(value)
+    if found.kind == "function":
+        return bound_method(t, found.value, box)
+    if found.kind == "plain":
+        return t.wrap(found.value, source.attr(name) if source is not None else t.static_source(kind).attr(name))
+    if found.kind == "python_other":
+        getter = load_attr(t, t.static(found.value), "__get__")
+        return call(t, getter, [box, t.static(kind)], {})
+    bound = found.value.__get__(value, kind)
+    if type(bound) is MethodType and type(bound.__func__) is FunctionType:
+        return bound_method(t, bound.__func__, t.static(bound.__self__))
+    if found.kind == "staticmethod" and type(bound) is FunctionType:
+        return t.static(bound)
+    return (bound, None)
+
+
+def bound_method(t: Tracer, function: FunctionType, box: Box) -> Box:
+    """A bound method made in the trace; function and object keep their origin."""
+    t.static(function)
+    method = MethodType(function, box[0])
+    t.keep.append(method)
+    return (method, None)
+
+
+def _missing_attr(t: Tracer, box: Box, name: str, names: dict[str, Any] | None, fallback: bool) -> Box:
+    from lect.frontends.capture.calls import call_function
+
+    value, source = box
+    kind = type(value)
+    hook = python_method(t, kind, "__getattr__") if fallback else None
+    if hook is MODULE_GETATTR and names is not None:
+        for part in MODULE_PARTS:
+            members = names.get(part)
+            if members is not None:
+                members = t.shadows.get(id(members), members) if t.shadows else members
+                if name in members:
+                    written = (id(names[part]), name) in t.written
+                    return t.wrap(members[name], source.attr(name) if source is not None and not written else None)
+        if source is not None and id(value) not in t.mutated:
+            t.guards.no_part(source, name)
+    elif hook is not None:
+        if source is not None and names is not None:
+            t.guards.no_attr(source, name)
+        return call_function(t, t.static(hook), [box, (name, None)], {})
+    elif source is not None and names is not None:
+        t.guards.no_attr(source, name)
+    if isinstance(value, FunctionType | MethodType | BuiltinFunctionType) and hasattr(value, name):
+        return t.wrap(getattr(value, name), source.attr(name) if source is not None else None)
+    raise UserError(AttributeError(f"'{kind.__name__}' object has no attribute '{name}'", name=name, obj=value))
+
+
+def type_attr(t: Tracer, box: Box, name: str) -> Box:
+    """`type.__getattribute__`: an attribute of a class."""
+    from lect.frontends.capture.calls import call
+
+    cls, source = box
+    if source is None:
+        source = t.static_source(cls)
+    meta = lookup(t, type(cls), name)
+    if meta.kind == "property":
+        return call(t, t.static(meta.value.fget), [box], {})
+    if name in _TYPE_FACTS:
+        return t.wrap(getattr(cls, name), source.attr(name))
+    entry = find_in_type(cls, name)
+    if entry is MISSING:
+        return _meta_entry(t, box, name, meta)
+    kind = _kind_of(entry)
+    if kind == "function":
+        return t.wrap(entry, source.attr(name))
+    if kind == "classmethod" and type(entry) is classmethod and type(entry.__func__) is FunctionType:
+        return bound_method(t, entry.__func__, (cls, source))
+    if kind == "staticmethod" and type(entry) is staticmethod:
+        return t.wrap(entry.__func__, source.attr(name))
+    if kind == "property":
+        return t.static(entry)
+    if kind == "plain":
+        return t.wrap(entry, source.attr(name))
+    if kind in ("python_data", "python_other") and not type(entry).__module__ == "enum":
+        return call(t, load_attr(t, t.static(entry), "__get__"), [NONE, box], {})
+    return t.wrap(getattr(cls, name), source.attr(name) if kind == "c_data" or kind == "c_method" else None)
+
+
+def _meta_entry(t: Tracer, box: Box, name: str, meta: Found) -> Box:
+    from lect.frontends.capture.calls import call_function
+
+    cls = box[0]
+    if meta.kind == "function":
+        return bound_method(t, meta.value, box)
+    if meta.kind != "missing":
+        return t.wrap(getattr(cls, name), t.static_source(cls).attr(name) if meta.kind == "plain" else None)
+    hook = python_method(t, type(cls), "__getattr__")
+    if hook is not None:
+        return call_function(t, t.static(hook), [box, (name, None)], {})
+    raise UserError(AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'", name=name, obj=cls))
+
+
+def super_attr(t: Tracer, box: Box, name: str) -> Box:
+    """An attribute of a `super()` object."""
+    from lect.frontends.capture.calls import call
+
+    proxy = box[0]
+    start, owner, cls = proxy.__thisclass__, proxy.__self__, proxy.__self_class__
+    mro = cls.__mro__
+    entry = MISSING
+    for base in mro[mro.index(start) + 1 :]:
+        if name in base.__dict__:
+            entry = base.__dict__[name]
+            break
+    if entry is MISSING:
+        raise UserError(AttributeError(f"'super' object has no attribute '{name}'"))
+    of_instance = owner is not cls
+    me = t.wrap(owner)
+    kind = _kind_of(entry)
+    if kind == "function":
+        return bound_method(t, entry, me) if of_instance else t.static(entry)
+    if kind == "property":
+        return call(t, t.static(entry.fget), [me], {})
+    if kind == "classmethod" and type(entry) is classmethod:
+        return bound_method(t, entry.__func__, t.static(cls))
+    if kind == "staticmethod" and type(entry) is staticmethod:
+        return t.static(entry.__func__)
+    if kind in ("c_method", "c_data", "classmethod", "staticmethod", "c_other"):
+        return (entry.__get__(owner if of_instance else None, cls), None)
+    return t.static(entry)
+
+
+def tensor_attr(t: Tracer, box: Box, name: str) -> Box:
+    """An attribute of a traced tensor."""
+    from lect.frontends.capture.torch_calls import torch_call
+
+    value, source = box
+    real = t.real_of.get(id(value))
+    if name in METADATA:
+        return (getattr(value, name), None)
+    if name == "__class__":
+        return t.static(t.made_as.get(id(value)) or (type(real) if real is not None else torch.Tensor))
+    if name in ("grad", "grad_fn", "__dict__", "_backward_hooks", "_version", "_base", "output_nr"):
+        raise t.stop("LB0016", name)
+    if real is not None and name in real.__dict__:
+        return t.wrap(real.__dict__[name], source.attr(name) if source is not None else None)
+    found = lookup(t, torch.Tensor, name)
+    if found.kind in ("c_data", "property"):
+        return torch_call(t, getattr, [box, (name, None)], {})
+    if found.kind == "function":
+        method = MethodType(found.value, value)
+        t.keep.append(method)
+        return (method, None)
+    if found.kind == "c_method":
+        method = MethodType(found.value, value)
+        t.keep.append(method)
+        return (method, None)
+    if found.kind == "missing":
+        if real is not None:
+            t.guards.no_attr(source, name) if source is not None else None
+        raise UserError(AttributeError(f"'Tensor' object has no attribute '{name}'", name=name, obj=None))
+    raise t.stop("LB0016", name)
+
+
+def describe_box(box: Box) -> str:
+    """What a box holds, for messages."""
+    return describe(box[0])

@@ -1,0 +1,108 @@
+"""Why a frame cannot be captured: numbered reasons, each with an explanation and a hint.
+
+`GraphBreak` leaves the interpreter through user code, so it derives from BaseException: no `except Exception` of the program may see it.
+`UserError` carries an exception that the program itself raised; everything else that is raised inside the interpreter is an error of lect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from lect.ir import UNKNOWN, Location, PassFailure
+
+
+class Reason(NamedTuple):
+    """`title` names the obstacle, `explanation` says why it is one, `hint` what a person can do."""
+
+    title: str
+    explanation: str
+    hint: str
+
+
+REASONS: Mapping[str, Reason] = MappingProxyType(
+    {
+        "LB0001": Reason("operation without rule", "the interpreter has no rule for this step of a Python frame", "move the step out of the compiled function"),
+        "LB0002": Reason(
+            "value of a tensor",
+            "the program asks for the elements of a tensor, which exist only when the graph runs",
+            "use torch.where or keep the value a tensor",
+        ),
+        "LB0003": Reason("unknown C function", "what this function reads and writes is not known", "call it outside of the compiled function"),
+        "LB0004": Reason(
+            "write to shared state", "this kind of write to an object that exists before the call cannot be replayed", "return the new value instead"
+        ),
+        "LB0005": Reason("tensor subclass", "a subclass of torch.Tensor may redefine any operation", "pass plain tensors"),
+        "LB0006": Reason("user object given to torch", "a torch function may call back into the object", "pass tensors and plain numbers"),
+        "LB0007": Reason(
+            "object of unknown origin",
+            "the object was not reached by a path that can be checked again",
+            "reach it through an argument, a global or an attribute",
+        ),
+        "LB0008": Reason(
+            "result cannot be rebuilt", "a value that outlives the call cannot be made again by the compiled frame", "return tensors and builtin containers"
+        ),
+        "LB0009": Reason("generator or coroutine", "a frame that is suspended and resumed is not captured", "use a list or a loop"),
+        "LB0010": Reason("class definition", "a class is made inside of the compiled function", "define the class outside"),
+        "LB0011": Reason("import", "a module that is not loaded would run its code", "import it at the top of the file"),
+        "LB0012": Reason("exception", "the program raises out of the frame", "nothing to do: the frame runs eagerly and raises the same"),
+        "LB0013": Reason("input or output", "the effect on the outside world happens while the function runs", "call it outside of the compiled function"),
+        "LB0014": Reason(
+            "context manager", "entering this context manager has effects that are not known", "enter it around the call of the compiled function"
+        ),
+        "LB0015": Reason("torch function without a public name", "the graph names what it calls", "call the public function"),
+        "LB0016": Reason("attribute of a tensor", "this attribute of a tensor is not part of its metadata", "pass what it holds as an argument"),
+        "LB0017": Reason("module with hooks", "hooks run around the module's forward", "remove the hooks or call forward yourself"),
+        "LB0018": Reason("object with a finaliser", "the moment when the finaliser runs would change", "make the object outside"),
+        "LB0019": Reason("containers of tensors compared or printed", "C code would compare or print the tensors inside", "compare the tensors one by one"),
+        "LB0020": Reason("internal error", "lect failed, which is a bug of lect", "please report the program"),
+        "LB0021": Reason("training", "an output that requires gradients needs a compiled backward", "call under torch.no_grad() to compile the forward"),
+        "LB0022": Reason("nothing to compile", "the frame calls no torch function on a tensor", "compile a function that computes with tensors"),
+        "LB0023": Reason("overlapping inputs are written", "two inputs share memory and the graph writes to one", "pass tensors that do not overlap"),
+        "LB0024": Reason("refused by a later stage", "a lowering does not support an operation of the graph", "see the message of the stage"),
+        "LB0025": Reason("state of torch", "a mode is active under which functions do something else", "call outside of the mode"),
+        "LB0026": Reason("no Python code", "the callable has no bytecode", "compile a Python function or a module"),
+        "LB0027": Reason(
+            "too many versions", "one function was compiled again and again because its guards failed", "see the recompile events for what changes"
+        ),
+    }
+)
+
+
+class GraphBreak(BaseException):
+    """The frame cannot be captured: `number` (a key of `REASONS`), `detail` (what exactly), `loc` (the user's line)."""
+
+    def __init__(self, number: str, detail: str, loc: Location = UNKNOWN) -> None:
+        super().__init__(f"{number}: {detail}")
+        self.number = number
+        self.detail = detail
+        self.loc = loc
+
+    @property
+    def reason(self) -> Reason:
+        """The entry of the table."""
+        return REASONS[self.number]
+
+    def render(self) -> str:
+        """Location, number, title, detail and hint in one readable text."""
+        place = f"{self.loc}: " if self.loc.known else ""
+        return f"{place}{self.number} {self.reason.title}: {self.detail}\n  {self.reason.explanation}\n  hint: {self.reason.hint}"
+
+
+class UserError(BaseException):
+    """An exception of the program, on its way to a handler of the program."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(type(error).__name__)
+        self.error = error
+        self.loc = UNKNOWN
+
+
+class Refused(PassFailure):
+    """What the pass raises for a frame that it cannot capture: `number` is a key of `REASONS`, `detail` says what exactly."""
+
+    def __init__(self, stop: GraphBreak) -> None:
+        super().__init__(f"{stop.number} {stop.reason.title}: {stop.detail}", stop.loc, hint=stop.reason.hint)
+        self.number = stop.number
+        self.detail = stop.detail

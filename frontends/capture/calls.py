@@ -1,0 +1,375 @@
+"""Calls: user functions are inlined, torch functions recorded, C functions run when a table allows it."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import types
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import Any
+
+import torch
+
+from lect.frontends.capture import policy
+from lect.frontends.capture.attributes import MISSING, find_in_type, instance_dict, load_attr, lookup, python_method
+from lect.frontends.capture.breaks import UserError
+from lect.frontends.capture.effects import check_key, mutate, run_real
+from lect.frontends.capture.iteration import iterate_raw
+from lect.frontends.capture.objects import describe
+from lect.frontends.capture.operators import check_plain, contains
+from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.targets import name_of
+from lect.frontends.capture.torch_calls import holds_tensor, torch_call
+from lect.frontends.capture.tracer import NONE, Box, Tracer
+from lect.frontends.tensors import LT
+
+C_FUNCTIONS = (
+    BuiltinFunctionType,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    types.ClassMethodDescriptorType,
+    types.MethodWrapperType,
+)
+MODULE_CALL = torch.nn.Module.__call__
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+_GLOBAL_HOOKS = ("_global_backward_pre_hooks", "_global_backward_hooks", "_global_forward_hooks", "_global_forward_pre_hooks")
+_READ_ONE = frozenset({dict.get, dict.__getitem__, dict.__contains__, set.__contains__})
+Kwargs = dict[str, Box]
+
+
+def call(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
+    """`callee(*args, **kwargs)`."""
+    value, source = callee
+    kind = type(value)
+    if kind is FunctionType:
+        if source is not None and not t.is_fresh(value):
+            t.guards.is_object(source, value)
+        return call_function(t, callee, args, kwargs)
+    if kind is MethodType:
+        return _call_method_object(t, callee, args, kwargs)
+    special = _special(t, value)
+    if special is not None:
+        if source is not None:
+            t.guards.is_object(source, value)
+        return special(t, args, kwargs)
+    if isinstance(value, C_FUNCTIONS):
+        if source is not None:
+            t.guards.is_object(source, value)
+        return call_c(t, value, args, kwargs)
+    if isinstance(value, type):
+        if source is not None:
+            t.guards.is_object(source, value)
+        return call_type(t, callee, args, kwargs)
+    if kind is functools.partial:
+        return _call_partial(t, callee, args, kwargs)
+    return _call_object(t, callee, args, kwargs)
+
+
+def _special(t: Tracer, value: Any) -> Any:
+    try:
+        return t.code_table.specials.get(value)
+    except TypeError:
+        return None
+
+
+def call_method(t: Tracer, box: Box, name: str, args: list[Box]) -> Box:
+    """`box.name(*args)`."""
+    return call(t, load_attr(t, box, name), args, {})
+
+
+def _call_method_object(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
+    value, source = callee
+    function = value.__func__
+    if source is not None:
+        t.guard_type(callee)
+        me = t.wrap(value.__self__, source.attr("__self__"))
+        return call(t, t.wrap(function, source.attr("__func__")), [me, *args], kwargs)
+    me = t.wrap(value.__self__)
+    if type(function) is FunctionType:
+        return call_function(t, t.static(function) if not t.is_fresh(function) else (function, None), [me, *args], kwargs)
+    return call(t, (function, None), [me, *args], kwargs)
+
+
+def _call_partial(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
+    value, source = callee
+    t.guard_type(callee)
+
+    def part(name: str) -> Box:
+        return t.wrap(getattr(value, name), source.attr(name) if source is not None else None)
+
+    from lect.frontends.capture.iteration import iterate, mapping_items
+
+    merged = {str(name): box for name, box in mapping_items(t, part("keywords")).items()}
+    merged.update(kwargs)
+    return call(t, part("func"), iterate(t, part("args")) + args, merged)
+
+
+def _call_object(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
+    value, source = callee
+    kind = type(value)
+    if name_of(value) is not None:
+        if source is not None:
+            t.guards.is_object(source, value)
+        return torch_call(t, value, args, kwargs)
+    t.guard_type(callee)
+    found = lookup(t, kind, "__call__")
+    if found.value is MODULE_CALL:
+        return call_module(t, callee, args, kwargs)
+    if found.kind == "function":
+        return call_function(t, t.static(found.value), [callee, *args], kwargs)
+    if found.kind == "missing":
+        raise UserError(TypeError(f"'{kind.__name__}' object is not callable"))
+    raise t.stop("LB0003", describe(value))
+
+
+def call_module(t: Tracer, module: Box, args: list[Box], kwargs: Kwargs) -> Box:
+    """`nn.Module.__call__`: without hooks it is a call of forward."""
+    value, source = module
+    names = instance_dict(t, value) or {}
+    hooks = torch.nn.modules.module
+    if any(names.get(hook) for hook in _HOOKS) or names.get("_compiled_call_impl") is not None or any(getattr(hooks, name) for name in _GLOBAL_HOOKS):
+        raise t.stop("LB0017", describe(value))
+    if source is not None:
+        t.guards.no_hooks(source)
+    return call(t, load_attr(t, module, "forward"), args, kwargs)
+
+
+# ---- Python functions ------------------------------------------------------------------------------------------------
+
+
+def call_function(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
+    """Call a Python function: by a rule of its own, recorded when it is torch's, else inlined."""
+    function = callee[0]
+    special = t.code_table.specials.get(function)
+    if special is not None:
+        return special(t, args, kwargs)
+    if is_leaf(function):
+        return torch_call(t, function, args, kwargs)
+    return t.code_table.inline(t, callee, args, kwargs)
+
+
+def is_leaf(function: FunctionType) -> bool:
+    """True for Python functions of torch that the graph calls by name."""
+    module = function.__module__ or ""
+    if not module.startswith("torch."):
+        return False
+    return any(module == leaf or module.startswith(leaf + ".") for leaf in policy.LEAF_MODULES) and name_of(function) is not None
+
+
+def bind_arguments(t: Tracer, callee: Box, func: Any, args: list[Box], kwargs: Kwargs) -> dict[str, Box]:
+    """Values of the parameters of a `pyframe.func`, by CPython's rules; breaks when they do not bind, so that eager words the error."""
+    function, source = callee
+    names = func.args
+    bound = dict(zip(names, args))
+    if len(args) > len(names):
+        if func.varargs is None:
+            raise t.stop("LB0012", f"{function.__qualname__}() got {len(args)} positional arguments")
+        bound[func.varargs] = t.make_tuple(args[len(names) :])
+    elif func.varargs is not None:
+        bound[func.varargs] = ((), None)
+    extra: dict[str, Any] = {}
+    allowed = (*names[func.positional_only :], *func.keyword_only)
+    for name, box in kwargs.items():
+        if name in allowed and name not in bound:
+            bound[name] = box
+        elif func.varkw is not None and name not in allowed:
+            extra[name] = t.leak(box)
+        else:
+            raise t.stop("LB0012", f"{function.__qualname__}() does not take the keyword argument '{name}'")
+    _bind_defaults(t, callee, func, bound)
+    if func.varkw is not None:
+        bound[func.varkw] = t.made(extra)
+    return bound
+
+
+def _bind_defaults(t: Tracer, callee: Box, func: Any, bound: dict[str, Box]) -> None:
+    function, source = callee
+    if t.is_fresh(function) or (function.__module__ or "").startswith("torch."):
+        source = None
+    defaults = function.__defaults__ or ()
+    first = len(func.args) - len(defaults)
+    for position, name in enumerate(func.args):
+        if name not in bound:
+            if position < first:
+                raise t.stop("LB0012", f"{function.__qualname__}() misses the argument '{name}'")
+            number = position - first
+            bound[name] = _default(t, defaults[number], source and source.attr("__defaults__").item(number))
+    keyword_defaults = function.__kwdefaults__ or {}
+    for name in func.keyword_only:
+        if name not in bound:
+            if name not in keyword_defaults:
+                raise t.stop("LB0012", f"{function.__qualname__}() misses the argument '{name}'")
+            bound[name] = _default(t, keyword_defaults[name], source and source.attr("__kwdefaults__").item(name))
+
+
+def _default(t: Tracer, value: Any, source: Any) -> Box:
+    if source is None and type(value) not in SCALAR_TYPES and not t.is_fresh(value):
+        return t.static(value) if isinstance(value, type | FunctionType) else t.wrap(value)
+    return t.wrap(value, source)
+
+
+# ---- classes ---------------------------------------------------------------------------------------------------------
+
+
+def call_type(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
+    """Make an object of a class."""
+    cls = callee[0]
+    if cls in policy.PURE_TYPES:
+        return call_pure(t, cls, args, kwargs)
+    if name_of(cls) is not None or issubclass(cls, torch.Tensor):
+        raise t.stop("LB0005", f"a {cls.__name__} is made")
+    t.static(cls)
+    meta = python_method(t, type(cls), "__call__")
+    if meta is not None:
+        return call_function(t, t.static(meta), [callee, *args], kwargs)
+    if find_in_type(cls, "__del__") is not MISSING:
+        raise t.stop("LB0018", describe(cls))
+    made = _allocate(t, callee, args, kwargs)
+    if isinstance(made[0], cls):
+        initialize(t, made, args, kwargs)
+    return made
+
+
+def _allocate(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
+    cls = callee[0]
+    new = find_in_type(cls, "__new__")
+    new = new.__func__ if isinstance(new, staticmethod) else new
+    if type(new) is FunctionType:
+        return call_function(t, t.static(new), [callee, *args], kwargs)
+    return new_object(t, new, cls, args, kwargs)
+
+
+def new_object(t: Tracer, new: Any, cls: type, args: list[Box], kwargs: Kwargs) -> Box:
+    """`new(cls, *args)` for a `__new__` written in C."""
+    if new is object.__new__:
+        return t.made(run_real(object.__new__, cls))
+    if issubclass(cls, dict | list | set | collections.deque):
+        return t.made(run_real(new, cls))
+    if issubclass(cls, BaseException):
+        return t.made(run_real(cls.__new__, cls, *t.leak_all(args)))
+    if issubclass(cls, tuple) and len(args) <= 1:
+        return t.made(run_real(new, cls, *[tuple(iterate_raw(t, box)) for box in args]))
+    if issubclass(cls, int | str | float | frozenset) and not kwargs:
+        return t.made(run_real(new, cls, *t.leak_all(args)))
+    raise t.stop("LB0003", f"making a {describe(cls)}")
+
+
+def initialize(t: Tracer, made: Box, args: list[Box], kwargs: Kwargs) -> None:
+    """`made.__init__(*args)`."""
+    cls = type(made[0])
+    init = find_in_type(cls, "__init__")
+    if type(init) is FunctionType:
+        call_function(t, t.static(init), [made, *args], kwargs)
+    elif init is object.__init__:
+        new = find_in_type(cls, "__new__")
+        if (args or kwargs) and new is object.__new__:
+            raise UserError(TypeError(f"{cls.__name__}() takes no arguments"))
+    elif isinstance(made[0], tuple | int | str | float | frozenset):
+        return
+    elif t.is_fresh(made[0]) and isinstance(made[0], dict | list | set | collections.deque | BaseException):
+        for box in args:
+            t.register(box)
+        run_real(init, made[0], *[t.now(box) for box in args], **{name: t.leak(box) for name, box in kwargs.items()})
+    else:
+        raise t.stop("LB0003", f"initializing a {describe(cls)}")
+
+
+# ---- C functions -----------------------------------------------------------------------------------------------------
+
+
+def call_c(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
+    """Call a function written in C."""
+    owner = getattr(function, "__self__", None)
+    if type(function) in (BuiltinFunctionType, types.MethodWrapperType) and _is_instance_method(function, owner):
+        descriptor = _descriptor_of(function, owner)
+        return call_c(t, descriptor, [t.wrap(owner), *args], kwargs)
+    special = _special(t, function)
+    if special is not None:
+        return special(t, args, kwargs)
+    if name_of(function) is not None and not (function in policy.PURE and not holds_tensor([box[0] for box in args])):
+        return torch_call(t, function, args, kwargs)
+    if function in policy.MUTATORS:
+        return mutate(t, function, args, kwargs)
+    if function in policy.PURE:
+        return call_pure(t, function, args, kwargs)
+    if type(function) is BuiltinFunctionType and function.__name__ == "__new__" and isinstance(owner, type):
+        return new_object(t, function, args[0][0], args[1:], kwargs)
+    raise t.stop("LB0003", describe(function))
+
+
+def _is_instance_method(function: Any, owner: Any) -> bool:
+    if owner is None or isinstance(owner, types.ModuleType | type):
+        return False
+    return type(owner).__name__ != "PyCapsule"
+
+
+def _descriptor_of(function: Any, owner: Any) -> Any:
+    for base in type(owner).__mro__:
+        entry = base.__dict__.get(function.__name__)
+        if isinstance(entry, types.MethodDescriptorType | types.WrapperDescriptorType):
+            return entry
+    return function
+
+
+def call_pure(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
+    """Run a C function that only reads; what it reads is guarded, what it would call back is refused."""
+    if function is dict.get and args[0][1] is not None and type(args[1][0]) in SCALAR_TYPES:
+        return _sourced_get(t, args)
+    if function is dict.__contains__ and args[0][1] is not None:
+        return (contains(t, args[1], args[0]), None)
+    raw = [_pure_argument(t, function, box) for box in args]
+    raw_kwargs = {name: _pure_argument(t, function, box) for name, box in kwargs.items()}
+    if function in _READ_ONE and len(raw) > 1:
+        check_key(t, raw[1])
+    if function in (sorted, min, max, list.index, list.count, list.__contains__) or getattr(function, "__name__", "") in ("__eq__", "__ne__", "__lt__"):
+        for value in raw:
+            check_plain(t, value)
+    if function in (str.join, str.__mod__, str.format):
+        for value in raw[1:]:
+            check_plain(t, value)
+    returned = run_real(function, *raw, **raw_kwargs)
+    if hasattr(type(returned), "__next__") or type(returned).__name__.endswith(("_keys", "_values", "_items")):
+        for value, _ in args:
+            if isinstance(value, dict | list | set | collections.deque) and not t.is_fresh(value):
+                t.captured[id(value)] = value
+    return t.result(returned, 1)
+
+
+def _pure_argument(t: Tracer, function: Any, box: Box) -> Any:
+    value, source = box
+    kind = type(value)
+    if kind in SCALAR_TYPES:
+        return t.leak(box)
+    if kind is LT:
+        if function in policy.PURE_TYPES and function not in (int, float, complex, bytes, list, tuple, set, dict, frozenset, range, slice):
+            raise t.stop("LB0002", f"{describe(function)} of a tensor")
+        if function in (int, float, complex, bytes, range) or function in (list, tuple, set, frozenset, dict):
+            raise t.stop("LB0002", f"{describe(function)} of a tensor")
+        return value
+    t.guard_type(box)
+    if isinstance(value, list | tuple | dict | set | frozenset | collections.deque):
+        t.register(box)
+        return t.now(box)
+    if isinstance(value, FunctionType | MethodType):
+        if function in policy.CALLBACKS:
+            raise t.stop("LB0003", f"{describe(function)} with a Python function")
+        return value
+    for name in ("__iter__", "__next__", "__len__", "__index__", "__int__", "__float__", "__abs__", "__round__", "__reversed__", "__bool__", "__hash__"):
+        if python_method(t, kind, name) is not None and kind.__module__ != "enum":
+            raise t.stop("LB0003", f"{describe(function)} of a {kind.__name__}")
+    if source is not None and not hasattr(kind, "__next__"):
+        t.guards.is_object(source, value)
+    return value
+
+
+def _sourced_get(t: Tracer, args: list[Box]) -> Box:
+    container, key = args[0], args[1]
+    value, source = container
+    t.guard_type(container)
+    raw = t.leak(key)
+    now = t.now(container)
+    assert source is not None
+    if raw not in now:
+        t.guards.has_key(source, raw, raw in value)
+        return args[2] if len(args) > 2 else NONE
+    return t.wrap(now[raw], source.item(raw) if id(value) not in t.shadows else None)

@@ -1,0 +1,272 @@
+"""Writes to objects.  What the trace made is changed for real; what existed before the call gets a shadow, and the write goes to the effect list.
+
+Reads ask `Tracer.now` for the shadow, so the trace sees its own writes while the program's objects stay as they are.  The residual code replays
+the list in order.
+"""
+
+from __future__ import annotations
+
+import copy
+import types
+from collections import OrderedDict, deque
+from typing import Any
+
+from lect.frontends.capture.attributes import find_in_type, instance_dict, load_attr, lookup, python_method
+from lect.frontends.capture.breaks import UserError
+from lect.frontends.capture.policy import MUTATORS
+from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.tracer import Box, Effect, Tracer
+from lect.frontends.tensors import LT
+
+_KEYED = frozenset({"__setitem__", "__delitem__", "pop", "setdefault"})
+_BULK = frozenset({"extend", "update", "__iadd__", "extendleft", "__ior__", "difference_update", "intersection_update", "symmetric_difference_update"})
+
+
+def run_real(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Run C code for the program; what it raises is the program's exception."""
+    try:
+        return function(*args, **kwargs)
+    except Exception as error:
+        raise UserError(error) from None
+
+
+def shadow_of(t: Tracer, box: Box) -> Any:
+    """The copy of a container that takes the trace's writes."""
+    value, source = box
+    shadow = t.shadows.get(id(value))
+    if shadow is None:
+        if id(value) in t.captured:
+            raise t.stop("LB0004", "a container is changed while an iterator over it is alive")
+        if type(value) not in (list, dict, set, deque, OrderedDict):
+            raise t.stop("LB0004", f"a write to a {type(value).__name__}")
+        if source is not None:
+            t.guard_type(box)
+            t.register(box)
+        shadow = t.shadows[id(value)] = copy.copy(value)
+        t.made(shadow)
+        t.keep.append(value)
+    return shadow
+
+
+def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -> Box:
+    """Call a mutating method descriptor such as `list.append` on its first argument."""
+    from lect.frontends.capture.iteration import iterate_raw
+
+    target = boxes[0]
+    value = target[0]
+    name = function.__name__
+    if name in _BULK and len(boxes) > 1:
+        args = [t.now(box) if isinstance(box[0], dict) and not t.register(box) else iterate_raw(t, box) for box in boxes[1:]]
+    else:
+        args = t.leak_all(boxes[1:])
+    if args and isinstance(value, dict | set) and name not in _BULK:
+        check_key(t, args[0])
+    if name == "sort" and (kwargs or any(type(item) is LT or python_method(t, type(item), "__lt__") for item in t.now(target))):
+        raise t.stop("LB0003", "list.sort with a key, or of objects that are no plain values")
+    raw_kwargs = {key: t.leak(box) for key, box in kwargs.items()}
+    if t.is_fresh(value):
+        returned = run_real(function, value, *args, **raw_kwargs)
+    else:
+        if target[1] is None and id(value) not in t.seen:
+            raise t.stop("LB0007", f"{name} on a {type(value).__name__}")
+        shadow = shadow_of(t, target)
+        t.mutated[id(value)] = target
+        if name in _KEYED and args:
+            t.written.add((id(value), args[0])) if isinstance(value, dict) else None
+        returned = run_real(function, shadow, *args, **raw_kwargs)
+        t.effects.append(Effect(function, target, args, raw_kwargs, t.loc))
+        if returned is shadow:
+            return target
+    return target if returned is value else t.result(returned, 1)
+
+
+def check_key(t: Tracer, key: Any) -> None:
+    """Break when a dictionary look-up in C would run Python code or needs a tensor's identity."""
+    kind = type(key)
+    if kind in SCALAR_TYPES:
+        return
+    if kind is tuple:
+        for item in key:
+            check_key(t, item)
+    elif kind is LT or any(type(find_in_type(kind, name)) is types.FunctionType for name in ("__hash__", "__eq__")) and kind.__module__ != "enum":
+        raise t.stop("LB0003", f"a look-up with a {kind.__name__} as key")
+
+
+def store_attr(t: Tracer, box: Box, name: str, item: Box) -> None:
+    """`value.name = item`."""
+    from lect.frontends.capture.calls import call_function
+
+    kind = type(box[0])
+    if kind is LT:
+        raise t.stop("LB0016", f"assignment to {name}")
+    t.guard_type(box)
+    setter = python_method(t, kind, "__setattr__")
+    if setter is not None:
+        call_function(t, t.static(setter), [box, (name, None), item], {})
+    else:
+        generic_store_attr(t, box, name, item)
+
+
+def generic_store_attr(t: Tracer, box: Box, name: str, item: Box) -> None:
+    """`object.__setattr__`."""
+    from lect.frontends.capture.calls import call
+
+    value, source = box
+    kind = type(value)
+    if isinstance(value, type | types.ModuleType):
+        raise t.stop("LB0004", f"attribute {name} of a {kind.__name__}")
+    found = lookup(t, kind, name)
+    if found.kind == "property":
+        if found.value.fset is None:
+            raise UserError(AttributeError(f"property {name!r} of {kind.__name__!r} object has no setter"))
+        call(t, t.static(found.value.fset), [box, item], {})
+        return
+    if found.kind == "python_data":
+        call(t, load_attr(t, t.static(found.value), "__set__"), [box, item], {})
+        return
+    if t.is_fresh(value):
+        run_real(object.__setattr__, value, name, t.leak(item)) if not isinstance(value, types.FunctionType) else setattr(value, name, t.leak(item))
+        return
+    if source is None and id(value) not in t.seen:
+        raise t.stop("LB0007", f"attribute write on a {kind.__name__}")
+    names = _own_dict(t, box, name, found.kind)
+    raw = t.leak(item)
+    t.shadows[id(names)][name] = raw
+    t.written.add((id(value), name))
+    t.mutated[id(value)] = box
+    t.effects.append(Effect(object.__setattr__, box, [name, raw], {}, t.loc))
+
+
+def _own_dict(t: Tracer, box: Box, name: str, kind: str) -> dict[str, Any]:
+    """The real instance dictionary of an object from outside, its shadow made."""
+    try:
+        names = object.__getattribute__(box[0], "__dict__")
+    except AttributeError:
+        names = None
+    if names is None or kind == "c_data":
+        raise t.stop("LB0004", f"slot {name} of a {type(box[0]).__name__}")
+    if id(names) not in t.shadows:
+        t.shadows[id(names)] = t.made(dict(names))[0]
+        t.keep.append(names)
+    return names
+
+
+def delete_attr(t: Tracer, box: Box, name: str) -> None:
+    """`del value.name`."""
+    from lect.frontends.capture.calls import call_function
+
+    value = box[0]
+    kind = type(value)
+    t.guard_type(box)
+    deleter = python_method(t, kind, "__delattr__")
+    if deleter is not None:
+        call_function(t, t.static(deleter), [box, (name, None)], {})
+        return
+    generic_delete_attr(t, box, name)
+
+
+def generic_delete_attr(t: Tracer, box: Box, name: str) -> None:
+    """`object.__delattr__`."""
+    value = box[0]
+    if t.is_fresh(value) and not isinstance(value, type):
+        run_real(object.__delattr__, value, name)
+        return
+    if type(value) is LT or isinstance(value, type | types.ModuleType):
+        raise t.stop("LB0004", f"deletion of attribute {name}")
+    names = instance_dict(t, value)
+    if names is None or name not in names:
+        if names is not None and box[1] is not None:
+            t.guards.no_attr(box[1], name)
+        raise UserError(AttributeError(name))
+    own = _own_dict(t, box, name, lookup(t, type(value), name).kind)
+    del t.shadows[id(own)][name]
+    t.written.add((id(value), name))
+    t.mutated[id(value)] = box
+    t.effects.append(Effect(object.__delattr__, box, [name], {}, t.loc))
+
+
+def store_item(t: Tracer, container: Box, key: Box, item: Box) -> None:
+    """`container[key] = item`."""
+    _change_item(t, "__setitem__", [container, key, item])
+
+
+def delete_item(t: Tracer, container: Box, key: Box) -> None:
+    """`del container[key]`."""
+    _change_item(t, "__delitem__", [container, key])
+
+
+def _change_item(t: Tracer, name: str, boxes: list[Box]) -> None:
+    import operator
+
+    from lect.frontends.capture.calls import call_function
+    from lect.frontends.capture.torch_calls import torch_call
+
+    kind = t.guard_type(boxes[0])
+    if kind is LT:
+        torch_call(t, getattr(operator, name.strip("_")), boxes, {})
+        return
+    found = lookup(t, kind, name)
+    if found.kind == "function":
+        call_function(t, t.static(found.value), boxes, {})
+    elif found.kind == "missing":
+        verb = "assignment" if name == "__setitem__" else "deletion"
+        raise UserError(TypeError(f"'{kind.__name__}' object does not support item {verb}"))
+    elif found.value in MUTATORS:
+        mutate(t, found.value, boxes, {})
+    else:
+        raise t.stop("LB0004", f"item of a {kind.__name__}")
+
+
+def load_cell(t: Tracer, cell: Box) -> Box | None:
+    """The contents of a cell, None when it is empty."""
+    value, source = cell
+    if id(value) in t.cells:
+        return t.cells[id(value)]
+    try:
+        contents = value.cell_contents
+    except ValueError:
+        return None
+    if t.is_fresh(value):
+        return t.wrap(contents)
+    return t.wrap(contents, source.attr("cell_contents") if source is not None else None)
+
+
+def store_cell(t: Tracer, cell: Box, item: Box | None) -> None:
+    """Set or empty a cell."""
+    value = cell[0]
+    if t.is_fresh(value):
+        if item is None:
+            del value.cell_contents
+        else:
+            value.cell_contents = item[0]
+    else:
+        if item is None:
+            raise t.stop("LB0004", "a variable of an enclosing function is deleted")
+        t.mutated[id(value)] = cell
+        t.effects.append(Effect(_set_cell, cell, [t.leak(item)], {}, t.loc))
+    t.cells[id(value)] = item
+    t.keep.append(value)
+
+
+def _set_cell(cell: types.CellType, value: Any) -> None:
+    cell.cell_contents = value
+
+
+def globals_box(t: Tracer, names: dict[str, Any], source: Box | None) -> Box:
+    """The box of a module's namespace."""
+    found = t.seen.get(id(names))
+    if found is not None:
+        return found
+    return t.wrap(names, source[1] if source is not None else t.sources.kept(t.objects.number(names)))
+
+
+def store_global(t: Tracer, names: Box, name: str, item: Box) -> None:
+    """Bind a global variable."""
+    value = names[0]
+    if id(value) not in t.shadows:
+        t.shadows[id(value)] = t.made(dict(value))[0]
+        t.keep.append(value)
+    raw = t.leak(item)
+    t.shadows[id(value)][name] = raw
+    t.written.add((id(value), name))
+    t.effects.append(Effect(dict.__setitem__, names, [name, raw], {}, t.loc))

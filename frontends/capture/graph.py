@@ -1,0 +1,121 @@
+"""Recording: torch calls on traced tensors become the operations of an `fx.graph`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from lect.dialects.fx import ops as fx
+from lect.dialects.fx.types import OperandRef, ResultRef
+from lect.frontends.capture.breaks import GraphBreak
+from lect.frontends.capture.scalars import ELEMENT_OF, SCALAR_TYPES, scalar_attribute, tensor_type
+from lect.frontends.tensors.lt import LT
+from lect.ir import Block, Location, Region, SymbolRef, Value
+
+
+class GraphRecorder:
+    """One graph under construction.  A traced tensor is known by identity; `values` maps it to the SSA value that stands for it now."""
+
+    def __init__(self) -> None:
+        self.block = Block()
+        self.values: dict[int, Value] = {}
+        self.alive: list[LT] = []
+        self.calls = 0
+        self.writes = False
+
+    def add_input(self, tensor: LT, hint: str) -> None:
+        """A new block argument for `tensor`."""
+        check_element(tensor)
+        value = self.block.add_arg(tensor_type(tensor), hint)
+        self._define(tensor, value)
+
+    def _define(self, tensor: LT, value: Value) -> None:
+        self.values[id(tensor)] = value
+        self.alive.append(tensor)
+
+    def value_of(self, tensor: LT) -> Value:
+        """The value that stands for `tensor`; breaks when the tensor was made behind the recorder's back."""
+        found = self.values.get(id(tensor))
+        if found is None:
+            raise GraphBreak("LB0007", "a tensor that no recorded call has made")
+        return found
+
+    def knows(self, tensor: LT) -> bool:
+        """True when `tensor` is an input or the result of a recorded call."""
+        return id(tensor) in self.values
+
+    def record(self, name: str, args: Any, kwargs: dict[str, Any], returned: Any, loc: Location) -> None:
+        """Append the call of the function called `name`; `returned` is what it gave on traced tensors."""
+        operands: list[Value] = []
+        numbers: dict[int, int] = {}
+        arg_attrs = tuple([self._encode(item, operands, numbers) for item in args])
+        kwarg_attrs = {key: self._encode(item, operands, numbers) for key, item in kwargs.items()}
+        results: list[LT] = []
+        structure = _structure(returned, results)
+        flat = tuple([ResultRef(number) for number in range(len(results))])
+        attrs: dict[str, Any] = {"target": SymbolRef(name)}
+        if arg_attrs:
+            attrs["args"] = arg_attrs
+        if kwarg_attrs:
+            attrs["kwargs"] = kwarg_attrs
+        if not (structure == flat and len(results) > 1) and not (len(results) == 1 and type(structure) is ResultRef):
+            attrs["structure"] = structure
+        for tensor in results:
+            check_element(tensor)
+        op = self.block.append(fx.CallOp.create(operands, [tensor_type(tensor) for tensor in results], attrs, loc=loc))
+        for tensor, value in zip(results, op.results):
+            self._define(tensor, value)
+        self.calls += 1
+
+    def _encode(self, value: Any, operands: list[Value], numbers: dict[int, int]) -> Any:
+        kind = type(value)
+        if kind is LT:
+            operand = self.value_of(value)
+            number = numbers.get(id(operand))
+            if number is None:
+                number = numbers[id(operand)] = len(operands)
+                operands.append(operand)
+            return OperandRef(number)
+        if kind in SCALAR_TYPES:
+            attribute = scalar_attribute(value)
+            if attribute is None and value is not None:
+                raise GraphBreak("LB0006", f"a {kind.__name__} has no form in a graph")
+            return attribute
+        if kind is tuple:
+            return tuple([self._encode(item, operands, numbers) for item in value])
+        if kind is list:
+            return {"list": tuple([self._encode(item, operands, numbers) for item in value])}
+        if kind is torch.Size:
+            return {"size": tuple(value)}
+        if kind is slice:
+            return {"slice": tuple([self._encode(item, operands, numbers) for item in (value.start, value.stop, value.step)])}
+        if kind is dict:
+            return {"dict": tuple([(self._encode(key, operands, numbers), self._encode(item, operands, numbers)) for key, item in value.items()])}
+        raise GraphBreak("LB0006", f"a {kind.__name__} has no form in a graph")
+
+    def finish(self, name: str, outputs: list[LT], loc: Location) -> fx.GraphOp:
+        """The graph with these outputs; the recorder must not be used any more."""
+        self.block.append(fx.ReturnOp([self.value_of(tensor) for tensor in outputs], loc=loc))
+        return fx.GraphOp(name, regions=[Region([self.block])], loc=loc)
+
+
+def check_element(tensor: torch.Tensor) -> None:
+    """Break for dtypes that have no builtin type."""
+    if tensor.dtype not in ELEMENT_OF:
+        raise GraphBreak("LB0005", f"a tensor of dtype {tensor.dtype}")
+
+
+def _structure(returned: Any, results: list[LT]) -> Any:
+    """The shape of what a call returned, its tensors replaced by placeholders and collected in `results`."""
+    kind = type(returned)
+    if kind is LT:
+        results.append(returned)
+        return ResultRef(len(results) - 1)
+    if isinstance(returned, tuple | list):
+        return tuple([_structure(item, results) for item in returned])
+    if returned is None:
+        return None
+    if kind in SCALAR_TYPES:
+        return scalar_attribute(returned)
+    raise GraphBreak("LB0008", f"a torch function returned a {kind.__name__}")

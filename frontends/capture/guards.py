@@ -1,0 +1,207 @@
+"""Guards of one trace: asked for while the program is followed, written as a `guard.set` at the end.
+
+A guard is known by its source and kind, so asking twice costs nothing.  The set keeps the order of asking: a source is read only after the
+guards on the objects along its path that were asked for before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import torch
+
+from lect.dialects.guard import ops as guard
+from lect.frontends.capture.objects import ObjectTable
+from lect.frontends.capture.scalars import ELEMENT_OF, guard_value
+from lect.frontends.capture.sources import Source
+from lect.ir import UNKNOWN, Block, Location, Operation, Region, Value
+
+
+class Asked(NamedTuple):
+    """One guard: what it compares with, and the line that asked for it."""
+
+    payload: Any
+    loc: Location
+
+
+class GuardList:
+    """The guards by (source, kind).  `loc` is set by the interpreter to the line that runs."""
+
+    def __init__(self, objects: ObjectTable) -> None:
+        self.objects = objects
+        self.entries: dict[tuple[Source | None, str], Asked] = {}
+        self.loc = UNKNOWN
+
+    def _ask(self, source: Source | None, kind: str, payload: Any) -> None:
+        key = (source, kind)
+        if key not in self.entries:
+            self.entries[key] = Asked(payload, self.loc)
+
+    def equals(self, source: Source, value: Any) -> None:
+        """The scalar there has this type and value."""
+        self._ask(source, "equals", value)
+
+    def type_is(self, source: Source, cls: type) -> None:
+        """The object there is an instance of exactly this class."""
+        if source.guarded_type is not cls:
+            source.guarded_type = cls
+            self._ask(source, "type_is", cls)
+
+    def is_object(self, source: Source, value: Any) -> None:
+        """The object there is this very object."""
+        self._ask(source, "is", value)
+
+    def tensor(self, source: Source, tensor: torch.Tensor) -> None:
+        """The tensor there has the metadata of `tensor`."""
+        self._ask(source, "tensor", _tensor_attributes(tensor))
+
+    def same(self, source: Source, other: Source) -> None:
+        """Two paths lead to one object."""
+        if source is not other:
+            self._ask(source, "same", other)
+
+    def distinct(self, source: Source, other: Source) -> None:
+        """Two paths lead to different objects."""
+        self._set(source, "distinct")[other] = None
+
+    def not_none(self, source: Source) -> None:
+        """The object there is not None."""
+        self._ask(source, "not_none", None)
+
+    def present(self, source: Source) -> None:
+        """The path leads somewhere."""
+        self._ask(source, "present", None)
+
+    def truth(self, source: Source, value: bool) -> None:
+        """The container there is (not) empty."""
+        self._ask(source, "truth", value)
+
+    def no_attr(self, source: Source, name: str) -> None:
+        """The instance dictionary lacks this name."""
+        self._set(source, "no_attr")[name] = None
+
+    def no_part(self, source: Source, name: str) -> None:
+        """The instance dictionary, parameters, buffers and children of a module lack this name."""
+        self._set(source, "no_part")[name] = None
+
+    def no_hooks(self, source: Source) -> None:
+        """The module there has no hooks."""
+        self._ask(source, "no_hooks", None)
+
+    def length(self, source: Source, length: int) -> None:
+        """The container there has this length."""
+        self._ask(source, "length", length)
+
+    def keys(self, source: Source, keys: tuple[Any, ...]) -> None:
+        """The dictionary there has these keys in this order."""
+        self._ask(source, "keys", keys)
+
+    def items(self, source: Source, items: tuple[Any, ...]) -> None:
+        """The container there has these scalars."""
+        self._ask(source, "items", items)
+
+    def has_key(self, source: Source, key: Any, present: bool) -> None:
+        """The dictionary or set there has or lacks this key."""
+        self._set(source, "has_key").setdefault((type(key), key), present)
+
+    def no_overlap(self, sources: list[Source]) -> None:
+        """The tensors there share no memory."""
+        self._ask(None, "no_overlap", tuple(sources))
+
+    def global_state(self, state: dict[str, Any]) -> None:
+        """The modes of torch are these attributes of `guard.global_state`."""
+        self._ask(None, "global_state", state)
+
+    def _set(self, source: Source, kind: str) -> dict[Any, Any]:
+        found = self.entries.get((source, kind))
+        if found is None:
+            found = self.entries[source, kind] = Asked({}, self.loc)
+        return found.payload
+
+    # ---- writing -----------------------------------------------------------------------------------------------------
+
+    def finish(self, name: str, loc: Location) -> guard.SetOp:
+        """The guard set called `name`."""
+        writer = _Writer(self.objects)
+        for (source, kind), asked in self.entries.items():
+            writer.write(source, kind, asked)
+        return guard.SetOp(name, regions=[Region([writer.block])], loc=loc)
+
+
+class _Writer:
+    def __init__(self, objects: ObjectTable) -> None:
+        self.block = Block()
+        self.objects = objects
+        self.values: dict[Source, Value] = {}
+
+    def value(self, source: Source, loc: Location) -> Value:
+        found = self.values.get(source)
+        if found is None:
+            op = self.block.append(guard.SourceOp(source.path(), loc=loc, hint=_hint(source)))
+            found = self.values[source] = op.result
+        return found
+
+    def write(self, source: Source | None, kind: str, asked: Asked) -> None:
+        payload, loc = asked
+        if source is None:
+            self._write_global(kind, payload, loc)
+            return
+        value = self.value(source, loc)
+        op: Operation
+        if kind in ("same", "distinct"):
+            others = [payload] if kind == "same" else list(payload)
+            values = [self.value(other, loc) for other in others]
+            op = guard.SameOp(value, values[0], loc=loc) if kind == "same" else guard.DistinctOp(value, values, loc=loc)
+        elif kind == "has_key":
+            for (_, key), present in payload.items():
+                self.block.append(guard.HasKeyOp(value, self.literal(key), present, loc=loc))
+            return
+        else:
+            op = _MAKERS[kind](self, value, payload, loc)
+        self.block.append(op)
+
+    def _write_global(self, kind: str, payload: Any, loc: Location) -> None:
+        if kind == "global_state":
+            self.block.append(guard.GlobalStateOp.create(attrs=payload, loc=loc))
+        else:
+            self.block.append(guard.NoOverlapOp([self.value(source, loc) for source in payload], loc=loc))
+
+    def literal(self, value: Any) -> Any:
+        return guard_value(value, self.objects)
+
+
+Maker = Callable[[_Writer, Value, Any, Location], Operation]
+_MAKERS: Mapping[str, Maker] = MappingProxyType(
+    {
+        "equals": lambda w, v, p, loc: guard.EqualsOp(v, w.literal(p), loc=loc),
+        "type_is": lambda w, v, p, loc: guard.TypeIsOp(v, w.objects.ref(p), loc=loc),
+        "is": lambda w, v, p, loc: guard.IsOp(v, w.objects.ref(p), loc=loc),
+        "tensor": lambda w, v, p, loc: guard.TensorOp.create([v], attrs=dict(p), loc=loc),
+        "not_none": lambda w, v, p, loc: guard.NotNoneOp(v, loc=loc),
+        "present": lambda w, v, p, loc: guard.PresentOp(v, loc=loc),
+        "truth": lambda w, v, p, loc: guard.TruthOp(v, p, loc=loc),
+        "no_attr": lambda w, v, p, loc: guard.NoAttrOp(v, tuple(p), loc=loc),
+        "no_part": lambda w, v, p, loc: guard.NoAttrOp(v, tuple(p), True, loc=loc),
+        "no_hooks": lambda w, v, p, loc: guard.NoHooksOp(v, loc=loc),
+        "length": lambda w, v, p, loc: guard.LengthOp(v, p, loc=loc),
+        "keys": lambda w, v, p, loc: guard.KeysOp(v, tuple([w.literal(key) for key in p]), loc=loc),
+        "items": lambda w, v, p, loc: guard.ItemsOp(v, tuple([w.literal(item) for item in p]), loc=loc),
+    }
+)
+
+
+def _hint(source: Source) -> str | None:
+    return source.key if isinstance(source.key, str) and source.key.isidentifier() else None
+
+
+def _tensor_attributes(tensor: torch.Tensor) -> dict[str, Any]:
+    attrs: dict[str, Any] = {"dtype": ELEMENT_OF[tensor.dtype], "sizes": tuple(tensor.shape), "strides": tensor.stride()}
+    if tensor.device.type != "cpu":
+        attrs["device"] = str(tensor.device)
+    if tensor.requires_grad:
+        attrs["requires_grad"] = True
+    if type(tensor) is not torch.Tensor:
+        attrs["type"] = f"torch.nn.{type(tensor).__name__}"
+    return attrs

@@ -1,0 +1,175 @@
+"""The symbolic interpreter: runs `pyframe` functions on boxes.
+
+`CodeTable` decodes code objects and binds every operation to its rule once; it outlives traces.  `Frame` is one activation.  `run` goes from block
+to block; an exception of the program goes to the block's handler, a `GraphBreak` or an error of lect leaves everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import CellType, CodeType
+from typing import Any
+
+from lect.dialects.pyframe.control import FuncOp
+from lect.dialects.pyframe.types import PLACE
+from lect.frontends.bytecode.decode import Symbols, UnsupportedCode, decode_function
+from lect.frontends.capture.breaks import UserError
+from lect.frontends.capture.calls import bind_arguments
+from lect.frontends.capture.effects import store_cell
+from lect.frontends.capture.rules import RULES
+from lect.frontends.capture.specials import special_table
+from lect.frontends.capture.tracer import Box, Tracer
+from lect.ir import UNKNOWN, Block, Operation, SymbolRef, Value
+
+Step = tuple[Callable[["Frame", Any], Any], Operation]
+MAX_DEPTH = 300
+
+
+class Program:
+    """A decoded function with its operations bound to rules, block by block."""
+
+    __slots__ = ("func", "steps")
+
+    def __init__(self, func: FuncOp) -> None:
+        self.func = func
+        self.steps: dict[Block, list[Step]] = {}
+        for block in func.region.blocks:
+            self.steps[block] = [(RULES.get(type(op).name, _no_rule), op) for op in block]
+
+
+def _no_rule(frame: Frame, op: Operation) -> None:
+    raise frame.t.stop("LB0001", op.name)
+
+
+class CodeTable:
+    """What is known of code objects, kept between traces: decoded programs, symbols, and the rules for special functions."""
+
+    def __init__(self) -> None:
+        self.symbols = Symbols()
+        self.programs: dict[CodeType, Program] = {}
+        self.codes: dict[str, CodeType] = {}
+        self.specials: Mapping[Any, Any] = special_table()
+
+    def decode(self, code: CodeType) -> FuncOp:
+        """The `pyframe.func` of a code object; raises `UnsupportedCode`."""
+        return decode_function(code, self.symbol_of)
+
+    def symbol_of(self, code: CodeType) -> str:
+        """The symbol by which IR names a code object."""
+        symbol = self.symbols.of(code)
+        self.codes[symbol] = code
+        return symbol
+
+    def code_of(self, symbol: SymbolRef) -> CodeType:
+        """The code object of a symbol."""
+        return self.codes[symbol.leaf]
+
+    def program(self, t: Tracer, code: CodeType) -> Program:
+        """The program of a code object; breaks when it cannot be decoded."""
+        found = self.programs.get(code)
+        if found is None:
+            try:
+                func = self.decode(code)
+            except UnsupportedCode as error:
+                raise t.stop("LB0009", error.message) from None
+            found = self.programs[code] = Program(func)
+        return found
+
+    def inline(self, t: Tracer, callee: Box, args: list[Box], kwargs: dict[str, Box]) -> Box:
+        """Run a Python function inside of the trace."""
+        function = callee[0]
+        program = self.program(t, function.__code__)
+        bound = bind_arguments(t, callee, program.func, args, kwargs)
+        frame = Frame(t, program, callee, bound)
+        return call_frame(t, frame)
+
+
+def call_frame(t: Tracer, frame: Frame) -> Box:
+    """Run `frame` to its end; location and handled exception are the caller's again behind it."""
+    if t.depth > MAX_DEPTH:
+        raise t.stop("LB0001", f"calls nested deeper than {MAX_DEPTH}")
+    outer, loc, caught = t.frame, t.guards.loc, t.caught
+    t.depth += 1
+    t.calls += 1
+    try:
+        return run(frame)
+    finally:
+        t.depth -= 1
+        t.frame, t.guards.loc, t.caught = outer, loc, caught
+
+
+class Frame:
+    """One activation: `env` holds the values of the current block, `locals` and `cells` the variables."""
+
+    __slots__ = ("cells", "env", "function", "globals", "globals_source", "locals", "program", "returned", "t")
+
+    def __init__(self, t: Tracer, program: Program, callee: Box, bound: dict[str, Box]) -> None:
+        self.t = t
+        self.program = program
+        self.function = callee
+        self.globals = callee[0].__globals__
+        self.globals_source: Box | None = None
+        self.env: dict[Value, Box] = {}
+        self.locals = bound
+        self.cells: dict[str, Box] = {}
+        self.returned: Box | None = None
+        self._make_cells(callee, bound)
+
+    def _make_cells(self, callee: Box, bound: dict[str, Box]) -> None:
+        t, func = self.t, self.program.func
+        for name in func.cells:
+            cell = t.made(CellType())
+            if name in bound:
+                store_cell(t, cell, bound.pop(name))
+            self.cells[name] = cell
+        function, source = callee
+        if func.free and source is None and not t.is_fresh(function):
+            source = t.static_source(function)
+        for number, name in enumerate(func.free):
+            cell = function.__closure__[number]
+            self.cells[name] = (cell, None) if t.is_fresh(cell) else t.wrap(cell, source.attr("__closure__").item(number))  # type: ignore[union-attr]
+
+
+def run(frame: Frame) -> Box:
+    """Interpret until the function returns.  An exception that no block handles leaves as `UserError`."""
+    t = frame.t
+    guards = t.guards
+    steps = frame.program.steps
+    block: Block | None = frame.program.func.region.blocks[0]
+    while block is not None:
+        following: Block | None = None
+        try:
+            for rule, op in steps[block]:
+                guards.loc = op.loc
+                following = rule(frame, op)
+            block = following
+        except UserError as raised:
+            if raised.loc is UNKNOWN:
+                raised.loc = guards.loc
+            block = _unwind(frame, block, raised)  # type: ignore[arg-type]
+    assert frame.returned is not None
+    return frame.returned
+
+
+def _unwind(frame: Frame, block: Block, raised: UserError) -> Block:
+    """Hand an exception to the handler of `block`."""
+    terminator: Any = block.last
+    handler = terminator.handler
+    if handler is None:
+        raise raised
+    t = frame.t
+    error = raised.error
+    if t.caught is not None and t.caught is not error and error.__context__ is None:
+        error.__context__ = t.caught
+    kept = [frame.env[value] for value in terminator.unwind_operands]
+    if len(handler.args) >= 2 and handler.args[-2].type is PLACE:
+        kept.append((None, None))
+    kept.append(t.made(error))
+    frame.env = dict(zip(handler.args, kept))
+    return handler
+
+
+def enter(frame: Frame, block: Block, values: list[Box]) -> Block:
+    """Go to `block` with these values for its arguments."""
+    frame.env = dict(zip(block.args, values))
+    return block

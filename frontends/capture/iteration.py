@@ -1,0 +1,129 @@
+"""Iteration: C iterators run for real over registered containers, tensors iterate over their first dim."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from lect.frontends.capture.attributes import lookup, python_method
+from lect.frontends.capture.breaks import UserError
+from lect.frontends.capture.effects import run_real
+from lect.frontends.capture.operators import load_item
+from lect.frontends.capture.torch_calls import torch_call
+from lect.frontends.capture.tracer import CONTAINERS, Box, Tracer
+from lect.frontends.tensors import LT
+
+
+class Exhausted(Exception):
+    """The iterator has no more values; never seen by the program."""
+
+
+def get_iter(t: Tracer, box: Box) -> Box:
+    """`iter(x)`."""
+    from lect.frontends.capture.calls import call_function
+
+    value, source = box
+    kind = t.guard_type(box)
+    if kind is LT:
+        if not value.dim():
+            raise UserError(TypeError("iteration over a 0-d tensor"))
+        return t.made(iter(torch_call(t, torch.Tensor.unbind, [box], {})[0]))
+    method = python_method(t, kind, "__iter__")
+    if method is not None:
+        return call_function(t, t.static(method), [box], {})
+    if lookup(t, kind, "__iter__").kind == "missing" and lookup(t, kind, "__getitem__").kind != "missing":
+        return t.made(iter([item[0] for item in _by_index(t, box)]))
+    if hasattr(kind, "__next__") and (source is not None or not t.is_fresh(value)):
+        raise t.stop("LB0009", "an iterator made outside of the compiled frame is advanced")
+    t.register(box)
+    made = run_real(iter, t.now(box))
+    if made is value:
+        return box
+    if isinstance(value, CONTAINERS) and not t.is_fresh(value):
+        t.captured[id(value)] = value
+    return t.made(made)
+
+
+def _by_index(t: Tracer, box: Box) -> list[Box]:
+    found: list[Box] = []
+    while True:
+        try:
+            found.append(load_item(t, box, (len(found), None)))
+        except UserError as raised:
+            if isinstance(raised.error, IndexError):
+                return found
+            raise
+
+
+def get_next(t: Tracer, box: Box) -> Box:
+    """`next(x)`; raises `Exhausted` at the end."""
+    from lect.frontends.capture.calls import call_function
+
+    value, source = box
+    method = python_method(t, type(value), "__next__")
+    if method is not None:
+        try:
+            return call_function(t, t.static(method), [box], {})
+        except UserError as raised:
+            if isinstance(raised.error, StopIteration):
+                raise Exhausted from None
+            raise
+    if not t.is_fresh(value):
+        raise t.stop("LB0009", "an iterator made outside of the compiled frame is advanced")
+    try:
+        item = next(value)
+    except StopIteration:
+        raise Exhausted from None
+    except Exception as error:
+        raise UserError(error) from None
+    if type(item) is tuple:
+        return _tuple_of_known(t, item)
+    return t.wrap(item)
+
+
+def _tuple_of_known(t: Tracer, value: tuple) -> Box:
+    """A tuple that zip, enumerate or items() made: its elements are found again one by one."""
+    return t.make_tuple([t.wrap(item) for item in value])
+
+
+def iterate(t: Tracer, box: Box, limit: int | None = None) -> list[Box]:
+    """All elements of an iterable, at most one more than `limit`."""
+    value, source = box
+    kind = type(value)
+    if kind is tuple and source is None:
+        known = t.tuples.get(id(value))
+        return list(known[1]) if known is not None else [t.wrap(item) for item in value]
+    if (kind is tuple or kind is list) and source is not None and id(value) not in t.shadows:
+        t.guard_type(box)
+        t.guards.length(source, len(value))
+        return [t.wrap(item, source.item(number)) for number, item in enumerate(value)]
+    iterator = get_iter(t, box)
+    found: list[Box] = []
+    while limit is None or len(found) <= limit:
+        try:
+            found.append(get_next(t, iterator))
+        except Exhausted:
+            break
+    return found
+
+
+def iterate_raw(t: Tracer, box: Box) -> list[Any]:
+    """The raw values of `iterate`."""
+    return t.leak_all(iterate(t, box))
+
+
+def mapping_items(t: Tracer, box: Box) -> dict[Any, Box]:
+    """The items of a mapping, for `**mapping` and `{**mapping}`."""
+    from lect.frontends.capture.calls import call_method
+
+    value, source = box
+    t.guard_type(box)
+    if isinstance(value, dict) and python_method(t, type(value), "keys") is None:
+        if source is None or id(value) in t.shadows:
+            t.register(box)
+            return {key: t.wrap(item) for key, item in dict.items(t.now(box))}
+        t.register(box)
+        return {key: t.wrap(item, source.item(key)) for key, item in dict.items(value)}
+    keys = iterate(t, call_method(t, box, "keys", []))
+    return {t.leak(key): load_item(t, box, key) for key in keys}

@@ -1,0 +1,300 @@
+"""Operators, truth, membership and items: on plain values for real, on tensors as torch calls, on user objects through their methods."""
+
+from __future__ import annotations
+
+import operator
+from collections import deque
+from collections.abc import Callable, Mapping
+from types import FunctionType, MappingProxyType
+from typing import Any
+
+import torch
+
+from lect.frontends.capture.attributes import lookup, python_method
+from lect.frontends.capture.breaks import UserError
+from lect.frontends.capture.effects import check_key, mutate, run_real
+from lect.frontends.capture.policy import MUTATORS
+from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.torch_calls import torch_call
+from lect.frontends.capture.tracer import Box, Tracer
+from lect.frontends.tensors import LT
+
+Function = Callable[..., Any]
+_SYMBOLS = MappingProxyType(
+    {
+        "+": "add",
+        "&": "and",
+        "//": "floordiv",
+        "<<": "lshift",
+        "@": "matmul",
+        "*": "mul",
+        "%": "mod",
+        "|": "or",
+        "**": "pow",
+        ">>": "rshift",
+        "-": "sub",
+        "/": "truediv",
+        "^": "xor",
+    }
+)
+
+
+def _operator(name: str) -> Function:
+    return getattr(operator, name + "_" if name in ("and", "or", "not") else name)
+
+
+BINARY: Mapping[str, Function] = MappingProxyType(
+    {symbol: _operator(name) for symbol, name in _SYMBOLS.items()} | {f"{symbol}=": getattr(operator, f"i{name}") for symbol, name in _SYMBOLS.items()}
+)
+COMPARE: Mapping[str, Function] = MappingProxyType(
+    {"<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, ">=": operator.ge}
+)
+UNARY: Mapping[str, Function] = MappingProxyType({"-": operator.neg, "+": operator.pos, "~": operator.invert})
+_IN_PLACE = frozenset(value for symbol, value in BINARY.items() if symbol.endswith("="))
+_COMPARISONS = frozenset(COMPARE.values())
+_REFLECTED = MappingProxyType({"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"})
+_MUTABLE = (list, dict, set, deque)
+
+
+def python_operator(t: Tracer, kind: type) -> bool:
+    """True when some operator of the class is Python code."""
+    if kind in SCALAR_TYPES or kind in (list, tuple, dict, set, frozenset, LT, torch.Size, range):
+        return False
+    names = [f"__{prefix}{name}__" for name in _SYMBOLS.values() for prefix in ("", "r", "i")] + [f"__{name}__" for name in _REFLECTED]
+    return any(lookup(t, kind, name).kind == "function" for name in names)
+
+
+def binary(t: Tracer, function: Function, left: Box, right: Box) -> Box:
+    """`function(left, right)` for one of the operators, comparisons included."""
+    a, b = left[0], right[0]
+    kind_a, kind_b = type(a), type(b)
+    if kind_a in SCALAR_TYPES and kind_b in SCALAR_TYPES:
+        t.leak(left)
+        t.leak(right)
+        return (run_real(function, a, b), None)
+    if python_operator(t, kind_a) or python_operator(t, kind_b):
+        return _user_binary(t, function, left, right)
+    if kind_a is LT or kind_b is LT:
+        if function in (operator.mod,) and kind_a is str:
+            raise t.stop("LB0019", "text of a tensor")
+        return torch_call(t, function, [left, right], {})
+    t.guard_type(left)
+    t.guard_type(right)
+    if function in _IN_PLACE and kind_a in _MUTABLE:
+        found = lookup(t, kind_a, f"__{function.__name__}__")
+        if found.value not in MUTATORS:
+            raise UserError(TypeError(f"unsupported operand type(s) for {function.__name__}: '{kind_a.__name__}' and '{kind_b.__name__}'"))
+        return mutate(t, found.value, [left, right], {})
+    for box in (left, right):
+        t.register(box)
+        if function in _COMPARISONS and isinstance(box[0], list | tuple | dict | set):
+            check_plain(t, t.now(box))
+    if kind_a is str or kind_a is bytes:
+        check_plain(t, t.now(right))
+    if function in (operator.eq, operator.ne) and lookup(t, kind_a, f"__{function.__name__}__").value is object.__dict__[f"__{function.__name__}__"]:
+        _guard_identity(t, left, right)
+    return t.result(run_real(function, t.now(left), t.now(right)), 0)
+
+
+def _guard_identity(t: Tracer, left: Box, right: Box) -> None:
+    for value, source in (left, right):
+        if source is not None and type(value) is not LT:
+            t.guards.equals(source, value) if type(value) in SCALAR_TYPES else t.guards.is_object(source, value)
+
+
+def check_plain(t: Tracer, value: Any, depth: int = 0) -> None:
+    """Break unless C code may compare or print `value`: no tensors, user objects or shadowed containers inside."""
+    kind = type(value)
+    if kind in SCALAR_TYPES or kind in (range, torch.Size):
+        return
+    if depth and id(value) in t.shadows:
+        raise t.stop("LB0019", "a changed container inside another one")
+    if kind in (list, tuple, set, frozenset, deque):
+        for item in value:
+            check_plain(t, item, depth + 1)
+    elif kind is dict:
+        for key, item in value.items():
+            check_plain(t, key, depth + 1)
+            check_plain(t, item, depth + 1)
+    elif isinstance(value, torch.Tensor):
+        raise t.stop("LB0019", "a container with tensors")
+    elif not isinstance(value, type | FunctionType) and kind.__module__ != "enum":
+        raise t.stop("LB0019", f"a {kind.__name__} compared or printed by C code")
+
+
+def _user_binary(t: Tracer, function: Function, left: Box, right: Box) -> Box:
+    from lect.frontends.capture.calls import call_function
+
+    name = function.__name__.rstrip("_")
+    if function in _COMPARISONS:
+        tries = [(left, right, name), (right, left, _REFLECTED[name])]
+    else:
+        base = name[1:] if function in _IN_PLACE else name
+        tries = [(left, right, base), (right, left, f"r{base}")]
+        if type(right[0]) is type(left[0]):
+            tries.pop()
+    if type(right[0]) is not type(left[0]) and issubclass(type(right[0]), type(left[0])):
+        tries.reverse()
+    if function in _IN_PLACE:
+        tries.insert(0, (left, right, name))
+    t.guard_type(left)
+    t.guard_type(right)
+    for me, other, method in tries:
+        found = lookup(t, type(me[0]), f"__{method}__")
+        if found.kind == "missing":
+            continue
+        if found.kind != "function":
+            if found.value in (object.__eq__, object.__ne__):
+                continue
+            raise t.stop("LB0003", f"{type(me[0]).__name__}.__{method}__ with a user object")
+        returned = call_function(t, t.static(found.value), [me, other], {})
+        if returned[0] is not NotImplemented:
+            return returned
+    if function in (operator.eq, operator.ne):
+        _guard_identity(t, left, right)
+        return ((left[0] is right[0]) == (function is operator.eq), None)
+    raise UserError(TypeError(f"unsupported operand type(s) for {name}: '{type(left[0]).__name__}' and '{type(right[0]).__name__}'"))
+
+
+def unary(t: Tracer, function: Function, box: Box) -> Box:
+    """`-x`, `+x`, `~x`."""
+    from lect.frontends.capture.calls import call_function
+
+    if type(box[0]) is LT:
+        return torch_call(t, function, [box], {})
+    t.guard_type(box)
+    method = python_method(t, type(box[0]), f"__{function.__name__}__")
+    if method is not None:
+        return call_function(t, t.static(method), [box], {})
+    return (run_real(function, t.leak(box)), None)
+
+
+def truth(t: Tracer, box: Box) -> bool:
+    """`bool(x)`, guarded."""
+    from lect.frontends.capture.calls import call_function
+
+    value, source = box
+    kind = type(value)
+    if kind in SCALAR_TYPES:
+        if source is not None:
+            t.guards.equals(source, value)
+        return bool(value)
+    if kind is LT:
+        raise t.stop("LB0002", "the truth value of a tensor decides a branch")
+    t.guard_type(box)
+    for name in ("__bool__", "__len__"):
+        found = lookup(t, kind, name)
+        if found.kind == "function":
+            return truth(t, call_function(t, t.static(found.value), [box], {}))
+        if found.kind != "missing":
+            break
+    answer = bool(t.now(box))
+    if source is not None and isinstance(value, list | dict | set | tuple | frozenset | deque | str):
+        t.guards.truth(source, bool(value))
+    return answer
+
+
+def is_same(t: Tracer, left: Box, right: Box) -> bool:
+    """`left is right`, guarded."""
+    same = left[0] is right[0]
+    for me, other in ((left, right), (right, left)):
+        value, source = me
+        if source is None:
+            continue
+        if type(value) in SCALAR_TYPES:
+            t.guards.equals(source, value)
+        elif other[0] is None:
+            t.guards.not_none(source)
+        elif type(value) is not LT and other[1] is None and not t.is_fresh(other[0]) and not same and type(other[0]) is not LT:
+            t.guards.is_object(source, value)
+        elif other[1] is not None:
+            (t.guards.same if same else t.guards.distinct)(source, other[1])
+    return same
+
+
+def contains(t: Tracer, item: Box, container: Box) -> bool:
+    """`item in container`."""
+    from lect.frontends.capture.calls import call_function
+    from lect.frontends.capture.iteration import iterate
+
+    value, source = container
+    kind = t.guard_type(container)
+    method = python_method(t, kind, "__contains__")
+    if method is not None:
+        return truth(t, call_function(t, t.static(method), [container, item], {}))
+    if kind is LT:
+        raise t.stop("LB0002", "membership in a tensor")
+    if isinstance(value, dict | set | frozenset):
+        key = t.leak(item)
+        check_key(t, key)
+        if source is not None and type(key) in SCALAR_TYPES:
+            t.guards.has_key(source, key, key in value)
+        else:
+            t.register(container)
+        return run_real(operator.contains, t.now(container), key)
+    if isinstance(value, str | bytes | range):
+        return run_real(operator.contains, t.leak(container), t.leak(item))
+    for element in iterate(t, container):
+        if element[0] is item[0]:
+            return True
+        if type(element[0]) is LT or type(item[0]) is LT:
+            raise t.stop("LB0002", "membership of a tensor by value")
+        if truth(t, binary(t, operator.eq, element, item)):
+            return True
+    return False
+
+
+def load_item(t: Tracer, container: Box, key: Box) -> Box:
+    """`container[key]`."""
+    from lect.frontends.capture.calls import call_function
+
+    value, source = container
+    kind = type(value)
+    if kind is LT:
+        return torch_call(t, operator.getitem, [container, key], {})
+    t.guard_type(container)
+    method = python_method(t, kind, "__getitem__")
+    if method is not None:
+        return call_function(t, t.static(method), [container, key], {})
+    if type(key[0]) is LT:
+        raise t.stop("LB0002", "a tensor used as an index of a container")
+    if isinstance(value, type):
+        return (run_real(operator.getitem, value, t.leak(key)), None)
+    if isinstance(value, dict):
+        return _dict_item(t, container, key)
+    index = t.leak(key)
+    if kind is tuple and source is None and id(value) in t.tuples:
+        boxes = run_real(operator.getitem, t.tuples[id(value)][1], index)
+        return t.make_tuple(boxes) if type(index) is slice else boxes
+    if isinstance(value, list | tuple | deque) and source is not None:
+        if type(index) is slice:
+            t.register(container)
+        else:
+            t.guards.length(source, len(value))
+    read = run_real(operator.getitem, t.now(container), index)
+    if source is not None and isinstance(value, list | tuple) and type(index) in (int, bool) and id(value) not in t.shadows:
+        return t.wrap(read, source.item(int(index)))
+    return t.result(read)
+
+
+def _dict_item(t: Tracer, container: Box, key: Box) -> Box:
+    from lect.frontends.capture.calls import call_function
+
+    value, source = container
+    raw = t.leak(key)
+    check_key(t, raw)
+    now = t.now(container)
+    if raw not in now:
+        if source is not None and type(raw) in SCALAR_TYPES:
+            t.guards.has_key(source, raw, raw in value)
+        method = python_method(t, type(value), "__missing__")
+        if method is not None:
+            return call_function(t, t.static(method), [container, key], {})
+        if type(value) is not dict and lookup(t, type(value), "__missing__").kind != "missing":
+            raise t.stop("LB0003", f"a missing key of a {type(value).__name__}")
+        raise UserError(KeyError(raw))
+    plain = type(raw) in SCALAR_TYPES
+    if source is not None and not plain:
+        t.register(container)
+    known = source is not None and plain and id(value) not in t.shadows
+    return t.wrap(now[raw], source.item(raw) if known and source is not None else None)

@@ -1,0 +1,132 @@
+"""What C code may run for real during a trace, by descriptor: tables only.
+
+`PURE` functions read their arguments and change nothing; `MUTATORS` change their first argument; `FOLDED` functions have one answer inside a
+compiled frame; `LEAF_MODULES` hold Python functions that are recorded as one call.  A C function in no table breaks the graph.
+"""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import functools
+import itertools
+import math
+import operator
+import sys
+import types
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import torch
+
+_READS = MappingProxyType(
+    {
+        list: "__getitem__ __len__ __contains__ __iter__ __reversed__ index count copy __add__ __mul__ __rmul__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__",
+        dict: "get keys values items copy __getitem__ __len__ __contains__ __iter__ __reversed__ __eq__ __ne__ __or__ __ror__",
+        set: "__len__ __contains__ __iter__ copy difference intersection union symmetric_difference issubset issuperset isdisjoint "
+        "__and__ __or__ __sub__ __xor__ __eq__ __ne__ __le__ __lt__ __ge__ __gt__",
+        collections.deque: "__len__ __contains__ __iter__ __getitem__ copy count index __eq__ __reversed__",
+        collections.OrderedDict: "keys values items copy __iter__ __reversed__ __eq__ __or__",
+    }
+)
+_WRITES = MappingProxyType(
+    {
+        list: "append extend insert pop remove clear sort reverse __setitem__ __delitem__ __iadd__ __imul__",
+        dict: "__setitem__ __delitem__ update pop popitem setdefault clear __ior__",
+        set: "add discard remove pop clear update difference_update intersection_update symmetric_difference_update __ior__ __iand__ __isub__ __ixor__",
+        collections.deque: "append appendleft pop popleft extend extendleft clear rotate remove insert reverse __setitem__ __delitem__ __iadd__",
+        collections.OrderedDict: "__setitem__ __delitem__ update pop popitem setdefault clear move_to_end __ior__",
+    }
+)
+_VALUE_TYPES = (str, int, float, complex, bytes, tuple, frozenset, range, slice, bool, torch.Size, types.MappingProxyType)
+_PURE_BUILTINS = "abs ascii bin chr divmod hex max min oct ord pow round sorted zip enumerate reversed map filter".split()
+
+PURE_TYPES = frozenset(
+    {int, float, complex, bytes, tuple, list, dict, set, frozenset, range, slice, enumerate, zip, map, filter, reversed, collections.OrderedDict}
+    | {collections.deque, torch.Size, torch.device, torch.finfo, torch.iinfo, types.MappingProxyType, types.SimpleNamespace}
+    | {value for value in vars(itertools).values() if isinstance(value, type)}
+)
+# Called with a Python function, they call it: the interpreter follows.
+CALLBACKS = frozenset(
+    {map, filter, sorted, max, min, functools.reduce, list.sort, itertools.takewhile, itertools.dropwhile, itertools.starmap, itertools.accumulate}
+)
+
+
+def _named(table: Mapping[type, str]) -> frozenset[Any]:
+    return frozenset(cls.__dict__[name] for cls, names in table.items() for name in names.split() if name in cls.__dict__)
+
+
+def _pure() -> frozenset[Any]:
+    found: set[Any] = set(_named(_READS))
+    for cls in _VALUE_TYPES:
+        for name, value in cls.__dict__.items():
+            if callable(value) and type(value) not in (staticmethod, classmethod) and name not in ("__new__", "__init_subclass__", "__class_getitem__"):
+                found.add(value)
+    found |= {getattr(builtins, name) for name in _PURE_BUILTINS}
+    found |= {value for value in vars(math).values() if callable(value)}
+    found |= {value for value in vars(operator).values() if type(value) is types.BuiltinFunctionType}
+    found |= {functools.reduce, sys.intern, sys.getrecursionlimit, object.__eq__, object.__ne__, object.__hash__, itertools.chain.from_iterable, dict.fromkeys}
+    found |= {str.maketrans, bytes.fromhex, float.fromhex, int.from_bytes}
+    return frozenset(found)
+
+
+PURE = _pure()
+MUTATORS = _named(_WRITES)
+
+# What a frame that is being compiled is told.
+FOLDED: Mapping[Any, Any] = MappingProxyType(
+    {
+        torch.compiler.is_compiling: True,
+        torch.compiler.is_dynamo_compiling: True,
+        torch.compiler.is_exporting: False,
+        torch.jit.is_tracing: True,
+        torch.jit.is_scripting: False,
+        torch._C._get_tracing_state: None,
+        torch._jit_internal.is_scripting: False,
+        torch.overrides.has_torch_function: False,
+        torch.overrides.has_torch_function_unary: False,
+        torch.overrides.has_torch_function_variadic: False,
+        torch._C._log_api_usage_once: None,
+        torch._assert: None,
+    }
+)
+# Questions about torch's state; the answer is real and the state is guarded once for the frame.
+STATE_QUERIES = frozenset(
+    {torch.is_grad_enabled, torch.is_inference_mode_enabled, torch.get_default_dtype, torch.are_deterministic_algorithms_enabled, torch.is_autocast_enabled}
+    | {torch._C._is_torch_function_enabled, torch.is_autocast_cpu_enabled, torch.get_autocast_dtype, torch.is_anomaly_enabled}
+)
+# Pure questions about a tensor's metadata that torch answers with a plain value.
+LEAF_MODULES = (
+    "torch.nn.functional",
+    "torch.functional",
+    "torch._tensor",
+    "torch.special",
+    "torch.linalg",
+    "torch.fft",
+    "torch._jit_internal",
+    "torch.nn.init",
+    "torch._VF",
+)
+NEEDS_ELEMENTS = frozenset(
+    {
+        "data_ptr",
+        "numpy",
+        "tolist",
+        "item",
+        "__reduce_ex__",
+        "storage",
+        "untyped_storage",
+        "__array__",
+        "__deepcopy__",
+        "__dlpack__",
+        "__bool__",
+        "__int__",
+        "__float__",
+    }
+    | {"__index__", "__complex__", "__contains__", "__format__", "__repr__", "__str__", "equal", "allclose", "is_nonzero", "nonzero", "unique", "__iter__"}
+)
+REFUSED_METHODS = frozenset(
+    {"backward", "register_hook", "set_", "resize_", "requires_grad_", "retain_grad", "share_memory_", "detach_", "pin_memory", "data", "grad"}
+)
+OUTSIDE_WORLD = frozenset({print, input, open, exec, eval, compile, breakpoint, __import__})

@@ -1,0 +1,304 @@
+"""The residual frame: what is left of the function once its tensor work is a graph.
+
+It has the parameters of the function, reads the graph's inputs along their sources, calls the graph, makes the objects that outlive the call,
+replays the effects in order, and returns.  Everything is read before anything is written.
+"""
+
+from __future__ import annotations
+
+import types
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from types import CellType, FunctionType, MethodType
+from typing import Any
+
+import torch
+
+from lect.dialects.pyframe import building, control
+from lect.dialects.pyframe import ops as py
+from lect.dialects.pyframe.attributes import from_python
+from lect.frontends.capture.attributes import MISSING, find_in_type
+from lect.frontends.capture.breaks import GraphBreak
+from lect.frontends.capture.objects import describe
+from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.sources import Source
+from lect.frontends.capture.tracer import Box, Effect, Tracer
+from lect.frontends.tensors import LT
+from lect.ir import UNKNOWN, Block, LectError, Location, Operation, Region, SymbolRef, Value
+
+_PARAMETER_ATTRS = ("code_name", "qualname", "args", "positional_only", "keyword_only", "varargs", "varkw", "file", "first_line")
+_ITEM_WRITES = (list.__setitem__, dict.__setitem__, OrderedDict.__setitem__, deque.__setitem__)
+
+
+class ResidualBuilder:
+    """Writes one residual function.  `outputs` are the traced tensors that the graph must return, in order."""
+
+    def __init__(self, t: Tracer, func: control.FuncOp, graph: str) -> None:
+        self.t = t
+        self.func = func
+        self.graph = graph
+        self.block = Block()
+        self.outputs: list[LT] = []
+        self.loc = UNKNOWN
+        self._sources: dict[Source, Value] = {}
+        self._made: dict[int, Value] = {}
+        self._busy: set[int] = set()
+        self._resources: dict[int, Value] = {}
+        self._results: Value | None = None
+
+    # ---- the function ------------------------------------------------------------------------------------------------
+
+    def build(self, returned: Box, loc: Location) -> control.FuncOp:
+        """The whole function.  Breaks when an object that outlives the call cannot be made again."""
+        t = self.t
+        self.loc = loc
+        if t.graph.calls:
+            arguments = [self.source(each.source) for each in t.inputs]
+            self._results = self.emit(py.CallGraphOp(arguments, SymbolRef(self.graph), loc=loc))
+        prepared = [(effect, self._prepare(effect)) for effect in t.effects]
+        value = self.value_of_box(returned)
+        for effect, operands in prepared:
+            self.loc = effect.loc
+            self._replay(effect, *operands)
+        self.block.append(control.ReturnOp.create([value], loc=loc, attrs={}))
+        attrs = {name: self.func.attrs[name] for name in _PARAMETER_ATTRS if name in self.func.attrs}
+        return control.FuncOp.create(attrs={"sym_name": self.func.attrs["sym_name"], **attrs}, regions=[Region([self.block])], loc=loc)
+
+    def emit(self, op: Operation) -> Value:
+        """Append an operation; its only result."""
+        if op.loc is UNKNOWN:
+            op.loc = self.loc
+        self.block.append(op)
+        return op.results[0]
+
+    def constant(self, value: Any) -> Value:
+        """A constant that has a text."""
+        return self.emit(py.LoadConstOp(from_python(value)))
+
+    def resource(self, value: Any) -> Value:
+        """A live object."""
+        found = self._resources.get(id(value))
+        if found is None:
+            number = self.t.objects.number(value)
+            found = self._resources[id(value)] = self.emit(py.LoadResourceOp(f"object.{number}"))
+        return found
+
+    def call(self, function: Any, *arguments: Value) -> Value:
+        """Call a live function."""
+        return self.emit(py.CallOp(self.resource(function), list(arguments)))
+
+    # ---- sources -----------------------------------------------------------------------------------------------------
+
+    def source(self, source: Source) -> Value:
+        """Read the object at a source."""
+        found = self._sources.get(source)
+        if found is None:
+            found = self._sources[source] = self._read(source)
+        return found
+
+    def _read(self, source: Source) -> Value:
+        kind, key, base = source.kind, source.key, source.base
+        if base is None:
+            if kind == "L":
+                return self.emit(py.LoadLocalOp(key, hint=key))
+            if kind == "R":
+                return self.emit(py.LoadResourceOp("function"))
+            if kind == "M":
+                return self.emit(py.LoadResourceOp(f"module.{key}"))
+            return self.resource(self.t.objects.objects[key])
+        below = self.source(base)
+        if kind == "attr":
+            return self.emit(py.LoadAttrOp(below, key, hint=key))
+        if kind == "item":
+            return self.emit(py.LoadItemOp(below, self.constant(key)))
+        if kind == "type":
+            return self.call(type, below)
+        if kind == "dict":
+            return self.call(object.__getattribute__, below, self.constant("__dict__"))
+        if kind in ("nth", "key"):
+            return self.emit(py.LoadItemOp(self.call(list, below), self.constant(key)))
+        return self.emit(py.CallOp(below, []))
+
+    # ---- values ------------------------------------------------------------------------------------------------------
+
+    def value_of_box(self, box: Box) -> Value:
+        """The run-time counterpart of a box."""
+        value, source = box
+        if source is not None and type(value) in SCALAR_TYPES:
+            return self.source(source)
+        return self.value(value)
+
+    def value(self, value: Any) -> Value:
+        """The run-time counterpart of a trace-time object; the same object gives the same value."""
+        kind = type(value)
+        if kind in SCALAR_TYPES:
+            return self._scalar(value)
+        found = self._made.get(id(value))
+        if found is None:
+            if id(value) in self._busy:
+                raise GraphBreak("LB0008", f"a {kind.__name__} that contains itself", self.loc)
+            self._busy.add(id(value))
+            found = self._make(value, kind)
+            self._busy.discard(id(value))
+            self._made[id(value)] = found
+        return found
+
+    def _scalar(self, value: Any) -> Value:
+        try:
+            return self.constant(value)
+        except LectError:
+            return self.resource(value)
+
+    def _make(self, value: Any, kind: type) -> Value:
+        t = self.t
+        if kind is LT:
+            return self._tensor(value)
+        if not t.is_fresh(value):
+            known = t.seen.get(id(value))
+            if known is not None and known[1] is not None:
+                return self.source(known[1])
+        if isinstance(value, torch.Tensor):
+            raise GraphBreak("LB0007", "a tensor that was not reached by a path", self.loc)
+        maker = _MAKERS.get(kind)
+        if maker is not None:
+            return maker(self, value)
+        if isinstance(value, tuple):
+            return self._tuple_subclass(value, kind)
+        if isinstance(value, type | types.ModuleType | types.CodeType) or (not t.is_fresh(value) and isinstance(value, _STATIC)):
+            return self.resource(value)
+        if t.is_fresh(value):
+            return self._instance(value, kind)
+        raise GraphBreak("LB0008", describe(value), self.loc)
+
+    def _tensor(self, tensor: LT) -> Value:
+        known = self.t.seen.get(id(tensor))
+        if known is not None and known[1] is not None:
+            return self.source(known[1])
+        self.t.graph.value_of(tensor)
+        number = len(self.outputs)
+        self.outputs.append(tensor)
+        assert self._results is not None
+        return self.emit(py.LoadItemOp(self._results, self.constant(number)))
+
+    def _tuple(self, value: tuple) -> Value:
+        boxes = self.t.tuples.get(id(value))
+        parts = [self.value_of_box(box) for box in boxes[1]] if boxes is not None else [self.value(item) for item in value]
+        return self.emit(building.BuildTupleOp(parts))
+
+    def _tuple_subclass(self, value: tuple, kind: type) -> Value:
+        if kind is torch.Size:
+            return self.call(torch.Size, self._tuple(tuple(value)))
+        items = self.emit(building.BuildTupleOp([self.value(item) for item in value]))
+        if kind.__module__ == "torch.return_types":
+            return self.call(kind, items)
+        return self.call(tuple.__new__, self.value(kind), items)
+
+    def _list(self, value: list) -> Value:
+        return self.emit(building.BuildListOp([self.value(item) for item in value]))
+
+    def _dict(self, value: dict) -> Value:
+        flat = [self.value(each) for pair in value.items() for each in pair]
+        return self.emit(building.BuildMapOp(flat))
+
+    def _ordered(self, value: OrderedDict) -> Value:
+        pairs = [self.emit(building.BuildTupleOp([self.value(key), self.value(item)])) for key, item in value.items()]
+        return self.call(OrderedDict, self.emit(building.BuildListOp(pairs)))
+
+    def _set(self, value: set) -> Value:
+        return self.emit(building.BuildSetOp([self.value(item) for item in value]))
+
+    def _frozenset(self, value: frozenset) -> Value:
+        return self.call(frozenset, self.emit(building.BuildListOp([self.value(item) for item in value])))
+
+    def _deque(self, value: deque) -> Value:
+        return self.call(deque, self.emit(building.BuildListOp([self.value(item) for item in value])), self.value(value.maxlen))
+
+    def _slice(self, value: slice) -> Value:
+        return self.emit(building.BuildSliceOp(self.value(value.start), self.value(value.stop), self.value(value.step)))
+
+    def _method(self, value: MethodType) -> Value:
+        return self.call(MethodType, self._callable(value.__func__), self.value(value.__self__))
+
+    def _callable(self, function: Any) -> Value:
+        known = self.t.seen.get(id(function))
+        if self.t.is_fresh(function) or (known is not None and known[1] is not None):
+            return self.value(function)
+        return self.resource(function)
+
+    def _function(self, value: FunctionType) -> Value:
+        if not self.t.is_fresh(value):
+            return self.resource(value)
+        closure = value.__closure__
+        cells = self.constant(None) if closure is None else self.emit(building.BuildTupleOp([self.value(cell) for cell in closure]))
+        arguments = [self.resource(value.__code__), self.resource(value.__globals__), self.constant(value.__name__)]
+        made = self.call(FunctionType, *arguments, self.value(value.__defaults__), cells)
+        for name in ("__kwdefaults__", "__annotations__"):
+            if getattr(value, name):
+                self.block.append(
+                    py.StoreAttrOp(made, self.emit(building.BuildMapOp([self.value(e) for p in getattr(value, name).items() for e in p])), name, loc=self.loc)
+                )
+        if value.__dict__:
+            raise GraphBreak("LB0008", "a function with attributes", self.loc)
+        return made
+
+    def _cell(self, value: CellType) -> Value:
+        box = self.t.cells.get(id(value), None)
+        try:
+            contents = value.cell_contents
+        except ValueError:
+            return self.call(CellType)
+        return self.call(CellType, self.value_of_box(box) if box is not None else self.value(contents))
+
+    def _instance(self, value: Any, kind: type) -> Value:
+        """An object of a user class that the trace made: allocated without `__init__`, its dictionary filled."""
+        names = getattr(value, "__dict__", None)
+        if isinstance(value, _NOT_PLAIN) or find_in_type(kind, "__del__") is not MISSING or type(names) is not dict:
+            raise GraphBreak("LB0008", describe(value), self.loc)
+        if any("__slots__" in base.__dict__ and base.__dict__["__slots__"] for base in kind.__mro__):
+            raise GraphBreak("LB0008", f"a {kind.__name__}, which has slots", self.loc)
+        made = self.call(object.__new__, self.value(kind))
+        if names:
+            flat = [self.value(each) for pair in names.items() for each in pair]
+            inner = self.call(object.__getattribute__, made, self.constant("__dict__"))
+            self.call(dict.update, inner, self.emit(building.BuildMapOp(flat)))
+        return made
+
+    # ---- effects -----------------------------------------------------------------------------------------------------
+
+    def _prepare(self, effect: Effect) -> tuple[Value, list[Value], dict[str, Value]]:
+        target = self.value(effect.target[0])
+        return target, [self.value(item) for item in effect.args], {name: self.value(item) for name, item in effect.kwargs.items()}
+
+    def _replay(self, effect: Effect, target: Value, args: list[Value], kwargs: dict[str, Value]) -> None:
+        function, value = effect.function, effect.target[0]
+        if isinstance(value, CellType):
+            self.block.append(py.StoreAttrOp(target, args[0], "cell_contents", loc=effect.loc))
+        elif function is object.__setattr__ and find_in_type(type(value), "__setattr__") is object.__setattr__:
+            self.block.append(py.StoreAttrOp(target, args[1], effect.args[0], loc=effect.loc))
+        elif function is object.__delattr__ and find_in_type(type(value), "__delattr__") is object.__delattr__:
+            self.block.append(py.DeleteAttrOp(target, effect.args[0], loc=effect.loc))
+        elif function in _ITEM_WRITES and find_in_type(type(value), "__setitem__") is function:
+            self.block.append(py.StoreItemOp(target, args[0], args[1], loc=effect.loc))
+        else:
+            names = tuple(kwargs)
+            self.emit(py.CallOp(self.resource(function), [target, *args, *kwargs.values()], keywords=names, loc=effect.loc))
+
+
+_STATIC = (FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, property)
+_NOT_PLAIN = (BaseException, dict, list, set, tuple, int, str, float, bytes, frozenset, deque, torch.nn.Module, types.GeneratorType)
+_MAKERS: Any = types.MappingProxyType[type, Callable[[ResidualBuilder, Any], Value]](
+    {
+        tuple: ResidualBuilder._tuple,
+        list: ResidualBuilder._list,
+        dict: ResidualBuilder._dict,
+        OrderedDict: ResidualBuilder._ordered,
+        set: ResidualBuilder._set,
+        frozenset: ResidualBuilder._frozenset,
+        deque: ResidualBuilder._deque,
+        slice: ResidualBuilder._slice,
+        range: ResidualBuilder.resource,
+        MethodType: ResidualBuilder._method,
+        FunctionType: ResidualBuilder._function,
+        CellType: ResidualBuilder._cell,
+    }
+)

@@ -1,0 +1,163 @@
+"""Rules for building containers and strings, and for taking them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from lect.dialects.pyframe.attributes import to_python
+from lect.frontends.capture.breaks import UserError
+from lect.frontends.capture.calls import call
+from lect.frontends.capture.effects import check_key, run_real
+from lect.frontends.capture.iteration import iterate, iterate_raw, mapping_items
+from lect.frontends.capture.tracer import Box
+
+_CONVERSIONS = MappingProxyType({"str": str, "repr": repr, "ascii": ascii})
+
+
+def _boxes(frame: Any, op: Any) -> list[Box]:
+    return [frame.env[value] for value in op.operands]
+
+
+def build_tuple(frame: Any, op: Any) -> None:
+    frame.env[op.results[0]] = frame.t.make_tuple(_boxes(frame, op))
+
+
+def build_list(frame: Any, op: Any) -> None:
+    frame.env[op.results[0]] = frame.t.made(frame.t.leak_all(_boxes(frame, op)))
+
+
+def build_set(frame: Any, op: Any) -> None:
+    items = frame.t.leak_all(_boxes(frame, op))
+    for item in items:
+        check_key(frame.t, item)
+    frame.env[op.results[0]] = frame.t.made(run_real(set, items))
+
+
+def build_map(frame: Any, op: Any) -> None:
+    flat = frame.t.leak_all(_boxes(frame, op))
+    for key in flat[::2]:
+        check_key(frame.t, key)
+    frame.env[op.results[0]] = frame.t.made(run_real(dict, list(zip(flat[::2], flat[1::2]))))
+
+
+def build_const_key_map(frame: Any, op: Any) -> None:
+    keys = to_python(op.attrs["keys"])
+    frame.env[op.results[0]] = frame.t.made(dict(zip(keys, frame.t.leak_all(_boxes(frame, op)))))
+
+
+def build_string(frame: Any, op: Any) -> None:
+    frame.env[op.results[0]] = ("".join(frame.t.leak_all(_boxes(frame, op))), None)
+
+
+def build_slice(frame: Any, op: Any) -> None:
+    frame.env[op.results[0]] = (slice(*frame.t.leak_all(_boxes(frame, op))), None)
+
+
+def list_append(frame: Any, op: Any) -> None:
+    target, item = _boxes(frame, op)
+    target[0].append(frame.t.leak(item))
+
+
+def list_extend(frame: Any, op: Any) -> None:
+    target, items = _boxes(frame, op)
+    target[0].extend(iterate_raw(frame.t, items))
+
+
+def set_add(frame: Any, op: Any) -> None:
+    target, item = _boxes(frame, op)
+    check_key(frame.t, frame.t.leak(item))
+    run_real(target[0].add, item[0])
+
+
+def set_update(frame: Any, op: Any) -> None:
+    target, items = _boxes(frame, op)
+    raw = iterate_raw(frame.t, items)
+    for item in raw:
+        check_key(frame.t, item)
+    run_real(target[0].update, raw)
+
+
+def map_add(frame: Any, op: Any) -> None:
+    target, key, item = _boxes(frame, op)
+    check_key(frame.t, frame.t.leak(key))
+    target[0][key[0]] = frame.t.leak(item)
+
+
+def dict_update(frame: Any, op: Any) -> None:
+    target, other = _boxes(frame, op)
+    for key, item in mapping_items(frame.t, other).items():
+        target[0][key] = frame.t.leak(item)
+
+
+def dict_merge(frame: Any, op: Any) -> None:
+    _, target, other = _boxes(frame, op)
+    for key, item in mapping_items(frame.t, other).items():
+        if key in target[0]:
+            raise UserError(TypeError(f"got multiple values for keyword argument '{key}'"))
+        target[0][key] = frame.t.leak(item)
+
+
+def list_to_tuple(frame: Any, op: Any) -> None:
+    frame.env[op.results[0]] = (tuple(frame.env[op.operands[0]][0]), None)
+
+
+def unpack_sequence(frame: Any, op: Any) -> None:
+    count = op.attrs["count"]
+    boxes = iterate(frame.t, frame.env[op.operands[0]], count)
+    if len(boxes) < count:
+        raise UserError(ValueError(f"not enough values to unpack (expected {count}, got {len(boxes)})"))
+    if len(boxes) > count:
+        raise UserError(ValueError(f"too many values to unpack (expected {count})"))
+    frame.env.update(zip(op.results, boxes))
+
+
+def unpack_ex(frame: Any, op: Any) -> None:
+    before, after = op.attrs["before"], op.attrs["after"]
+    boxes = iterate(frame.t, frame.env[op.operands[0]])
+    if len(boxes) < before + after:
+        raise UserError(ValueError(f"not enough values to unpack (expected at least {before + after}, got {len(boxes)})"))
+    end = len(boxes) - after
+    middle = frame.t.made(frame.t.leak_all(boxes[before:end]))
+    frame.env.update(zip(op.results, [*boxes[:before], middle, *boxes[end:]]))
+
+
+def format_value(frame: Any, op: Any) -> None:
+    value = frame.env[op.value]
+    spec = frame.env[op.spec] if op.spec is not None else ("", None)
+    frame.env[op.results[0]] = call(frame.t, (format, None), [value, spec], {})
+
+
+def convert_value(frame: Any, op: Any) -> None:
+    frame.env[op.results[0]] = call(frame.t, (_CONVERSIONS[op.attrs["conversion"]], None), _boxes(frame, op), {})
+
+
+def get_len(frame: Any, op: Any) -> None:
+    frame.env[op.results[0]] = call(frame.t, (len, None), _boxes(frame, op), {})
+
+
+RULES: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
+    {
+        "pyframe.build_tuple": build_tuple,
+        "pyframe.build_list": build_list,
+        "pyframe.build_set": build_set,
+        "pyframe.build_map": build_map,
+        "pyframe.build_const_key_map": build_const_key_map,
+        "pyframe.build_string": build_string,
+        "pyframe.build_slice": build_slice,
+        "pyframe.list_append": list_append,
+        "pyframe.list_extend": list_extend,
+        "pyframe.set_add": set_add,
+        "pyframe.set_update": set_update,
+        "pyframe.map_add": map_add,
+        "pyframe.dict_update": dict_update,
+        "pyframe.dict_merge": dict_merge,
+        "pyframe.list_to_tuple": list_to_tuple,
+        "pyframe.unpack_sequence": unpack_sequence,
+        "pyframe.unpack_ex": unpack_ex,
+        "pyframe.format_value": format_value,
+        "pyframe.convert_value": convert_value,
+        "pyframe.get_len": get_len,
+    }
+)

@@ -1,0 +1,149 @@
+"""Rules for control flow, iteration, exceptions and `with`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from lect.frontends.capture.attributes import bound_method, load_attr, lookup
+from lect.frontends.capture.breaks import UserError
+from lect.frontends.capture.calls import call
+from lect.frontends.capture.iteration import Exhausted, get_iter, get_next
+from lect.frontends.capture.operators import truth
+from lect.frontends.capture.tracer import NONE, Box
+from lect.ir import Block
+
+
+def _enter(frame: Any, block: Block, operands: Any, *extra: Box) -> Block:
+    values = [frame.env[value] for value in operands]
+    frame.env = dict(zip(block.args, (*values, *extra)))
+    return block
+
+
+def branch(frame: Any, op: Any) -> Block:
+    return _enter(frame, op.target, op.target_operands)
+
+
+def cond_branch(frame: Any, op: Any) -> Block:
+    box = frame.env[op.operands[0]]
+    if op.test == "none":
+        taken = box[0] is None
+        if box[1] is not None:
+            frame.t.guards.equals(box[1], None) if taken else frame.t.guards.not_none(box[1])
+    else:
+        taken = truth(frame.t, box)
+    if taken:
+        return _enter(frame, op.then, op.then_operands)
+    return _enter(frame, op.otherwise, op.otherwise_operands)
+
+
+def for_iter(frame: Any, op: Any) -> Block:
+    try:
+        item = get_next(frame.t, frame.env[op.operands[0]])
+    except Exhausted:
+        return _enter(frame, op.otherwise, op.otherwise_operands)
+    return _enter(frame, op.then, op.then_operands, item)
+
+
+def return_(frame: Any, op: Any) -> None:
+    frame.returned = frame.env[op.operands[0]]
+
+
+def get_iter_rule(frame: Any, op: Any) -> None:
+    frame.t.frame = frame
+    frame.env[op.results[0]] = get_iter(frame.t, frame.env[op.operands[0]])
+
+
+def raise_(frame: Any, op: Any) -> None:
+    t = frame.t
+    if op.exception is None:
+        if t.caught is None:
+            raise UserError(RuntimeError("No active exception to reraise"))
+        raise UserError(t.caught)
+    error = _instance(t, frame.env[op.exception])
+    if not isinstance(error, BaseException):
+        raise UserError(TypeError("exceptions must derive from BaseException"))
+    if op.cause is not None:
+        error.__cause__ = _instance(t, frame.env[op.cause])
+    raise UserError(error)
+
+
+def _instance(t: Any, box: Box) -> Any:
+    return call(t, box, [], {})[0] if isinstance(box[0], type) else box[0]
+
+
+def reraise(frame: Any, op: Any) -> None:
+    raise UserError(frame.env[op.exception][0])
+
+
+def push_exc(frame: Any, op: Any) -> None:
+    t = frame.t
+    frame.env[op.results[0]] = (t.caught, None)
+    t.caught = frame.env[op.operands[0]][0]
+
+
+def pop_exc(frame: Any, op: Any) -> None:
+    frame.t.caught = frame.env[op.operands[0]][0]
+
+
+def load_exc(frame: Any, op: Any) -> None:
+    frame.env[op.results[0]] = (frame.t.caught, None)
+
+
+def match_exc(frame: Any, op: Any) -> None:
+    t = frame.t
+    error, pattern = frame.env[op.operands[0]][0], frame.env[op.operands[1]]
+    if pattern[1] is not None:
+        t.guards.is_object(pattern[1], pattern[0]) if isinstance(pattern[0], type) else t.register(pattern)
+    try:
+        matches = isinstance(error, pattern[0])
+    except TypeError as wrong:
+        raise UserError(wrong) from None
+    frame.env[op.results[0]] = (matches, None)
+
+
+def with_enter(frame: Any, op: Any) -> None:
+    t = frame.t
+    t.frame = frame
+    manager = frame.env[op.operands[0]]
+    leave = _special_method(frame, manager, "__exit__")
+    entered = call(t, _special_method(frame, manager, "__enter__"), [], {})
+    frame.env[op.results[0]] = leave
+    frame.env[op.results[1]] = entered
+
+
+def _special_method(frame: Any, manager: Box, name: str) -> Box:
+    t = frame.t
+    kind = t.guard_type(manager)
+    found = lookup(t, kind, name)
+    if found.kind == "missing":
+        raise UserError(TypeError(f"'{kind.__name__}' object does not support the context manager protocol"))
+    if found.kind == "function":
+        return bound_method(t, found.value, manager)
+    return load_attr(t, manager, name)
+
+
+def with_exit(frame: Any, op: Any) -> None:
+    error = frame.env[op.exception][0]
+    arguments: list[Box] = [(type(error), None), (error, None), NONE]
+    frame.env[op.results[0]] = call(frame.t, frame.env[op.exit], arguments, {})
+
+
+RULES: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
+    {
+        "pyframe.branch": branch,
+        "pyframe.cond_branch": cond_branch,
+        "pyframe.for_iter": for_iter,
+        "pyframe.return": return_,
+        "pyframe.raise": raise_,
+        "pyframe.reraise": reraise,
+        "pyframe.push_exc": push_exc,
+        "pyframe.pop_exc": pop_exc,
+        "pyframe.load_exc": load_exc,
+        "pyframe.match_exc": match_exc,
+        "pyframe.with_enter": with_enter,
+        "pyframe.with_exit": with_exit,
+        "pyframe.get_iter": get_iter_rule,
+    }
+)

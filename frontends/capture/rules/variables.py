@@ -1,0 +1,148 @@
+"""Rules for variables and constants."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from lect.dialects.pyframe.attributes import to_python
+from lect.frontends.capture.breaks import UserError
+from lect.frontends.capture.effects import globals_box, load_cell, store_cell, store_global
+from lect.frontends.capture.tracer import Box
+
+
+def load_local(frame: Any, op: Any) -> None:
+    box = frame.locals.get(op.attrs["id"])
+    if box is None:
+        name = op.attrs["id"]
+        raise UserError(UnboundLocalError(f"cannot access local variable '{name}' where it is not associated with a value"))
+    frame.env[op.results[0]] = box
+
+
+def store_local(frame: Any, op: Any) -> None:
+    frame.locals[op.attrs["id"]] = frame.env[op.operands[0]]
+
+
+def delete_local(frame: Any, op: Any) -> None:
+    name = op.attrs["id"]
+    if frame.locals.pop(name, None) is None:
+        raise UserError(UnboundLocalError(f"cannot access local variable '{name}' where it is not associated with a value"))
+
+
+def save_local(frame: Any, op: Any) -> None:
+    frame.env[op.results[0]] = (frame.locals.pop(op.attrs["id"], None), None)
+
+
+def restore_local(frame: Any, op: Any) -> None:
+    saved = frame.env[op.operands[0]][0]
+    if saved is None:
+        frame.locals.pop(op.attrs["id"], None)
+    else:
+        frame.locals[op.attrs["id"]] = saved
+
+
+def load_global(frame: Any, op: Any) -> None:
+    frame.env[op.results[0]] = read_global(frame, op.attrs["id"])
+
+
+def read_global(frame: Any, name: str) -> Box:
+    """A global variable as the trace sees it, else a builtin."""
+    t = frame.t
+    names = frame.globals
+    now = t.shadows.get(id(names), names) if t.shadows else names
+    module = sys.modules.get(names.get("__name__", ""))
+    if name in now:
+        if (id(names), name) in t.written:
+            return t.wrap(now[name])
+        if module is not None and module.__dict__ is names:
+            return t.wrap(now[name], t.sources.module(module.__name__).attr(name))
+        return t.wrap(now[name], globals_of(frame)[1].item(name))
+    found = builtins.__dict__.get(name, frame)
+    if found is frame:
+        raise UserError(NameError(f"name '{name}' is not defined"))
+    if not names.get("__name__", "").startswith("torch."):
+        if module is not None and module.__dict__ is names:
+            t.guards.no_attr(t.sources.module(module.__name__), name)
+        else:
+            t.guards.has_key(globals_of(frame)[1], name, False)
+    return (found, None)
+
+
+def globals_of(frame: Any) -> Box:
+    """The box of the frame's globals."""
+    t = frame.t
+    names = frame.globals
+    module = sys.modules.get(names.get("__name__", ""))
+    if module is not None and module.__dict__ is names:
+        return globals_box(t, names, (names, t.sources.module(module.__name__).step("dict")))
+    function, source = frame.function
+    if source is not None:
+        return globals_box(t, names, (names, source.attr("__globals__")))
+    return globals_box(t, names, None)
+
+
+def store_global_rule(frame: Any, op: Any) -> None:
+    store_global(frame.t, globals_of(frame), op.attrs["id"], frame.env[op.operands[0]])
+
+
+def load_deref(frame: Any, op: Any) -> None:
+    box = load_cell(frame.t, frame.cells[op.attrs["id"]])
+    if box is None:
+        raise UserError(NameError(f"cannot access free variable '{op.attrs['id']}' where it is not associated with a value in enclosing scope"))
+    frame.env[op.results[0]] = box
+
+
+def store_deref(frame: Any, op: Any) -> None:
+    store_cell(frame.t, frame.cells[op.attrs["id"]], frame.env[op.operands[0]])
+
+
+def delete_deref(frame: Any, op: Any) -> None:
+    store_cell(frame.t, frame.cells[op.attrs["id"]], None)
+
+
+def load_cell_rule(frame: Any, op: Any) -> None:
+    frame.env[op.results[0]] = frame.cells[op.attrs["id"]]
+
+
+def load_const(frame: Any, op: Any) -> None:
+    value = op.attrs["value"]
+    if type(value) not in _PLAIN:
+        value = to_python(value, frame.t.code_table.code_of)
+    frame.env[op.results[0]] = (value, None)
+
+
+def load_assertion_error(frame: Any, op: Any) -> None:
+    frame.env[op.results[0]] = (AssertionError, None)
+
+
+def drop(frame: Any, op: Any) -> None:
+    """The trace keeps objects alive to its end."""
+
+
+def load_build_class(frame: Any, op: Any) -> None:
+    raise frame.t.stop("LB0010", "a class statement")
+
+
+_PLAIN = frozenset({int, str, float, bool, type(None)})
+RULES: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
+    {
+        "pyframe.load_local": load_local,
+        "pyframe.store_local": store_local,
+        "pyframe.delete_local": delete_local,
+        "pyframe.save_local": save_local,
+        "pyframe.restore_local": restore_local,
+        "pyframe.load_global": load_global,
+        "pyframe.store_global": store_global_rule,
+        "pyframe.load_deref": load_deref,
+        "pyframe.store_deref": store_deref,
+        "pyframe.delete_deref": delete_deref,
+        "pyframe.load_cell": load_cell_rule,
+        "pyframe.load_const": load_const,
+        "pyframe.load_assertion_error": load_assertion_error,
+        "pyframe.load_build_class": load_build_class,
+        "pyframe.drop": drop,
+    }
+)

@@ -1,0 +1,50 @@
+"""Plain values: which Python values are constants of a trace, and how they are written as attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import torch
+
+from lect.dialects.fx.python_values import DTYPE_NAMES
+from lect.dialects.fx.types import ConstantAttr, DeviceAttr, EllipsisAttr, TensorType
+from lect.frontends.capture.objects import ObjectTable
+from lect.ir import SCALARS
+
+# Immutable values compared by type and value; they carry a source so that a decision on them can be guarded.
+SCALAR_TYPES = frozenset(
+    {int, float, bool, str, type(None), bytes, complex, type(...), type(NotImplemented), torch.dtype, torch.device, torch.layout, torch.memory_format}
+)
+ELEMENT_OF: Mapping[torch.dtype, Any] = MappingProxyType({getattr(torch, name): SCALARS[text] for text, name in DTYPE_NAMES.items()})
+_LITERALS = frozenset({int, float, bool, str, type(None)})
+
+
+def scalar_attribute(value: Any) -> Any:
+    """The attribute of a plain value that `dialects.fx.python_values.decode` turns back; None for one that has no form (bytes, NotImplemented)."""
+    kind = type(value)
+    if kind in _LITERALS:
+        return value
+    if kind is torch.dtype:
+        return ELEMENT_OF.get(value) or ConstantAttr(str(value))
+    if kind is torch.device:
+        return DeviceAttr(str(value))
+    if kind is torch.layout or kind is torch.memory_format:
+        return ConstantAttr(str(value))
+    if value is ...:
+        return EllipsisAttr()
+    if kind is complex:
+        return {"complex": (value.real, value.imag)}
+    return None
+
+
+def guard_value(value: Any, objects: ObjectTable) -> Any:
+    """The attribute by which a guard compares a plain value."""
+    attribute = scalar_attribute(value)
+    return attribute if attribute is not None or value is None else objects.ref(value)
+
+
+def tensor_type(tensor: torch.Tensor) -> TensorType:
+    """The fx type of a real or traced strided tensor."""
+    return TensorType(tuple(tensor.shape), ELEMENT_OF[tensor.dtype], tensor.stride(), str(tensor.device), tensor.requires_grad)

@@ -1,0 +1,398 @@
+"""Functions that must follow the interpreter's view of objects instead of running for real.
+
+`special_table()` gives the rules by callable; a rule takes the tracer, boxes of the positional arguments and boxes by keyword, and returns a box.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import operator
+import types
+import warnings
+from collections.abc import Callable, Mapping
+from types import FunctionType, MappingProxyType, MethodType
+from typing import Any
+
+import torch
+
+from lect.frontends.capture import policy
+from lect.frontends.capture.attributes import generic_attr, load_attr, python_method, type_attr
+from lect.frontends.capture.breaks import UserError
+from lect.frontends.capture.calls import call, call_function, call_pure, initialize, new_object
+from lect.frontends.capture.effects import delete_attr, generic_delete_attr, generic_store_attr, globals_box, run_real, store_attr
+from lect.frontends.capture.iteration import Exhausted, get_iter, get_next, iterate
+from lect.frontends.capture.objects import describe
+from lect.frontends.capture.operators import binary, check_plain, truth
+from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.torch_calls import torch_call
+from lect.frontends.capture.tracer import NONE, Box, Tracer
+from lect.frontends.tensors import LT
+
+Kwargs = dict[str, Box]
+Rule = Callable[[Tracer, list[Box], Kwargs], Box]
+
+
+def class_of(t: Tracer, box: Box) -> type:
+    """`type(x)`, the real class of a traced tensor included."""
+    value = box[0]
+    if type(value) is LT:
+        real = t.real_of.get(id(value))
+        return t.made_as.get(id(value)) or (type(real) if real is not None else torch.Tensor)
+    if box[1] is not None and type(value) in SCALAR_TYPES:
+        t.guards.equals(box[1], value)
+    return t.guard_type(box)
+
+
+def _stand_in(t: Tracer, box: Box) -> Any:
+    """An object for which isinstance answers as for the real one."""
+    value = box[0]
+    if type(value) is not LT:
+        return value
+    real = t.real_of.get(id(value))
+    if real is not None:
+        return real
+    return torch.nn.Parameter(torch.empty(0)) if t.made_as.get(id(value)) is torch.nn.Parameter else torch.empty(0, device="meta")
+
+
+def _isinstance(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    class_of(t, args[0])
+    classes, source = args[1]
+    if source is not None:
+        t.guards.is_object(source, classes) if isinstance(classes, type) else t.register(args[1])
+    for cls in classes if isinstance(classes, tuple) else (classes,):
+        if python_method(t, type(cls), "__instancecheck__") is not None and not type(cls).__module__.startswith(("abc", "torch", "typing", "enum")):
+            raise t.stop("LB0003", f"isinstance with {describe(cls)}")
+    return (run_real(isinstance, _stand_in(t, args[0]), classes), None)
+
+
+def _issubclass(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    for value, source in args:
+        if source is not None and isinstance(value, type):
+            t.guards.is_object(source, value)
+    return (run_real(issubclass, args[0][0], args[1][0]), None)
+
+
+def _type(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    if len(args) != 1:
+        raise t.stop("LB0010", "type() with three arguments")
+    return t.static(class_of(t, args[0]))
+
+
+def _getattr(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    name = t.leak(args[1])
+    try:
+        return load_attr(t, args[0], name)
+    except UserError as raised:
+        if len(args) > 2 and isinstance(raised.error, AttributeError):
+            return args[2]
+        raise
+
+
+def _hasattr(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    try:
+        found = load_attr(t, args[0], t.leak(args[1]))
+    except UserError as raised:
+        if isinstance(raised.error, AttributeError):
+            return (False, None)
+        raise
+    if found[1] is not None:
+        t.guards.present(found[1])
+    return (True, None)
+
+
+def _setattr(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    store_attr(t, args[0], t.leak(args[1]), args[2])
+    return NONE
+
+
+def _delattr(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    delete_attr(t, args[0], t.leak(args[1]))
+    return NONE
+
+
+def _object_getattribute(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    return generic_attr(t, args[0], t.leak(args[1]), fallback=False)
+
+
+def _type_getattribute(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    return type_attr(t, args[0], t.leak(args[1]))
+
+
+def _object_setattr(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    generic_store_attr(t, args[0], t.leak(args[1]), args[2])
+    return NONE
+
+
+def _object_delattr(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    generic_delete_attr(t, args[0], t.leak(args[1]))
+    return NONE
+
+
+def _object_new(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    return new_object(t, object.__new__, args[0][0], args[1:], kwargs)
+
+
+def _nothing(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    return NONE
+
+
+def _type_call(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    from lect.frontends.capture.calls import _allocate
+
+    made = _allocate(t, args[0], args[1:], kwargs)
+    if isinstance(made[0], args[0][0]):
+        initialize(t, made, args[1:], kwargs)
+    return made
+
+
+def _len(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    value, source = args[0]
+    if type(value) is LT:
+        if not value.dim():
+            raise UserError(TypeError("len() of a 0-d tensor"))
+        return (value.shape[0], None)
+    t.guard_type(args[0])
+    method = python_method(t, type(value), "__len__")
+    if method is not None:
+        return call_function(t, t.static(method), [args[0]], {})
+    length = run_real(len, t.now(args[0]))
+    if source is not None:
+        t.leak(args[0]) if type(value) in SCALAR_TYPES else t.guards.length(source, len(value))
+    return (length, None)
+
+
+def _iter(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    if len(args) != 1:
+        raise t.stop("LB0003", "iter() with a sentinel")
+    return get_iter(t, args[0])
+
+
+def _next(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    try:
+        return get_next(t, args[0])
+    except Exhausted:
+        if len(args) > 1:
+            return args[1]
+        raise UserError(StopIteration()) from None
+
+
+def _bool(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    return (truth(t, args[0]) if args else False, None)
+
+
+def _callable(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    class_of(t, args[0])
+    return (callable(_stand_in(t, args[0])), None)
+
+
+def _hash(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    value = args[0][0]
+    if type(value) in SCALAR_TYPES:
+        return (run_real(hash, t.leak(args[0])), None)
+    method = python_method(t, type(value), "__hash__")
+    if method is not None:
+        return call_function(t, t.static(method), [args[0]], {})
+    raise t.stop("LB0003", f"hash() of a {type(value).__name__}")
+
+
+def _text(function: Callable[..., str], method_name: str) -> Rule:
+    """str, repr, ascii and format."""
+
+    def rule(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+        if not args:
+            return ("", None)
+        value = args[0][0]
+        kind = type(value)
+        rest = t.leak_all(args[1:])
+        if kind in SCALAR_TYPES:
+            return (run_real(function, t.leak(args[0]), *rest), None)
+        if kind is LT:
+            raise t.stop("LB0019", "text of a tensor")
+        t.guard_type(args[0])
+        if python_method(t, kind, method_name) is not None:
+            return call_function(t, t.static(python_method(t, kind, method_name)), args, {})
+        if kind is type or isinstance(value, type):
+            return (run_real(function, value, *rest), None)
+        check_plain(t, t.now(args[0]))
+        t.register(args[0])
+        return (run_real(function, t.now(args[0]), *rest), None)
+
+    return rule
+
+
+def _sum(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    total = args[1] if len(args) > 1 else kwargs.get("start", (0, None))
+    for item in iterate(t, args[0]):
+        total = binary(t, operator.add, total, item)
+    return total
+
+
+def _extreme(function: Callable[..., Any], better: Callable[..., Any]) -> Rule:
+    """min and max."""
+
+    def rule(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+        boxes = iterate(t, args[0]) if len(args) == 1 else args
+        if kwargs or not boxes or all(type(box[0]) in SCALAR_TYPES for box in boxes):
+            return call_pure(t, function, args if kwargs or not boxes else boxes if len(boxes) > 1 else [([boxes[0][0]], None)], kwargs)
+        best = boxes[0]
+        for box in boxes[1:]:
+            if truth(t, binary(t, better, box, best)):
+                best = box
+        return best
+
+    return rule
+
+
+def _quantifier(stop: bool) -> Rule:
+    """any and all."""
+
+    def rule(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+        iterator = get_iter(t, args[0])
+        while True:
+            try:
+                item = get_next(t, iterator)
+            except Exhausted:
+                return (not stop, None)
+            if truth(t, item) == stop:
+                return (stop, None)
+
+    return rule
+
+
+def _super(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    if len(args) != 2:
+        raise t.stop("LB0001", "super() with other than two arguments")
+    proxy = run_real(super, args[0][0], args[1][0])
+    t.keep.append(proxy)
+    return (proxy, None)
+
+
+def _vars(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    if not args:
+        raise t.stop("LB0003", "vars() without argument")
+    return load_attr(t, args[0], "__dict__")
+
+
+def _globals(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    return globals_box(t, t.frame.globals, t.frame.globals_source)
+
+
+def _reduce(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    boxes = iterate(t, args[1])
+    total = args[2] if len(args) > 2 else boxes.pop(0)
+    for box in boxes:
+        total = call(t, args[0], [total, box], {})
+    return total
+
+
+def _is_tensor(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    class_of(t, args[0])
+    return (type(args[0][0]) is LT, None)
+
+
+def _size(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    value = args[0][0]
+    if type(value) is not LT:
+        return torch_call(t, torch.Tensor.size, args, kwargs)
+    return (run_real(torch.Tensor.size, value, *t.leak_all(args[1:]), **{name: t.leak(box) for name, box in kwargs.items()}), None)
+
+
+def _state_query(function: Callable[..., Any]) -> Rule:
+    def rule(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+        return (run_real(function, *t.leak_all(args)), None)
+
+    return rule
+
+
+def _set_grad_enabled(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    mode = t.leak(args[0])
+    torch._C._set_grad_enabled(mode)
+    t.graph.record("torch._C._set_grad_enabled", [mode], {}, None, t.loc)
+    return NONE
+
+
+def _fold(answer: Any) -> Rule:
+    return lambda t, args, kwargs: (answer, None)
+
+
+def _fastpath(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    """torch's fused transformer kernels compute the same without masks; the plain ops are what can be compiled."""
+    local = t.frame.locals
+    masks = ("src_mask", "src_key_padding_mask", "attn_mask", "key_padding_mask", "mask")
+    unmasked = all(local[name][0] is None for name in masks if name in local)
+    return (False if unmasked else torch.backends.mha.get_fastpath_enabled(), None)
+
+
+def _outside(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    raise t.stop("LB0013", "the function acts on the outside world")
+
+
+def _map(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    columns = [iterate(t, box) for box in args[1:]]
+    if not isinstance(args[0][0], FunctionType | MethodType):
+        rows = [call(t, args[0], list(row), {}) for row in zip(*columns)]
+        return t.made(iter([t.leak(box) for box in rows]))
+    raise t.stop("LB0003", "map() with a Python function")
+
+
+def _container_init(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    initialize(t, args[0], args[1:], kwargs)
+    return NONE
+
+
+def special_table() -> Mapping[Any, Rule]:
+    """All rules by callable."""
+    table: dict[Any, Rule] = {
+        isinstance: _isinstance,
+        issubclass: _issubclass,
+        type: _type,
+        getattr: _getattr,
+        hasattr: _hasattr,
+        setattr: _setattr,
+        delattr: _delattr,
+        object.__getattribute__: _object_getattribute,
+        types.ModuleType.__getattribute__: _object_getattribute,
+        type.__getattribute__: _type_getattribute,
+        object.__setattr__: _object_setattr,
+        object.__delattr__: _object_delattr,
+        object.__new__: _object_new,
+        object.__init__: _nothing,
+        object.__init_subclass__: _nothing,
+        type.__call__: _type_call,
+        len: _len,
+        iter: _iter,
+        next: _next,
+        bool: _bool,
+        callable: _callable,
+        hash: _hash,
+        str: _text(str, "__str__"),
+        repr: _text(repr, "__repr__"),
+        ascii: _text(ascii, "__repr__"),
+        format: _text(format, "__format__"),
+        sum: _sum,
+        min: _extreme(min, operator.lt),
+        max: _extreme(max, operator.gt),
+        any: _quantifier(True),
+        all: _quantifier(False),
+        super: _super,
+        vars: _vars,
+        globals: _globals,
+        map: _map,
+        functools.reduce: _reduce,
+        torch.is_tensor: _is_tensor,
+        torch.Tensor.size: _size,
+        torch._C._set_grad_enabled: _set_grad_enabled,
+        torch.backends.mha.get_fastpath_enabled: _fastpath,
+        warnings.warn: _outside,
+        builtins.id: _outside,
+    }
+    for function in policy.OUTSIDE_WORLD:
+        table[function] = _outside
+    for function in policy.STATE_QUERIES:
+        table[function] = _state_query(function)
+    for function, answer in policy.FOLDED.items():
+        table[function] = _fold(answer)
+    for base in (dict, list, set, BaseException, Exception):
+        table.setdefault(base.__init__, _container_init)
+    return MappingProxyType(table)

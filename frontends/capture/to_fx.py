@@ -1,0 +1,143 @@
+"""The body of the pass `pyframe-to-fx`: follow the function on the live call, and write guards, graph and residual frame."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from lect.dialects.pyframe.control import FuncOp
+from lect.frontends.capture.api import LiveFrame
+from lect.frontends.capture.breaks import GraphBreak, Refused, UserError
+from lect.frontends.capture.interpreter import CodeTable, Frame, Program, call_frame
+from lect.frontends.capture.residual import ResidualBuilder
+from lect.frontends.capture.scalars import ELEMENT_OF
+from lect.frontends.capture.sources import Source
+from lect.frontends.capture.tracer import Box, Tracer
+from lect.frontends.tensors import propagating
+from lect.ir import Context, Operation, PassFailure
+
+RECURSION_LIMIT = 12_000
+MAX_DISTINCT = 64
+
+
+def run(module: Operation, ctx: Context) -> None:
+    """Replace the first `pyframe.func` of `module` by a guard set, a graph (when it calls torch) and the residual function.
+
+    Leaves the live objects that the result names in `ctx.resources["objects"]`.  Raises `Refused` when the frame cannot be captured.
+    """
+    live = ctx.resources.get("frame")
+    func = next((op for op in module.body if isinstance(op, FuncOp)), None)
+    if not isinstance(live, LiveFrame) or func is None:
+        raise PassFailure("pyframe-to-fx follows a function on a live call, and there is none", hint="start from --capture FILE.py:FUNCTION")
+    table: CodeTable = ctx.resources["code_table"]
+    t = Tracer(table)
+    try:
+        state = global_state()
+        with _quiet(), propagating():
+            returned = _trace(t, func, live)
+        _write(t, module, func, state, returned, ctx)
+    except GraphBreak as stop:
+        raise Refused(stop) from None
+    finally:
+        t.close()
+
+
+def _trace(t: Tracer, func: FuncOp, live: LiveFrame) -> Box:
+    function = live.function
+    callee = t.wrap(function, t.sources.function)
+    bound = {name: t.wrap(value, t.sources.local(name)) for name, value in live.bound.items()}
+    try:
+        return call_frame(t, Frame(t, Program(func), callee, bound))
+    except UserError as raised:
+        error = raised.error
+        raise GraphBreak("LB0012", f"{type(error).__name__} leaves the frame: {_short(error)}", raised.loc) from None
+
+
+def _short(error: BaseException) -> str:
+    try:
+        return str(error).partition("\n")[0][:200]
+    except Exception:
+        return "(its text cannot be made)"
+
+
+def _write(t: Tracer, module: Operation, func: FuncOp, state: dict[str, Any], returned: Box, ctx: Context) -> None:
+    name, loc = func.attrs["sym_name"], func.loc
+    builder = ResidualBuilder(t, func, f"{name}.graph")
+    residual = builder.build(returned, loc)
+    t.guards.loc = loc
+    t.guards.global_state(state)
+    _guard_identities(t)
+    block = module.body
+    block.insert_before(func, t.guards.finish(f"{name}.guards", loc))
+    if t.graph.calls:
+        block.insert_before(func, t.graph.finish(f"{name}.graph", builder.outputs, loc))
+    block.insert_before(func, residual)
+    func.erase()
+    ctx.resources["objects"] = t.objects.objects
+    ctx.resources["needs_grad"] = any(tensor.requires_grad for tensor in builder.outputs)
+    ctx.count("frames inlined", t.calls)
+    ctx.count("torch calls", t.graph.calls)
+    ctx.count("guards", len(t.guards.entries))
+    ctx.count("effects", len(t.effects))
+
+
+def _guard_identities(t: Tracer) -> None:
+    """Objects that were written to must not be found under a second path, and tensors that the graph writes to must not overlap."""
+    for box in t.mutated.values():
+        value, source = box
+        if source is None:
+            continue
+        others = [b[1] for b in t.seen.values() if b[0] is not value and type(b[0]) is type(value) and b[1] is not None and b[1].kind != "O"]
+        if len(others) > MAX_DISTINCT:
+            raise GraphBreak("LB0004", f"a {type(value).__name__} is written to beside {len(others)} others of its class")
+        for other in others:
+            t.guards.distinct(source, other)
+    if t.graph.writes and len(t.inputs) > 1:
+        if _overlapping(t):
+            raise GraphBreak("LB0023", "two inputs share memory and the graph writes in place")
+        sources: list[Source] = [each.source for each in t.inputs]
+        t.guards.no_overlap(sources)
+
+
+def _overlapping(t: Tracer) -> bool:
+    tensors = [t.real_of[id(each.traced)] for each in t.inputs]
+    storages = [tensor.untyped_storage().data_ptr() for tensor in tensors if tensor.numel()]
+    return len(set(storages)) != len(storages)
+
+
+def global_state() -> dict[str, Any]:
+    """The attributes of `guard.global_state` that hold in this thread.  Breaks in modes that change what functions do."""
+    if torch._C._len_torch_function_stack() or torch._C._len_torch_dispatch_stack():
+        raise GraphBreak("LB0025", "a torch function mode or dispatch mode is active")
+    if torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda"):
+        raise GraphBreak("LB0025", "autocast is enabled")
+    if torch.get_default_dtype() not in ELEMENT_OF:
+        raise GraphBreak("LB0025", f"the default dtype is {torch.get_default_dtype()}")
+    state: dict[str, Any] = {"grad": torch.is_grad_enabled(), "default_dtype": ELEMENT_OF[torch.get_default_dtype()]}
+    if torch.is_inference_mode_enabled():
+        state["inference"] = True
+    if torch.are_deterministic_algorithms_enabled():
+        state["deterministic"] = True
+    return state
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No garbage collection, deep Python recursion, and torch's modes as they were behind it."""
+    grad, limit, collecting = torch.is_grad_enabled(), sys.getrecursionlimit(), gc.isenabled()
+    gc.disable()
+    sys.setrecursionlimit(max(limit, RECURSION_LIMIT))
+    try:
+        yield
+        if torch.is_grad_enabled() != grad:
+            raise GraphBreak("LB0014", "the frame leaves autograd in another mode than it found it")
+    finally:
+        torch._C._set_grad_enabled(grad)
+        sys.setrecursionlimit(limit)
+        if collecting:
+            gc.enable()

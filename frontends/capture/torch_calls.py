@@ -1,0 +1,125 @@
+"""Calls of torch functions on traced tensors: run on the LTs for the metadata, recorded for the graph."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import torch
+
+from lect.frontends.capture import policy
+from lect.frontends.capture.objects import describe
+from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.targets import name_of
+from lect.frontends.capture.tracer import Box, Tracer
+from lect.frontends.tensors import LT, DataDependent
+from lect.ir import LectError
+
+_IN_PLACE_OPERATORS = frozenset(
+    getattr(operator, name) for name in "iadd isub imul itruediv ifloordiv imod ipow iand ior ixor ilshift irshift imatmul setitem delitem".split()
+)
+_RANDOM = frozenset({"seed", "manual_seed", "set_rng_state", "get_rng_state", "initial_seed"})
+
+
+def holds_tensor(value: Any) -> bool:
+    """True when a traced tensor stands anywhere inside plain containers."""
+    kind = type(value)
+    if kind is LT:
+        return True
+    if kind is tuple or kind is list:
+        return any(holds_tensor(item) for item in value)
+    if kind is dict:
+        return any(holds_tensor(item) for item in value.values())
+    if kind is slice:
+        return holds_tensor(value.start) or holds_tensor(value.stop) or holds_tensor(value.step)
+    return False
+
+
+def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]) -> Box:
+    """Call a torch function (or an operator on tensors) and record it."""
+    raw = [lower_box(t, box) for box in args]
+    raw_kwargs = {name: lower_box(t, box) for name, box in kwargs.items()}
+    name = name_of(function)
+    if name is None:
+        raise t.stop("LB0015", describe(function))
+    short = name.rpartition(".")[2]
+    on_tensor = bool(raw) and holds_tensor(raw) or holds_tensor(raw_kwargs)
+    if on_tensor and short in policy.NEEDS_ELEMENTS:
+        raise t.stop("LB0002", name)
+    if short in policy.REFUSED_METHODS or short in _RANDOM or raw_kwargs.get("out") is not None:
+        raise t.stop("LB0004", name)
+    if function is setattr or (function is getattr and raw[1] in policy.REFUSED_METHODS):
+        raise t.stop("LB0016", str(raw[1]))
+    returned = _run(t, function, raw, raw_kwargs, name)
+    return _record(t, function, name, raw, raw_kwargs, returned)
+
+
+def _run(t: Tracer, function: Any, raw: list[Any], raw_kwargs: dict[str, Any], name: str) -> Any:
+    try:
+        return function(*raw, **raw_kwargs)
+    except DataDependent as error:
+        raise t.stop("LB0002", f"{name}: {error.message}") from None
+    except LectError as error:
+        raise t.stop("LB0005", f"{name}: {error.message}") from None
+    except Exception as error:
+        text = str(error).partition("\n")[0][:200]
+        raise t.stop("LB0012", f"{name} raised {type(error).__name__}: {text}") from None
+
+
+def _record(t: Tracer, function: Any, name: str, raw: list[Any], raw_kwargs: dict[str, Any], returned: Any) -> Box:
+    kind = type(returned)
+    if kind in SCALAR_TYPES and returned is not None:
+        return (returned, None)
+    if kind is torch.Size or (isinstance(returned, tuple | list) and not holds_tensor(list(returned))):
+        return (returned, None) if kind is not list else t.made(returned)
+    if isinstance(returned, torch.Tensor) and kind is not LT:
+        raise t.stop("LB0007", f"{name} gave a tensor that is not traced")
+    short = name.rpartition(".")[2]
+    if function in _IN_PLACE_OPERATORS or (short.endswith("_") and not short.startswith("_")):
+        t.graph.writes = True
+    elif returned is None or (raw_kwargs.get("inplace") is True):
+        t.graph.writes = True
+    t.graph.record(name, raw, raw_kwargs, returned, t.loc)
+    if kind is LT:
+        return t.seen.get(id(returned)) or (returned, None)
+    if kind is list:
+        return t.made(returned)
+    t.keep.append(returned)
+    return (returned, None)
+
+
+def lower_box(t: Tracer, box: Box) -> Any:
+    """The argument as torch gets it: scalars guarded, tensors inside containers replaced by their stand-ins."""
+    value, source = box
+    kind = type(value)
+    if kind in SCALAR_TYPES:
+        if source is not None:
+            t.guards.equals(source, value)
+        return value
+    if kind is LT:
+        return value
+    if isinstance(value, list | tuple | dict):
+        t.register(box)
+    return lower(t, value)
+
+
+def lower(t: Tracer, value: Any) -> Any:
+    """`lower_box` for what stands inside a container."""
+    kind = type(value)
+    if kind in SCALAR_TYPES or kind is LT:
+        return value
+    if isinstance(value, torch.Tensor):
+        return t.wrap(value)[0]
+    if kind is tuple or kind is list:
+        value = t.shadows.get(id(value), value) if t.shadows else value
+        return kind([lower(t, item) for item in value])
+    if kind is torch.Size:
+        return value
+    if kind is dict:
+        value = t.shadows.get(id(value), value) if t.shadows else value
+        return {key: lower(t, item) for key, item in value.items()}
+    if kind is slice:
+        return slice(lower(t, value.start), lower(t, value.stop), lower(t, value.step))
+    if isinstance(value, tuple) and not hasattr(value, "_fields"):
+        return tuple([lower(t, item) for item in value])
+    raise t.stop("LB0006", describe(value))

@@ -1,0 +1,275 @@
+"""The state of one trace: where every object came from, what was written, and what the torch calls were.
+
+A value on its way through the interpreter is a box: a pair of the real Python object and its source, which is None for objects made in the trace.
+Tensors are replaced by LTs whenever they are boxed; everything else is the real object, so that reads mean what CPython means by them.  The
+source of an object that is no scalar is kept in `seen` by identity: C code may shuffle such objects freely, they are found again.
+
+Rules that hold everywhere: what decided something is guarded; nothing that exists before the call is changed (writes go to shadows, see `effects`);
+only objects that are fresh or have a source are read.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from typing import Any
+
+import torch
+
+from lect.frontends.capture.breaks import GraphBreak
+from lect.frontends.capture.graph import GraphRecorder
+from lect.frontends.capture.guards import GuardList
+from lect.frontends.capture.objects import ObjectTable, describe
+from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.sources import Source, SourceTable
+from lect.frontends.tensors import LT, make_lt, meta_of
+from lect.ir import UNKNOWN, Location
+
+Box = tuple[Any, Source | None]
+NONE: Box = (None, None)
+CONTAINERS = (list, dict, set, deque)
+PLAIN_TENSORS = frozenset({torch.Tensor, torch.nn.Parameter, torch.nn.Buffer})
+
+
+def _count_in_callee(value: Any) -> int:
+    return sys.getrefcount(value)
+
+
+# What `getrefcount` gives inside a function for an object that nothing but its parameter holds.
+ONE_REFERENCE = _count_in_callee([])
+
+
+class GraphInput:
+    """A tensor that the graph takes: the traced stand-in, the source, and its number."""
+
+    __slots__ = ("number", "source", "traced")
+
+    def __init__(self, traced: LT, source: Source, number: int) -> None:
+        self.traced = traced
+        self.source = source
+        self.number = number
+
+
+class Effect:
+    """One write to an object that exists before the call: `function(target, *args, **kwargs)`, in order."""
+
+    __slots__ = ("args", "function", "kwargs", "loc", "target")
+
+    def __init__(self, function: Any, target: Box, args: list[Any], kwargs: dict[str, Any], loc: Location) -> None:
+        self.function = function
+        self.target = target
+        self.args = args
+        self.kwargs = kwargs
+        self.loc = loc
+
+
+class Tracer:
+    """Everything that one trace knows.  `close` breaks its cycles when the trace is over."""
+
+    def __init__(self, code_table: Any) -> None:
+        self.code_table = code_table
+        self.sources = SourceTable()
+        self.objects = ObjectTable()
+        self.guards = GuardList(self.objects)
+        self.graph = GraphRecorder()
+        self.inputs: list[GraphInput] = []
+        self.seen: dict[int, Box] = {}
+        self.keep: list[Any] = []
+        self.fresh: dict[int, Any] = {}
+        self.tuples: dict[int, tuple[tuple, list[Box]]] = {}
+        self.registered: dict[int, Any] = {}
+        self.real_of: dict[int, torch.Tensor] = {}
+        self.made_as: dict[int, type] = {}
+        self.shadows: dict[int, Any] = {}
+        self.captured: dict[int, Any] = {}
+        self.mutated: dict[int, Box] = {}
+        self.written: set[tuple[int, Any]] = set()
+        self.effects: list[Effect] = []
+        self.cells: dict[int, Box | None] = {}
+        self.lookups: dict[tuple[type, str], Any] = {}
+        self.calls = 0
+        self.depth = 0
+        self.frame: Any = None
+        self.caught: BaseException | None = None
+
+    @property
+    def loc(self) -> Location:
+        """The line that runs."""
+        return self.guards.loc
+
+    def close(self) -> None:
+        """Drop all references to the program's objects."""
+        for table in (self.seen, self.fresh, self.tuples, self.registered, self.real_of, self.shadows, self.captured, self.mutated, self.cells):
+            table.clear()
+        self.keep.clear()
+        self.effects.clear()
+        self.frame = None
+
+    # ---- boxes -------------------------------------------------------------------------------------------------------
+
+    def wrap(self, value: Any, source: Source | None = None) -> Box:
+        """The box of a value that was read along `source`, or found without one."""
+        kind = type(value)
+        if kind in SCALAR_TYPES:
+            return (value, source)
+        found = self.seen.get(id(value))
+        if found is not None:
+            if source is not None and found[1] is not None and found[1] is not source:
+                self.guards.same(source, found[1])
+            return found
+        if kind is LT:
+            return (value, None)
+        if issubclass(kind, torch.Tensor):
+            return self.tensor_input(value, source)
+        if source is None or id(value) in self.fresh:
+            return (value, None)
+        box = self.seen[id(value)] = (value, source)
+        self.keep.append(value)
+        return box
+
+    def static(self, value: Any) -> Box:
+        """The box of a code-like object found without a path (a module, class or function that a type refers to): kept by reference."""
+        found = self.seen.get(id(value))
+        if found is not None:
+            return found
+        return self.wrap(value, self.sources.kept(self.objects.number(value)))
+
+    def static_source(self, value: Any) -> Source:
+        """The source of a code-like object that is kept by reference unless it was found by a path before."""
+        found = self.seen.get(id(value))
+        if found is not None and found[1] is not None:
+            return found[1]
+        return self.sources.kept(self.objects.number(value))
+
+    def tensor_input(self, tensor: torch.Tensor, source: Source | None) -> Box:
+        """The traced stand-in of a real tensor, which becomes an input of the graph."""
+        if source is None:
+            raise GraphBreak("LB0007", "a tensor that was not reached by a path", self.loc)
+        if type(tensor) not in PLAIN_TENSORS:
+            raise GraphBreak("LB0005", describe(type(tensor)), self.loc)
+        if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_nested:
+            raise GraphBreak("LB0005", f"a tensor with layout {tensor.layout}", self.loc)
+        if tensor.is_conj() or tensor.is_neg():
+            raise GraphBreak("LB0005", "a tensor that is conjugated or negated lazily", self.loc)
+        traced = make_lt(meta_of(tensor))
+        self.graph.add_input(traced, _input_name(source))
+        self.guards.tensor(source, tensor)
+        self.inputs.append(GraphInput(traced, source, len(self.inputs)))
+        box = (traced, source)
+        self.seen[id(tensor)] = self.seen[id(traced)] = box
+        self.real_of[id(traced)] = tensor
+        self.keep.append(tensor)
+        return box
+
+    def leak(self, box: Box) -> Any:
+        """The raw value of a box whose source is about to be forgotten: a scalar is guarded by value."""
+        value, source = box
+        if source is not None:
+            if type(value) in SCALAR_TYPES:
+                self.guards.equals(source, value)
+        elif type(value) is tuple and id(value) in self.tuples:
+            for inner in self.tuples[id(value)][1]:
+                self.leak(inner)
+        return value
+
+    def leak_all(self, boxes: list[Box]) -> list[Any]:
+        """`leak` of each box."""
+        return [self.leak(box) for box in boxes]
+
+    def make_tuple(self, boxes: list[Box]) -> Box:
+        """A tuple of the values that remembers the sources of its elements."""
+        value = tuple([box[0] for box in boxes])
+        if any(box[1] is not None or type(box[0]) is tuple for box in boxes):
+            self.tuples[id(value)] = (value, boxes)
+        return (value, None)
+
+    def made(self, value: Any) -> Box:
+        """The box of an object that the trace has just made and may change."""
+        self.fresh[id(value)] = value
+        return (value, None)
+
+    def is_fresh(self, value: Any) -> bool:
+        """True for objects made in the trace."""
+        return id(value) in self.fresh
+
+    def now(self, box: Box) -> Any:
+        """The object to read from: the shadow of one that was written to, else the object itself."""
+        value = box[0]
+        return self.shadows.get(id(value), value) if self.shadows else value
+
+    def result(self, value: Any, held: int = 0) -> Box:
+        """The box of what a C function returned: fresh when nobody else holds it (`held` counts the caller's own references beyond one).
+
+        The count must be exact: one more reference may be a cached object that lives outside of the trace.
+        """
+        count = sys.getrefcount(value)
+        kind = type(value)
+        if kind in SCALAR_TYPES:
+            return (value, None)
+        box = self.wrap(value)
+        if count <= ONE_REFERENCE + held and box[0] is value and box[1] is None and kind is not tuple and kind is not LT:
+            self.fresh[id(value)] = value
+        return box
+
+    # ---- containers --------------------------------------------------------------------------------------------------
+
+    def register(self, box: Box) -> None:
+        """C code is about to read this container: make its elements findable, and guard the scalars and the keys in it."""
+        value, source = box
+        if source is None:
+            if type(value) is tuple:
+                self.leak(box)
+            return
+        if id(value) in self.registered:
+            return
+        self.registered[id(value)] = value
+        if isinstance(value, dict):
+            self._register_dict(value, source)
+        elif isinstance(value, list | tuple):
+            self._register_elements(value, source, "item")
+        elif isinstance(value, set | frozenset | deque):
+            self._register_elements(value, source, "nth")
+
+    def _register_dict(self, value: dict[Any, Any], source: Source) -> None:
+        self.guards.keys(source, tuple(dict.keys(value)))
+        for number, (key, item) in enumerate(dict.items(value)):
+            if type(key) not in SCALAR_TYPES:
+                raise GraphBreak("LB0007", f"a dictionary whose key number {number} is a {type(key).__name__}", self.loc)
+            self._register_inner(self.wrap(item, source.item(key)))
+
+    def _register_elements(self, value: Any, source: Source, step: str) -> None:
+        if all(type(item) in SCALAR_TYPES for item in value):
+            self.guards.items(source, tuple(value))
+            return
+        self.guards.length(source, len(value))
+        for number, item in enumerate(value):
+            self._register_inner(self.wrap(item, source.step(step, number)))
+
+    def _register_inner(self, box: Box) -> None:
+        self.leak(box)
+        if isinstance(box[0], list | tuple | dict):
+            self.guard_type(box)
+            self.register(box)
+
+    def guard_type(self, box: Box) -> type:
+        """The class of a value, guarded when it has a source."""
+        value, source = box
+        kind = type(value)
+        if source is not None and kind is not LT and kind not in SCALAR_TYPES:
+            self.guards.type_is(source, kind)
+        return kind
+
+    # ---- locations ---------------------------------------------------------------------------------------------------
+
+    def stop(self, number: str, detail: str) -> GraphBreak:
+        """The break to raise at the current line."""
+        return GraphBreak(number, detail, self.loc if self.loc is not UNKNOWN else UNKNOWN)
+
+
+def _input_name(source: Source) -> str:
+    _, chain = source.steps()
+    words = [str(node.key) for node in chain if isinstance(node.key, str | int) and not str(node.key).startswith("__")]
+    root, _ = source.steps()
+    if root.kind == "L" and root.key != "self":
+        words.insert(0, str(root.key))
+    return "_".join(words) or "input"

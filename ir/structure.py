@@ -34,19 +34,17 @@ _CHECKS: dict[str, Any] = {}
 def _compile_check(definition: OpDefinition) -> Callable[[Operation], bool]:
     """The fast check: True only when `op` surely fits; False asks for the slow one."""
     constraints = [f.constraint for f in definition.operands]
-    lines = ["def make(C, A, fits, fits_attribute):", "  def check(op):", "    operands, results, attrs = op.operands, op.results, op.attrs"]
+    lines = ["def make(C, R, A, fits, fits_attribute):", "  def check(op):", "    operands, results, attrs = op.operands, op.results, op.attrs"]
     if definition.needs_segments:
         lines.append("    return False")
     else:
-        fixed = all(f.kind is Operand for f in definition.operands) and not definition.successors
-        lines.append(f"    if len(operands) != {len(constraints)}: return False" if fixed else "    return False")
-        for number, constraint in enumerate(constraints):
-            if constraint is not None:
-                test = f"isinstance(operands[{number}].type, C[{number}])" if isinstance(constraint, type) else f"fits(operands[{number}].type, C[{number}])"
-                lines.append(f"    if not {test}: return False")
-        plain = all(f.kind is not VariadicResult and f.constraint is None for f in definition.results)
+        lines += _operand_tests(definition)
+        plain = all(f.kind is not VariadicResult for f in definition.results)
         lines.append(f"    if len(results) != {len(definition.results)}: return False" if plain else "    return False")
-        if definition.regions:
+        for number, field in enumerate(definition.results):
+            if field.constraint is not None:
+                lines.append(f"    if not {_type_test(f'results[{number}]', field.constraint, f'R[{number}]')}: return False")
+        if definition.regions or definition.successors:
             lines.append("    return False")
         lines.append("    if op.regions or op.successors: return False")
         for name, field in definition.attrs.items():
@@ -66,7 +64,34 @@ def _compile_check(definition: OpDefinition) -> Callable[[Operation], bool]:
         exec(compile(source, "<structural check>", "exec"), namespace)
         make = _CHECKS[source] = namespace["make"]
     attributes = {name: f.constraint for name, f in definition.attrs.items() if f.constraint is not None}
-    return make(constraints, attributes, fits, fits_attribute)
+    return make(constraints, [f.constraint for f in definition.results], attributes, fits, fits_attribute)
+
+
+def _operand_tests(definition: OpDefinition) -> list[str]:
+    """Lines that count the operands and look at their types; at most one group is flexible, and what stands behind it is counted from the end."""
+    fields = definition.operands
+    flexible = next((number for number, field in enumerate(fields) if field.kind is not Operand), None)
+    if flexible is None:
+        lines = [f"    if len(operands) != {len(fields)}: return False"]
+    else:
+        most = f" or len(operands) > {len(fields)}" if fields[flexible].kind is OptionalOperand else ""
+        lines = [f"    if len(operands) < {len(fields) - 1}{most}: return False"]
+    for number, field in enumerate(fields):
+        if field.constraint is None:
+            continue
+        behind = number - len(fields)
+        if number == flexible:
+            lines.append(f"    for value in operands[{number}:{behind + 1 or ''}]:")
+            lines.append(f"      if not {_type_test('value', field.constraint, f'C[{number}]')}: return False")
+        else:
+            at = number if flexible is None or number < flexible else behind
+            lines.append(f"    if not {_type_test(f'operands[{at}]', field.constraint, f'C[{number}]')}: return False")
+    return lines
+
+
+def _type_test(value: str, constraint: Any, name: str) -> str:
+    """An expression that is true when the type of `value` satisfies the constraint found under `name`."""
+    return f"isinstance({value}.type, {name})" if isinstance(constraint, type) else f"fits({value}.type, {name})"
 
 
 def _explain(op: Operation, definition: OpDefinition) -> None:

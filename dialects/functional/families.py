@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -77,13 +78,20 @@ def tensor_types(values: Any) -> list[TensorType]:
 
 def pointwise_type(op: Operation, operands: list[TensorType], element: ScalarType) -> TensorType:
     """The result of an elementwise operation: broadcast shape, eager's strides.  Raises `ShapeError`, `VerifyError`."""
-    device = common_device(op, operands)
+    return _broadcast_type(tuple(operands), element, common_device(op, operands))
+
+
+@lru_cache(maxsize=4096)
+def _broadcast_type(operands: tuple[TensorType, ...], element: ScalarType, device: str) -> TensorType:
     shape = operands[0].shape if len(operands) == 1 else broadcast([operand.shape for operand in operands])
     return TensorType(shape, element, pointwise_strides([operand.layout for operand in operands], shape), device)
 
 
 def common_device(op: Operation, operands: list[TensorType]) -> str:
     """The one device of the operands; a 0-d operand on the cpu may join any."""
+    device = operands[0].device
+    if all(operand.device == device for operand in operands):
+        return device
     found = {operand.device for operand in operands if operand.rank or operand.device != "cpu"} or {"cpu"}
     require(len(found) == 1, op, "operands of '{}' must be on one device, got {}", op.name, ", ".join(sorted(found)))
     return found.pop()

@@ -7,9 +7,9 @@ Every function takes one or two operands of the named type and width and returns
 "bf16" and "f16" are the exception (`signature` tells their types). A function gives the same bits at every width and on every target, up
 to the C library's part and the sign and payload of NaN.
 
-Values: functions of f32 and f64 are within 2 units in the last place of the exact result, most within 1.3; zeros keep their sign;
-infinities, NaN and denormal numbers give what C's functions give. The C library computes, one lane at a time: erf, erfc, pow and tan of f64
-(so its erfc is as good as the C library's, 3 units in glibc), and sin, cos and tan in the lanes with |x| above 2^17 (f32) or 2^30 (f64). A
+Values: functions of f32 and f64 are within 2 units in the last place of the exact result, most within 1.5; zeros keep their sign;
+infinities, NaN and denormal numbers give what C's functions give. The C library computes, one lane at a time: erfc, pow and tan of f64 (so
+its erfc is as good as the C library's, 3 units in glibc), and sin, cos and tan in the lanes with |x| above 2^17 (f32) or 2^30 (f64). A
 module using those needs the symbols of libm at load time.
 
 All functions rely on fused multiply-add and are right without the instruction, but slow.

@@ -22,22 +22,22 @@ from lect.ir import Block, Context, Operation, PassFailure, Region
 
 
 class LiveFrame:
-    """A call that is about to run: the function, and the values of its parameters by name."""
+    """A call that is about to run: the function, the values of its parameters by name, and whether it is the forward of a module being called."""
 
-    __slots__ = ("bound", "function")
+    __slots__ = ("bound", "function", "of_module")
 
-    def __init__(self, function: FunctionType, bound: dict[str, Any]) -> None:
+    def __init__(self, function: FunctionType, bound: dict[str, Any], of_module: bool = False) -> None:
         self.function = function
         self.bound = bound
+        self.of_module = of_module
 
 
 def python_function(fn: Any) -> tuple[FunctionType, tuple[Any, ...]]:
     """The function behind a callable, and the arguments that a call adds in front.  Breaks for callables without bytecode."""
     if isinstance(fn, torch.nn.Module):
-        forward = type(fn).forward if "forward" not in fn.__dict__ else fn.__dict__["forward"]
-        if isinstance(forward, FunctionType) and "forward" not in fn.__dict__:
-            return forward, (fn,)
-        fn = forward
+        if "forward" not in fn.__dict__ and isinstance(type(fn).forward, FunctionType):
+            return type(fn).forward, (fn,)
+        raise GraphBreak("LB0017", "the module has a forward of its own, besides its class")
     if isinstance(fn, MethodType) and isinstance(fn.__func__, FunctionType):
         return fn.__func__, (fn.__self__,)
     if isinstance(fn, FunctionType):
@@ -91,7 +91,7 @@ def open_frame(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], ctx: Cont
         raise PassFailure(stop.render()) from None
     except UnsupportedCode as error:
         raise PassFailure(error.message, loc=error.loc) from None
-    ctx.resources["frame"] = LiveFrame(function, bind_parameters(function, func, (*front, *args), kwargs))
+    ctx.resources["frame"] = LiveFrame(function, bind_parameters(function, func, (*front, *args), kwargs), isinstance(fn, torch.nn.Module))
     return ModuleOp(regions=[Region([_single(func)])])
 
 

@@ -176,6 +176,7 @@ def _data_descriptor(t: Tracer, box: Box, name: str, found: Found) -> Box:
     if found.kind == "property":
         if found.value.fget is None:
             raise UserError(AttributeError(f"property {name!r} of {type(value).__name__!r} object has no getter"))
+        guard_class_entry(t, type(value), name, found.value)
         return call(t, t.static(found.value.fget), [box], {})
     if found.kind == "python_data":
         getter = load_attr(t, t.static(found.value), "__get__")
@@ -203,6 +204,7 @@ def _class_entry(t: Tracer, box: Box, name: str, found: Found) -> Box:
     value, source = box
     kind = type(value)
     if found.kind == "function":
+        guard_class_entry(t, kind, name, found.value)
         return bound_method(t, found.value, box)
     if found.kind == "plain":
         return t.wrap(found.value, source.attr(name) if source is not None else t.static_source(kind).attr(name))
@@ -215,6 +217,12 @@ def _class_entry(t: Tracer, box: Box, name: str, found: Found) -> Box:
     if found.kind == "staticmethod" and type(bound) is FunctionType:
         return t.static(bound)
     return (bound, None)
+
+
+def guard_class_entry(t: Tracer, cls: type, name: str, entry: Any) -> None:
+    """A method or property that decided what runs is still the same; classes made in the trace cannot change behind its back."""
+    if not t.is_fresh(cls):
+        t.guards.is_object(t.static_source(cls).attr(name), entry)
 
 
 def bound_method(t: Tracer, function: FunctionType, box: Box) -> Box:

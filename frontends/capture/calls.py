@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from lect.frontends.capture import policy
-from lect.frontends.capture.attributes import MISSING, find_in_type, instance_dict, load_attr, lookup, python_method
+from lect.frontends.capture.attributes import MISSING, find_in_type, guard_class_entry, instance_dict, load_attr, lookup, python_method
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import check_key, mutate, run_real
 from lect.frontends.capture.iteration import iterate_raw
@@ -124,14 +124,24 @@ def _call_object(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box
 
 def call_module(t: Tracer, module: Box, args: list[Box], kwargs: Kwargs) -> Box:
     """`nn.Module.__call__`: without hooks it is a call of forward."""
+    check_hooks(t, module)
+    return call(t, load_attr(t, module, "forward"), args, kwargs)
+
+
+def check_hooks(t: Tracer, module: Box) -> None:
+    """Break when calling the module does more than calling its forward, and guard that it stays so."""
     value, source = module
+    t.guard_type(module)
     names = instance_dict(t, value) or {}
     hooks = torch.nn.modules.module
     if any(names.get(hook) for hook in _HOOKS) or names.get("_compiled_call_impl") is not None or any(getattr(hooks, name) for name in _GLOBAL_HOOKS):
         raise t.stop("LB0017", describe(value))
     if source is not None:
         t.guards.no_hooks(source)
-    return call(t, load_attr(t, module, "forward"), args, kwargs)
+        t.guards.no_attr(source, "forward")
+    forward = lookup(t, type(value), "forward")
+    if forward.kind == "function":
+        guard_class_entry(t, type(value), "forward", forward.value)
 
 
 # ---- Python functions ------------------------------------------------------------------------------------------------

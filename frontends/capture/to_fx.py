@@ -13,6 +13,7 @@ import torch
 from lect.dialects.pyframe.control import FuncOp
 from lect.frontends.capture.api import LiveFrame
 from lect.frontends.capture.breaks import GraphBreak, Refused, UserError
+from lect.frontends.capture.calls import check_hooks
 from lect.frontends.capture.interpreter import CodeTable, Frame, Program, call_frame
 from lect.frontends.capture.residual import ResidualBuilder
 from lect.frontends.capture.scalars import ELEMENT_OF
@@ -51,6 +52,8 @@ def _trace(t: Tracer, func: FuncOp, live: LiveFrame) -> Box:
     function = live.function
     callee = t.wrap(function, t.sources.function)
     bound = {name: t.wrap(value, t.sources.local(name)) for name, value in live.bound.items()}
+    if live.of_module:
+        check_hooks(t, next(iter(bound.values())))
     try:
         return call_frame(t, Frame(t, Program(func), callee, bound))
     except UserError as raised:

@@ -68,7 +68,7 @@ def _run(t: Tracer, function: Any, raw: list[Any], raw_kwargs: dict[str, Any], n
 
 def _record(t: Tracer, function: Any, name: str, raw: list[Any], raw_kwargs: dict[str, Any], returned: Any) -> Box:
     kind = type(returned)
-    if kind in SCALAR_TYPES and returned is not None:
+    if kind in SCALAR_TYPES and (returned is not None or not (holds_tensor(raw) or holds_tensor(raw_kwargs))):
         return (returned, None)
     if kind is torch.Size or (isinstance(returned, tuple | list) and not holds_tensor(list(returned))):
         return (returned, None) if kind is not list else t.made(returned)

@@ -260,6 +260,7 @@ class _Driver:
     def _write(self, text: str) -> None:
         if self.options.output == "-":
             self.out.write(text)
+            self.out.flush()
             return
         try:
             Path(self.options.output).write_text(text, encoding="utf-8")

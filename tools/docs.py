@@ -18,7 +18,7 @@ from importlib import import_module
 from pathlib import Path
 
 from lect.dialects import make_context
-from lect.ir import Attribute, Dialect, Operation, attribute_text
+from lect.ir import Attribute, Dialect, FuncLike, Operation, attribute_text
 from lect.ir.define import FieldSpec, OptionalOperand, Variadic, VariadicRegion, VariadicResult
 from lect.ir.structure import describe
 from lect.passes import PASSES
@@ -112,13 +112,19 @@ def signature(cls: type[Operation]) -> str:
     if definition is None:
         return cls.name
     results = ", ".join("%" + spread(field) for field in definition.results)
-    operands = ", ".join("%" + spread(field) for field in definition.operands)
-    attributes = ", ".join(f"{name} = …" for name in definition.attrs if name != "sym_name")
+    separator = "; " if definition.needs_segments else ", "
+    operands = separator.join("%" + spread(field) for field in definition.operands)
     symbol = " @name" if "sym_name" in definition.attrs else ""
-    regions = " ({…})" if definition.regions else ""
-    targets = "".join(f" ^{field.name}" for field in definition.successors)
-    head = f"{results} = " if results else ""
-    return f"{head}{cls.name}{symbol}({operands}){targets}" + (f" {{{attributes}}}" if attributes else "") + regions
+    targets = ", ".join(f"^{field.name}" for field in definition.successors)
+    attributes = ", ".join(f"{name} = …" for name in definition.attrs if name != "sym_name")
+    parts = [f"{results} = " if results else "", f"{cls.name}{symbol}("]
+    parts.append("%arguments...: types)" if FuncLike in cls.traits else f"{operands})")
+    parts.append(f"[{targets}]" if targets else "")
+    parts.append(f" {{{attributes}}}" if attributes else "")
+    several = len(definition.results) > 1 or any(field.kind is VariadicResult for field in definition.results)
+    parts.append((" : types" if several else " : type") if results else "")
+    parts += [" {…}" for _ in definition.regions]
+    return "".join(parts)
 
 
 def spread(field: FieldSpec) -> str:

@@ -178,9 +178,13 @@ def _declare(dialect: str, row: ScalarOp, element_of: ElementOf, join: Join) -> 
         return (join(self, types, i1 if row.predicate else element_of(types[0])),)
 
     def verify(self: Operation) -> None:
-        elements = [element_of(value.type) for value in self.operands]
-        require(all(e is elements[0] for e in elements), self, "'{}' needs operands of one element type, got {}", self.name, ", ".join(map(str, elements)))
-        require(elements[0].kind in row.kinds, self, "'{}' takes {}, got {}", self.name, _kinds_text(row.kinds), elements[0])
+        element = element_of(self.operands[0].type)
+        for value in self.operands:
+            if element_of(value.type) is not element:
+                elements = ", ".join([str(element_of(each.type)) for each in self.operands])
+                require(False, self, "'{}' needs operands of one element type, got {}", self.name, elements)
+        if element.kind not in row.kinds:
+            require(False, self, "'{}' takes {}, got {}", self.name, _kinds_text(row.kinds), element)
 
     names = OPERAND_NAMES[row.arity - 1]
     body: dict[str, Any] = {

@@ -10,7 +10,6 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 import torch
 
@@ -28,9 +27,7 @@ REFERENCE: Mapping[str, str] = MappingProxyType(
 )
 
 # What is left of the pipeline to reach native code.
-REMAINING: Mapping[str, str] = MappingProxyType(
-    {"host.func": "", "loop.func": "kernel", "functional.func": "loop,kernel", "fx.graph": "aot,loop,kernel"}
-)
+REMAINING: Mapping[str, str] = MappingProxyType({"host.func": "", "loop.func": "kernel", "functional.func": "loop,kernel", "fx.graph": "aot,loop,kernel"})
 
 
 @dataclass(frozen=True)

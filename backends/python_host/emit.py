@@ -16,13 +16,14 @@ from __future__ import annotations
 import keyword
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from lect.dialects.host import ops as host
 from lect.dialects.host.attributes import OperandRef
 from lect.dialects.host.types import BufferType, TensorType, contiguous_strides
-from lect.ir import LectError, Operation, ScalarType, SymbolRef, Value
+from lect.ir import LectError, Operation, ScalarType, Value
 
 _NOT_NAME = re.compile(r"\W", re.ASCII)
 RESERVED = frozenset({"launch", "empty", "check", "torch", "inf", "nan", "complex"})
@@ -205,16 +206,16 @@ def _device(device: str) -> str:
     return "" if device == "cpu" else f", device={device!r}"
 
 
-_PRINTERS: dict[type, Callable[[Source, Any], None]] = {
-    host.AllocOp: _alloc,
-    host.EmptyOp: _empty,
-    host.MemoryOp: _memory,
-    host.ViewOp: _view,
-    host.SizeOp: _size,
-    host.LaunchOp: _launch,
-    host.ExternOp: _extern,
-    host.FreeOp: _free,
-    host.ReturnOp: _return,
-}
-
-__all__ = ["Source", "SymbolRef", "dtype_name", "identifier", "print_python"]
+_PRINTERS: Mapping[type, Callable[[Source, Any], None]] = MappingProxyType(
+    {
+        host.AllocOp: _alloc,
+        host.EmptyOp: _empty,
+        host.MemoryOp: _memory,
+        host.ViewOp: _view,
+        host.SizeOp: _size,
+        host.LaunchOp: _launch,
+        host.ExternOp: _extern,
+        host.FreeOp: _free,
+        host.ReturnOp: _return,
+    }
+)

@@ -6,6 +6,7 @@ import ctypes
 import hashlib
 import linecache
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -15,11 +16,11 @@ from lect.ir import LectError, Operation
 
 Launch = Callable[[int, Any, int, int], None]
 
-DTYPES: Mapping[str, torch.dtype] = {
+DTYPES: Mapping[str, torch.dtype] = MappingProxyType({
     "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64, "i1": torch.bool, "i8": torch.int8,
     "i16": torch.int16, "i32": torch.int32, "i64": torch.int64, "ui8": torch.uint8, "ui16": torch.uint16, "ui32": torch.uint32,
     "ui64": torch.uint64, "complex<f32>": torch.complex64, "complex<f64>": torch.complex128,
-}  # fmt: skip
+})  # fmt: skip
 
 
 class HostProgram:

@@ -24,6 +24,7 @@ from .types import Type
 from .value import Value
 
 PLACEHOLDER = "forward reference"
+MAX_NESTING = 100  # of regions; whatever walks the IR may use the Python stack
 _NEWLINE = re.compile(r"\n")
 
 
@@ -109,6 +110,7 @@ class Builder:
         self.lines = Lines(text)
         self.scope = Scope()
         self.labels: dict[str, Block] = {}
+        self.depth = 0
 
     def build(self, tree: list[Any]) -> list[Operation]:
         """The top-level operations."""
@@ -269,6 +271,9 @@ class Builder:
             if header is not None:
                 raise self.fail(f"'{node.name}' needs a body", node.token)
             return []
+        if self.depth == MAX_NESTING:
+            raise self.fail(f"regions are nested more than {MAX_NESTING} deep", node.token)
+        self.depth += 1
         outer = self.scope
         isolated = cls is not None and IsolatedFromAbove in cls.traits
         out = []
@@ -279,6 +284,7 @@ class Builder:
             if isolated:
                 self.close_scope()
                 self.scope = outer
+        self.depth -= 1
         return out
 
     def _region(self, parsed: tuple[list[Any], list[Any]], header: list[Any] | None) -> Region:

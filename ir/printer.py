@@ -303,7 +303,8 @@ class Printer:
             self.blocks[block] = name
         inner = indent + "  "
         for number, block in enumerate(region.blocks):
-            if number or (block.args and not header):
+            empty = block.first is None and len(region.blocks) > 1  # without a label it would not be seen
+            if number or ((block.args or empty) and not header):
                 args = ", ".join([f"{self.names.get(value) or self.define(value)}: {value.type}" for value in block.args])
                 self.lines.append(indent + self.blocks[block] + (f"({args}):" if args else ":"))
             op = block.first

@@ -19,7 +19,7 @@ from .lalr import Parser, SyntaxProblem, Token
 from .location import UNKNOWN, Location
 from .scanner import Scanner, unescape
 from .tables import load_tables
-from .types import SCALARS
+from .types import SCALARS, ScalarType
 
 TERMINALS = {
     "VALUE": "a value (%name)", "VALUES": "values", "BLOCK": "a block (^name)", "SYMBOL": "a symbol (@name)", "OP_NAME": "an operation (dialect.name)",
@@ -28,6 +28,9 @@ TERMINALS = {
     "LSQB": "'['", "RSQB": "']'", "COMMA": "','", "COLON": "':'", "EQUAL": "'='", "LESSTHAN": "'<'", "MORETHAN": "'>'", "SEMICOLON": "';'",
     "LOC": "'loc'", "TO": "'to'", "__ANON_0": "'->'", "__ANON_1": "'::'",
 }  # fmt: skip
+
+
+MAX_NESTING = 100  # of lists and dictionaries
 
 
 class Node:
@@ -64,6 +67,7 @@ class Callbacks:
         self.ctx: Context | None = None
         self.dialect_values: dict[str, Any] = {}
         self.aliases: dict[str, Any] = {}
+        self.depths: dict[int, int] = {}
 
     # ---- file --------------------------------------------------------------------------------------------------------
 
@@ -80,6 +84,8 @@ class Callbacks:
         token, value = children
         if token[0] in self.aliases:
             raise _at(ParseError(f"alias {token[0]} is defined twice"), token)
+        if type(value) is tuple:
+            self._check_depth(value[0], token)
         self.aliases[token[0]] = value
 
     # ---- operations --------------------------------------------------------------------------------------------------
@@ -166,7 +172,16 @@ class Callbacks:
         return self._dict(children)
 
     def dictionary(self, children: Any) -> tuple[dict[str, Any]]:
-        return (self._dict([child for child in children if child is not None]),)
+        made = self._dict([child for child in children if child is not None])
+        self._note_depth(made, made.values())
+        return (made,)
+
+    def _note_depth(self, made: Any, members: Any) -> None:
+        self.depths[id(made)] = 1 + max([self.depths.get(id(member), 0) for member in members], default=0)
+
+    def _check_depth(self, value: Any, token: Token) -> None:
+        if self.depths.get(id(value), 0) > MAX_NESTING:
+            raise _at(ParseError(f"lists are nested more than {MAX_NESTING} deep"), token)
 
     def _dict(self, entries: list[Any]) -> dict[str, Any]:
         out: dict[str, Any] = {}
@@ -181,21 +196,29 @@ class Callbacks:
         name = token[0]
         if name.startswith('"'):
             name = self.text(token)
-        return token, name, True if value is None else value[0]
+        if value is None:
+            return token, name, True
+        self._check_depth(value[0], token)
+        return token, name, value[0]
 
     # an attribute value travels in a 1-tuple, so that the value None differs from an absent one
 
     def number(self, children: Any) -> tuple[Any]:
         token, type = children
         text = token[0]
+        if type is not None and not isinstance(type, ScalarType):
+            raise _at(ParseError(f"a number has a builtin type, not {type}"), token)
         try:
             if "0x" in text:
                 return (self._hexadecimal(text, type),)
             if any(c in text for c in ".en") or (type is not None and type.kind == "float"):
+                if type is not None and type.kind != "float":
+                    raise ValueError(text)
                 return (float(text),)
             return (int(text),)
         except ValueError:
-            raise _at(ParseError(f"{text[:30]} is no number"), token) from None
+            kind = "number" if type is None else f"number of type {type}"
+            raise _at(ParseError(f"{text[:30]} is no {kind}"), token) from None
 
     def _hexadecimal(self, text: str, type: Any) -> int | float:
         bits = int(text, 16)
@@ -263,7 +286,10 @@ class Callbacks:
         return (children[0],)
 
     def array(self, children: Any) -> tuple[tuple[Any, ...]]:
-        return (tuple([child[0] for child in children if child is not None]),)
+        made = tuple([child[0] for child in children if child is not None])
+        if made:  # the empty tuple is one object
+            self._note_depth(made, made)
+        return (made,)
 
     # ---- types -------------------------------------------------------------------------------------------------------
 
@@ -349,7 +375,7 @@ class Syntax:
         """The nodes of the top-level operations.  Raises `ParseError`."""
         callbacks = self.callbacks
         with self.lock:
-            callbacks.ctx, callbacks.dialect_values, callbacks.aliases = ctx, {}, {}
+            callbacks.ctx, callbacks.dialect_values, callbacks.aliases, callbacks.depths = ctx, {}, {}, {}
             try:
                 return self.parser.parse(text)
             except SyntaxProblem as problem:

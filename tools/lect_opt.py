@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from lect.dialects import make_context
-from lect.ir import Context, LectError, Operation, parse_module, verify
+from lect.ir import Context, LectError, Location, Operation, parse_module, verify
 from lect.passes import PASSES
 from lect.passes.instrument import (
     Instrument,
@@ -52,6 +52,7 @@ def argument_parser() -> argparse.ArgumentParser:
     add("-h", "--help", action="store_true", help="show this text")
     add("-p", "--pipeline", action="append", default=[], metavar="PIPELINE", help="passes and named pipelines, 'a,b{option=1},loop'; may be repeated")
     add("-o", "--output", default="-", metavar="FILE", help="where the IR goes (default: standard output)")
+    add("--emit", choices=("python", "llvm"), help="print what a backend makes of the result instead of IR")
     add("--capture", metavar="FILE.py:FUNCTION", help="start from a Python function, called with what FUNCTION_inputs() or inputs() of the file gives")
     add("--list-passes", action="store_true", help="name all passes with one line each")
     add("--list-pipelines", action="store_true", help="name all pipelines with their passes")
@@ -223,10 +224,19 @@ class _Driver:
             module = self._timed("capture" if self.options.capture else "parse", lambda: self._load(chunk))
             self._timed("verify input", lambda: verify(module))
             self.steps += manager.run(module, chunk.ctx, instruments)
-            chunk.printed = self._timed("print", lambda: self.style.text(module))
+            chunk.printed = self._timed("print", lambda: self._text(module, chunk.ctx))
         except LectError as error:
             chunk.errors.append(error)
+        except RecursionError:
+            chunk.errors.append(LectError("the IR is nested too deeply", Location(self.filename, 1, 0)))
         return chunk
+
+    def _text(self, module: Operation, ctx: Context) -> str:
+        if self.options.emit is None:
+            return self.style.text(module)
+        from lect.tools.translate import emit
+
+        return emit(self.options.emit, module, ctx)
 
     def _load(self, chunk: _Chunk) -> Operation:
         if self.options.capture:

@@ -180,5 +180,15 @@ builtin.modul {
 
 // -----
 
-// expected-error @+1 {{0x12 is no number}}
+// expected-error @+1 {{0x12 is no number of type f32}}
 "test.op"() {a = 0x12 : f32} : () -> ()
+
+// -----
+
+// expected-error @+1 {{1.5 is no number of type i64}}
+"test.op"() {a = 1.5 : i64} : () -> ()
+
+// -----
+
+// expected-error @+1 {{a number has a builtin type, not !fx.tensor<2xf32>}}
+"test.op"() {a = 1 : !fx.tensor<2xf32>} : () -> ()

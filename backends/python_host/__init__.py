@@ -6,5 +6,12 @@ beyond what torch offers and decides nothing: allocation, order and sizes are th
 
 from lect.backends.python_host.emit import print_python
 from lect.backends.python_host.load import HostProgram, load
+from lect.ir import Context, Operation
 
-__all__ = ["HostProgram", "load", "print_python"]
+
+def source_text(func: Operation, ctx: Context) -> str:
+    """The Python source of a `host.func` as text."""
+    return print_python(func).text
+
+
+__all__ = ["HostProgram", "load", "print_python", "source_text"]

@@ -1,0 +1,61 @@
+// RUN: lect-opt %s --emit=python | filecheck %s
+
+// CHECK-LABEL: # @memory
+// CHECK-NEXT: def memory(x):
+// CHECK-NEXT: b = empty(64, dtype=f32){{ +}}# kernel result
+// CHECK-NEXT: launch(kernel_n0, pointers2(x.data_ptr(), b.data_ptr()), 8, 4)
+// CHECK-NEXT: v = b.as_strided((4, 8), (8, 1), 32)
+// CHECK-NEXT: del b
+// CHECK-NEXT: return [v]
+host.func @memory(%x: !host.tensor<8x8xf32>) {
+  %m = host.memory(%x) : !host.buffer<64xf32>
+  %b = host.alloc() {reason = "kernel result"} : !host.buffer<64xf32>
+  host.launch(%m, %b) {kernel = @n0, grid = 8, grain = 4}
+  %v = host.view(%b) {offset = 32} : !host.tensor<4x8xf32>
+  host.free(%b)
+  host.return(%v)
+}
+
+// A part of a tensor's memory begins where the tensor begins, wherever that is in its storage.
+// CHECK-LABEL: # @view_of_a_parameter
+// CHECK: v = x.as_strided((8,), (1,), x.storage_offset() + 8)
+host.func @view_of_a_parameter(%x: !host.tensor<8x8xf32>) {
+  %m = host.memory(%x) : !host.buffer<64xf32>
+  %v = host.view(%m) {offset = 8} : !host.tensor<8xf32>
+  host.return(%v)
+}
+
+// Own tensors have the strides of their type.
+// CHECK-LABEL: # @own_tensors
+// CHECK: a = empty((2, 3), dtype=bf16)
+// CHECK-NEXT: b = empty_strided((2, 3), (1, 2), dtype=i1)
+// CHECK-NEXT: c = empty((), dtype=complex_f32)
+host.func @own_tensors() {
+  %a = host.empty() : !host.tensor<2x3xbf16>
+  %b = host.empty() : !host.tensor<2x3xi1, strides [1, 2]>
+  %c = host.empty() : !host.tensor<complex<f32>>
+  host.return(%a, %b, %c)
+}
+
+// Library calls are written out, and their layout is checked.
+// CHECK-LABEL: # @library_calls
+// CHECK: r = aten_addmm_default(x, x, x, beta=0.5)
+// CHECK-NEXT: if r.stride() != (4, 1): r = check('@aten.addmm.default', r, (4, 4), (4, 1))
+// CHECK-NEXT: p, q, *_ = aten_max_dim(r, -1, True)
+// CHECK: f = aten_full_default([2], float('-inf'), dtype=f64, device='cpu', pin_memory=None)
+host.func @library_calls(%x: !host.tensor<4x4xf32>) {
+  %r = host.extern(%x) {callee = @aten.addmm.default, args = [#host.operand<0>, #host.operand<0>, #host.operand<0>], kwargs = {beta = 0.5}} : !host.tensor<4x4xf32>
+  %p, %q = host.extern(%r) {callee = @aten.max.dim, args = [#host.operand<0>, -1, true]} : (!host.tensor<4x1xf32>, !host.tensor<4x1xi64>)
+  %f = host.extern() {callee = @aten.full.default, args = [[2], -inf], kwargs = {dtype = f64, device = "cpu", pin_memory = none}} : !host.tensor<2xf64>
+  host.return(%p, %q, %f)
+}
+
+// CHECK-LABEL: # @no_launch_as_the_grid_is_empty
+// CHECK-NOT: launch
+// CHECK: n = x.size(0)
+host.func @no_launch_as_the_grid_is_empty(%x: !host.tensor<0xf32>) {
+  %m = host.memory(%x) : !host.buffer<0xf32>
+  host.launch(%m) {kernel = @n0, grid = 0}
+  %n = host.size(%x) {dim = 0} : index
+  host.return(%x)
+}

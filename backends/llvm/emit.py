@@ -21,6 +21,7 @@ from lect.backends.llvm.values import TRUE, IndexTile, Tile, memory_type, power_
 from lect.backends.llvm.writer import Writer, literal
 from lect.dialects.kernel import ops as kernel
 from lect.dialects.kernel.attributes import Axis
+from lect.dialects.kernel.scalar import join
 from lect.dialects.kernel.types import axes_of, element_of
 from lect.dialects.scalars import neutral
 from lect.ir import Block, LectError, Operation, Type, Value
@@ -315,7 +316,7 @@ class FunctionEmitter:
     # ---- folds -------------------------------------------------------------------------------------------------------
 
     def reduce(self, op: kernel.ReduceOp) -> None:
-        tile = self.tile(op.tile)
+        tile = self.shaped(self.tile(op.tile), op.tile.type)
         half = tile.element if tile.element.is_half else None
         tile = self.writer.widen_half(tile)
         if op.axis == self.rows:
@@ -325,24 +326,21 @@ class FunctionEmitter:
         self.tiles[op.result] = self.writer.narrow_half(tile, half) if half else tile
 
     def reduce_index(self, op: kernel.ReduceIndexOp) -> None:
-        values, indices = self.writer.widen_half(self.tile(op.tile)), self.tile(op.indices)
-        width, count = max(values.width, indices.width), max(len(values.rows), len(indices.rows))
-        values, indices = [
-            wide._replace(rows=[wide.row(row) for row in range(count)]) for wide in (self.writer.widen(values, width), self.writer.widen(indices, width))
-        ]
+        both = join(op, [op.tile.type, op.indices.type], element_of(op.tile.type))
+        values = self.writer.widen_half(self.shaped(self.tile(op.tile), both))
+        indices = self.shaped(self.tile(op.indices), both)
         if op.axis in (self.rows, self.vector):
             indices = folds.fold_index(self.writer, values, indices, op.kind, op.axis == self.vector)
         self.tiles[op.result] = indices
 
     def scan(self, op: kernel.ScanOp) -> None:
-        tile = self.tile(op.tile)
+        tile = self.shaped(self.tile(op.tile), op.tile.type)
         if tile.element.is_half:
             raise LectError(f"'kernel.scan' does not fold in {tile.element}, cast to f32 first", op=op)
         if op.axis == self.rows:
-            tile = folds.scan_rows(self.writer, self.shaped(tile, op.tile.type), op.kind)
+            tile = folds.scan_rows(self.writer, tile, op.kind)
         elif op.axis == self.vector:
-            wide = self.writer.widen(tile, self.extents[op.axis].width)
-            tile = folds.scan_lanes(self.writer, wide, op.kind, neutral(op.kind, tile.element))
+            tile = folds.scan_lanes(self.writer, tile, op.kind, neutral(op.kind, tile.element))
         self.tiles[op.result] = tile
 
     def dot(self, op: kernel.DotOp) -> None:

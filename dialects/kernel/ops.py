@@ -356,21 +356,22 @@ class ReduceOp(Operation):
 
 @op("kernel.reduce_index")
 class ReduceIndexOp(Operation):
-    """The index tile's entry at the greatest (least) lane along one axis: the first NaN if there is one, of equal lanes the least index."""
+    """The entry of `indices` at the greatest (least) lane along one axis: at a NaN if there is one, of equal lanes the least entry."""
 
     tile: Operand[TileType]
-    indices: Operand[TileType]
+    indices: Operand[TILE]
     kind: Attr[frozenset({"max", "min"})]
     axis: Attr[str]
     output: Result
     traits = (Pure,)
 
     def infer(self) -> tuple[Type, ...]:
-        return (_without(self.indices.type, self.axis),)
+        return (_without(join(self, [self.tile.type, self.indices.type], element_of(self.indices.type)), self.axis),)
 
     def verify(self) -> None:
         require(self.axis in axes_of(self.tile.type), self, "{} does not vary over {}", self.tile.type, self.axis)
-        require(axes_of(self.tile.type) == axes_of(self.indices.type), self, "values and indices must vary over the same axes")
+        kind = element_of(self.indices.type).kind
+        require(kind in ("signed", "unsigned", "index"), self, "entries must be integers, got {}", self.indices.type)
 
 
 @op("kernel.scan")

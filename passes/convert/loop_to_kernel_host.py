@@ -16,8 +16,6 @@ from lect.dialects.loop import ops as loop
 from lect.dialects.loop.attributes import OperandAttr, ViewAttr
 from lect.ir import Block, Operation, Region, SymbolRef, Value
 
-COPY = SymbolRef(("aten", "copy_", "default"))
-
 
 def tensor_type(view: ViewAttr, buffer: Value) -> TensorType:
     """The tensor that a view shows."""
@@ -109,12 +107,9 @@ class HostProgram:
             self.tensors[value, view] = tensor
 
     def finish(self, op: loop.ReturnOp) -> host.FuncOp:
-        """Write-backs and the return; then the frees are put in."""
+        """The return; then the frees are put in."""
         tensors = [self.tensor(value, view, op) for value, view in zip(op.operands, op.views)]
-        for tensor, number in zip(tensors, op.write_backs):
-            operands = [self.block.args[number], tensor]
-            self.insert(host.ExternOp(operands, COPY, (OperandRef(0), OperandRef(1)), {}, result_types=[]), op)
-        self.insert(host.ReturnOp(tensors[len(op.write_backs) :]), op)
+        self.insert(host.ReturnOp(tensors), op)
         self._free()
         return host.FuncOp.create((), (), {"sym_name": self.func.sym_name}, [Region([self.block])], loc=self.func.loc)
 

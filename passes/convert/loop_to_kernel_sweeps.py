@@ -62,8 +62,12 @@ class NestSweeps(NestValues):
             if self.reduced and axis.dim not in self.reduced and axis.role == "loop":
                 raise PassFailure(f"@{nest.sym_name} folds other dims than d{axis.dim}, which its tiles give to a loop", op=nest)
         for op in nest.body:
-            if isinstance(op, loop.ScanOp) and [axis.dim for axis in self.loops] != [op.over]:
+            if self._is_scan(op) and [axis.dim for axis in self.loops] != [op.over]:
                 raise PassFailure(f"the scan along d{op.over} needs a loop over that dim alone", op=op)
+
+    def _is_scan(self, op: Operation) -> bool:
+        """Whether an operation is a scan of more than one element."""
+        return isinstance(op, loop.ScanOp) and self.sizes[op.over] != 1
 
     def lower(self) -> kernel.FuncOp:
         """All sweeps, then what no sweep had to store."""
@@ -101,7 +105,7 @@ class NestSweeps(NestValues):
 
     def _sweep(self, roots: Sequence[Reduction], stores: Sequence[loop.StoreOp]) -> None:
         needed = set(reachable([op.operands[0] for op in (*roots, *stores)], (loop.ReduceOp, loop.ReduceIndexOp)))
-        scans = [op for op in self.nest.body if isinstance(op, loop.ScanOp) and op in needed]
+        scans = [op for op in self.nest.body if self._is_scan(op) and op in needed]
         carried = [Carried(op, self._initial(op)) for op in roots]
         carried += [Carried(op, (self._scan_start(op),)) for op in scans]
         initial = [value for item in carried for value in item.initial]
@@ -155,7 +159,7 @@ class NestSweeps(NestValues):
     def _accumulator_axes(self, value: Value) -> frozenset[str]:
         """Axes of an accumulator: those of the value that stay, and the vector axis if it is folded."""
         stay = self.axes_in(self.varying[value] & ~self.loop_mask)
-        folded = {axis.name for axis in self.loops if axis.name == self.vector and axis.block > 1}
+        folded = {axis.name for axis in self.loops if axis.name == self.vector}
         return stay | folded
 
     def _initial(self, op: Reduction) -> tuple[Value, ...]:
@@ -191,7 +195,7 @@ class NestSweeps(NestValues):
 
     def _accumulate(self, op: Reduction, old: tuple[Value, ...]) -> list[Value]:
         level, axis = self.levels[-1], self.loops[-1]
-        rows = axis.name != self.vector and axis.block > 1
+        rows = axis.name != self.vector and axis.name in self.cut
         value = self._masked(self.value(op.value), neutral(op.kind, op.value.type))
         if isinstance(op, loop.ReduceIndexOp):
             return self._accumulate_index(op, old, value, rows)
@@ -239,6 +243,8 @@ class NestSweeps(NestValues):
     # ---- scans -------------------------------------------------------------------------------------------------------
 
     def _emit(self, level: Level, number: int, op: Operation, operands: list[Value]) -> Value:
+        if isinstance(op, loop.ScanOp) and not self._is_scan(op):
+            return operands[0]
         if not isinstance(op, loop.ScanOp):
             return super()._emit(level, number, op, operands)
         level, axis = self.levels[-1], self.loops[-1]

@@ -43,6 +43,7 @@ class NestValues:
         self.varying = loop.variance(nest)
         self.reduced = set(nest.reduced)
         self.tiles = [*tiles.axes, *self._reduced_without_axis(tiles)]
+        self.cut = frozenset(axis.name for axis in tiles.axes)
         self.axis_of_dim = {axis.dim: axis for axis in self.tiles}
         self.order = tuple([axis.name for axis in self.tiles])
         self.blocks = {axis.name: axis.block for axis in self.tiles}
@@ -99,7 +100,14 @@ class NestValues:
         return level.block.append(op)
 
     def add_axis(self, level: Level, axis: TileAxis, base: Value | None) -> None:
-        """Make the indices of an axis known at a level, and the mask of its extent where blocks do not divide it."""
+        """Make the indices of an axis known at a level, and the mask of its extent where blocks do not divide it.
+
+        A dim that is walked one by one has no lanes, its index is the loop's own.
+        """
+        if axis.name not in self.cut:
+            assert base is not None
+            level.dims[axis.dim] = base
+            return
         type = TileType([name if name == axis.name else None for name in self.order], index)
         lanes = self.insert(level, kernel.LanesOp(base, axis.name, result_types=[type])).result
         level.dims[axis.dim] = lanes
@@ -124,7 +132,7 @@ class NestValues:
 
     def axes_in(self, mask: int) -> frozenset[str]:
         """Names of the axes over whose dims a bit mask varies."""
-        return frozenset(axis.name for axis in self.tiles if mask >> axis.dim & 1)
+        return frozenset(axis.name for axis in self.tiles if mask >> axis.dim & 1 and axis.name in self.cut)
 
     def type_over(self, axes: frozenset[str], element: ScalarType) -> Type:
         """The type of a value over these axes."""

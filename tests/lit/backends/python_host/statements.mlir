@@ -51,7 +51,7 @@ host.func @library_calls(%x: !host.tensor<4x4xf32>) {
 }
 
 // CHECK-LABEL: # @no_launch_as_the_grid_is_empty
-// CHECK-NOT: launch
+// CHECK-NOT: launch(
 // CHECK: n = x.size(0)
 host.func @no_launch_as_the_grid_is_empty(%x: !host.tensor<0xf32>) {
   %m = host.memory(%x) : !host.buffer<0xf32>

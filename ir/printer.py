@@ -271,7 +271,10 @@ class Printer:
         if IsolatedFromAbove not in op.traits:
             return None
         saved = (self.taken, self.next_number)
-        self.taken, self.next_number = set(), 0
+        if self.generic:  # a reader that does not know the operation to be isolated sees the names around it
+            self.taken = set(self.taken)
+        else:
+            self.taken, self.next_number = set(), 0
         return saved
 
     def _leave(self, saved: tuple[set[str], int] | None) -> None:
@@ -303,7 +306,7 @@ class Printer:
             self.blocks[block] = name
         inner = indent + "  "
         for number, block in enumerate(region.blocks):
-            empty = block.first is None and len(region.blocks) > 1  # without a label it would not be seen
+            empty = block.first is None and (self.generic or len(region.blocks) > 1)  # without a label it would not be seen
             if number or ((block.args or empty) and not header):
                 args = ", ".join([f"{self.names.get(value) or self.define(value)}: {value.type}" for value in block.args])
                 self.lines.append(indent + self.blocks[block] + (f"({args}):" if args else ":"))

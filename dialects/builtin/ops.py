@@ -31,7 +31,7 @@ class ModuleOp(Operation):
     traits = (IsolatedFromAbove, SymbolTableTrait, NoTerminator, SingleBlock)
 
 
-@op("builtin.unrealized_cast")
+@op("builtin.unrealized_conversion_cast")
 class UnrealizedCastOp(Operation):
     """The operand seen as a value of the result's type, until a conversion makes it true."""
 

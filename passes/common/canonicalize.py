@@ -1,7 +1,7 @@
 """Apply folds and canonicalization patterns until none matches, and drop what becomes dead.
 
-    %1 = builtin.unrealized_cast(%0) : f32        // %0 is of type f64
-    %2 = builtin.unrealized_cast(%1) : f64        =>     every use of %2 is a use of %0
+    %1 = builtin.unrealized_conversion_cast(%0) : f32        // %0 is of type f64
+    %2 = builtin.unrealized_conversion_cast(%1) : f64        =>     every use of %2 is a use of %0
     %3 = d.use(%2) : f64
 
 An operation's `fold` gives existing values that its results always equal; a dialect lists its patterns in its `Dialect`.  Only dialects that

@@ -18,6 +18,7 @@ from tests.meta.tree import ROOT, tracked_files
 
 FILES = [name for name in tracked_files() if name.suffix == ".mlir"]
 TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|[%^@!#]?[\w.$]+|->|::|\s+|.', re.S)
+VALUE = re.compile(r"%[\w$]+")
 VOCABULARY = (
     *"(){}[]<>,:;=%@!#^\"\\\n\0-.0",
     *("->", "::", "loc", "to", "nan", "inf", "-inf", "true", "none", "f32", "index", "i1", "complex<f32>", "1e999", "0x", "-", "9" * 40),
@@ -99,7 +100,9 @@ def check(text: str) -> None:
     printed = print_module(module)
     assert print_module(parse_module(printed, ctx)) == printed
     generic = print_module(module, generic=True)
-    assert print_module(parse_module(generic, ctx)) == printed
+    again = parse_module(generic, ctx)
+    assert print_module(again, generic=True) == generic
+    assert VALUE.sub("%", print_module(again)) == VALUE.sub("%", printed)  # names differ where nested isolated operations repeat them
 
 
 def run(name: str, count: int) -> None:

@@ -37,6 +37,7 @@
 "test.keywords"() {loc = 1, to = 2, "1x" = 3, "with.dot" = 4} : () -> ()
 
 // In the pretty form numbers stand without types.
-// CHECK: builtin.module @pretty {a = 1, b = 1.0, c = -0.0, d = inf, e = -inf, f = nan, g = 9223372036854775808, h = [1, -2.5], i = true, "operand segments" = none} {
-builtin.module @pretty {a = 1, b = 1.0, c = -0.0, d = inf, e = -inf, f = nan, g = 9223372036854775808, h = [1, -2.5], i, "operand segments" = none} {
+// CHECK: fx.graph @pretty() {a = 1, b = 1.0, c = -0.0, d = inf, e = -inf, f = nan, g = 9223372036854775808, h = [1, -2.5], i = true, "operand segments" = none} {
+fx.graph @pretty() {a = 1, b = 1.0, c = -0.0, d = inf, e = -inf, f = nan, g = 9223372036854775808, h = [1, -2.5], i, "operand segments" = none} {
+  fx.return()
 }

@@ -9,6 +9,6 @@
 // CHECK: %0 = "test.make"
 // CHECK-NEXT: "test.use"(%0)
 %0 = "test.make"() : () -> f32
-%1 = builtin.unrealized_cast(%0) : f64
-%2 = builtin.unrealized_cast(%1) : f32
+%1 = builtin.unrealized_conversion_cast(%0) : f64
+%2 = builtin.unrealized_conversion_cast(%1) : f32
 "test.use"(%2) : (f32) -> ()

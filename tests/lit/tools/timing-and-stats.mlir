@@ -14,7 +14,7 @@
 // STATS-NOT: cse
 
 fx.graph @f(%x: !fx.tensor<2xf32>) {
-  %0 = builtin.unrealized_cast(%x) : f32
-  %1 = builtin.unrealized_cast(%0) : !fx.tensor<2xf32>
+  %0 = builtin.unrealized_conversion_cast(%x) : f32
+  %1 = builtin.unrealized_conversion_cast(%0) : !fx.tensor<2xf32>
   fx.return(%1)
 }

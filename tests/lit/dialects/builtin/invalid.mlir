@@ -36,11 +36,11 @@ builtin.module @twice {
 // -----
 
 %0 = "test.make"() : () -> f32
-// expected-error @+1 {{'builtin.unrealized_cast' takes one operand, got 2}}
-%1 = builtin.unrealized_cast(%0, %0) : f32
+// expected-error @+1 {{'builtin.unrealized_conversion_cast' takes one operand, got 2}}
+%1 = builtin.unrealized_conversion_cast(%0, %0) : f32
 
 // -----
 
 %0 = "test.make"() : () -> f32
-// expected-error @+1 {{'builtin.unrealized_cast' has one result, got 0}}
-builtin.unrealized_cast(%0)
+// expected-error @+1 {{'builtin.unrealized_conversion_cast' has one result, got 0}}
+builtin.unrealized_conversion_cast(%0)

@@ -6,8 +6,8 @@
 // CHECK-NEXT: }
 builtin.module @folds_cast_back_to_its_own_type {
   %0 = "test.make"() : () -> f64
-  %1 = builtin.unrealized_cast(%0) : f32
-  %2 = builtin.unrealized_cast(%1) : f64
+  %1 = builtin.unrealized_conversion_cast(%0) : f32
+  %2 = builtin.unrealized_conversion_cast(%1) : f64
   "test.use"(%2) : (f64) -> ()
 }
 
@@ -17,9 +17,9 @@ builtin.module @folds_cast_back_to_its_own_type {
 // CHECK-NEXT: }
 builtin.module @folds_through_a_chain {
   %0 = "test.make"() : () -> f64
-  %1 = builtin.unrealized_cast(%0) : f32
-  %2 = builtin.unrealized_cast(%1) : f16
-  %3 = builtin.unrealized_cast(%2) : f64
+  %1 = builtin.unrealized_conversion_cast(%0) : f32
+  %2 = builtin.unrealized_conversion_cast(%1) : f16
+  %3 = builtin.unrealized_conversion_cast(%2) : f64
   "test.use"(%3) : (f64) -> ()
 }
 
@@ -31,7 +31,7 @@ builtin.module @folds_through_a_chain {
 builtin.module @folds_inside_of_regions {
   %0 = "test.make"() : () -> f64
   "test.loop"() ({
-    %1 = builtin.unrealized_cast(%0) : f64
+    %1 = builtin.unrealized_conversion_cast(%0) : f64
     "test.use"(%1) : (f64) -> ()
   }) : () -> ()
 }
@@ -41,17 +41,17 @@ builtin.module @folds_inside_of_regions {
 // CHECK-NEXT: }
 builtin.module @removes_dead_chain {
   %0 = "test.make"() : () -> f64
-  %1 = builtin.unrealized_cast(%0) : f32
-  %2 = builtin.unrealized_cast(%1) : f16
+  %1 = builtin.unrealized_conversion_cast(%0) : f32
+  %2 = builtin.unrealized_conversion_cast(%1) : f16
 }
 
 // CHECK-LABEL: builtin.module @no_fold_as_the_type_differs
 // CHECK: %[[X:.*]] = "test.make"
-// CHECK-NEXT: %[[Y:.*]] = builtin.unrealized_cast(%[[X]]) : f32
+// CHECK-NEXT: %[[Y:.*]] = builtin.unrealized_conversion_cast(%[[X]]) : f32
 // CHECK-NEXT: "test.use"(%[[Y]])
 builtin.module @no_fold_as_the_type_differs {
   %0 = "test.make"() : () -> f64
-  %1 = builtin.unrealized_cast(%0) : f32
+  %1 = builtin.unrealized_conversion_cast(%0) : f32
   "test.use"(%1) : (f32) -> ()
 }
 

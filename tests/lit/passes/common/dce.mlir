@@ -5,8 +5,8 @@
 // CHECK-NEXT: }
 builtin.module @removes_unused_chain {
   %0 = "test.make"() : () -> f64
-  %1 = builtin.unrealized_cast(%0) : f32
-  %2 = builtin.unrealized_cast(%1) : f16
+  %1 = builtin.unrealized_conversion_cast(%0) : f32
+  %2 = builtin.unrealized_conversion_cast(%1) : f16
 }
 
 // CHECK-LABEL: builtin.module @removes_inside_of_regions
@@ -15,7 +15,7 @@ builtin.module @removes_unused_chain {
 builtin.module @removes_inside_of_regions {
   %0 = "test.make"() : () -> f64
   "test.loop"() ({
-    %1 = builtin.unrealized_cast(%0) : f32
+    %1 = builtin.unrealized_conversion_cast(%0) : f32
     "test.end"() : () -> ()
   }) : () -> ()
 }
@@ -39,10 +39,10 @@ builtin.module @removes_unreachable_blocks {
 }
 
 // CHECK-LABEL: builtin.module @no_removal_as_the_nested_region_uses_it
-// CHECK: builtin.unrealized_cast
+// CHECK: builtin.unrealized_conversion_cast
 builtin.module @no_removal_as_the_nested_region_uses_it {
   %0 = "test.make"() : () -> f64
-  %1 = builtin.unrealized_cast(%0) : f32
+  %1 = builtin.unrealized_conversion_cast(%0) : f32
   "test.loop"() ({
     "test.use"(%1) : (f32) -> ()
   }) : () -> ()

@@ -24,7 +24,7 @@ FILES = [name for name in tracked_files() if name.suffix == ".mlir"]
 GRAPH = """
 fx.graph @f(%x: !fx.tensor<4x8xf32>, %w: !fx.tensor<8x8xf32, strides [1, 8], requires_grad>) {
   %0 = fx.call(%x, %w) {target = @operator.matmul, args = [#fx.operand<0>, #fx.operand<1>]} : !fx.tensor<4x8xf32, requires_grad> loc("m.py":3:8)
-  %1 = fx.call(%0) {target = @torch.full, args = [nan, -0.0, 9223372036854775808, "q\\"", [none, {dim = -1}]]} : !fx.tensor<4x8xf32, requires_grad>
+  %1 = fx.call(%0) {target = @torch.full, args = [#fx.operand<0>, nan, -0.0, 9223372036854775808, "q\\"", [none, {slice = [none, 1, none]}]]} : !fx.tensor<4x8xf32, requires_grad>
   fx.return(%1)
 }
 """

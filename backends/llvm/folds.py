@@ -10,7 +10,6 @@ from types import MappingProxyType
 from lect.backends.llvm.arithmetic import Lane, scalar_row, unsigned
 from lect.backends.llvm.values import Tile, suffix, vector
 from lect.backends.llvm.writer import Writer, literal
-from lect.ir import ScalarType
 from lect.ir.types import i1
 
 COMBINE = MappingProxyType({"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum", "any": "or", "all": "and", "xor": "xor"})

@@ -1,0 +1,153 @@
+"""Every scalar operation as native code against the reference, with the values that break careless code."""
+
+import pytest
+import torch
+
+from lect.dialects.scalars import TABLE
+from tests.unit.kernel.nests import check, nest_text, run_native, sample
+
+SIZE = 77
+KINDS = {"f32": "float", "f64": "float", "i1": "bool", "i8": "signed", "i16": "signed", "i32": "signed", "i64": "signed", "ui8": "unsigned"}
+APPROXIMATE = {"pow", "atan2", "hypot", "rsqrt", "erfc", "sigmoid"}
+CASES = [(name, element) for name, row in TABLE.items() for element, kind in KINDS.items() if kind in row.kinds]
+
+
+def operation(name, element):
+    row = TABLE[name]
+    loads = "\n".join([f"    %{letter} = loop.load(%{letter.upper()}) MAP(d0) : {element}" for letter in "abc"[: row.arity]])
+    operands = ", ".join([f"%{letter}" for letter in "abc"[: row.arity]])
+    result = "i1" if row.predicate else element
+    body = f"{loads}\n    %r = loop.{name}({operands}) : {result}\n    loop.store(%r) MAP(d0)"
+    inputs = [(letter, f"{SIZE}x{element}") for letter in "ABC"[: row.arity]]
+    return nest_text([SIZE], inputs, [("z", f"{SIZE}x{result}")], body)
+
+
+def operands(name, element):
+    found = [sample([SIZE], element, seed, special=True) for seed in range(TABLE[name].arity)]
+    if not TABLE[name].predicate and KINDS[element] in ("signed", "unsigned") and name in ("floor_div", "trunc_div", "remainder", "fmod"):
+        found[1][found[1] == 0] = 3
+    if name in ("shl", "shr"):
+        found[1] = (found[1].to(torch.int64) % torch.iinfo(found[1].dtype).bits).to(found[1].dtype)
+    if name in ("remainder", "floor_div", "fmod") and KINDS[element] == "float":
+        found = [torch.where(value.isfinite() & (value.abs() < 1e9) & (value.abs() > 1e-9), value, 2.5) for value in found]
+    return found
+
+
+@pytest.mark.parametrize(("name", "element"), CASES)
+def test_operation(name, element):
+    loose = KINDS[element] == "float" and (name in APPROXIMATE or not TABLE[name].predicate and TABLE[name].arity == 1)
+    tolerance = {"f32": 3e-6, "f64": 1e-13}.get(element, 0.0) if loose else 0.0
+    check(operation(name, element), operands(name, element), rtol=tolerance, atol=tolerance * 1e-2)
+
+
+@pytest.mark.parametrize("element", ["i8", "i32", "i64"])
+@pytest.mark.parametrize("name", ["floor_div", "trunc_div", "remainder", "fmod"])
+def test_division_never_traps(name, element):
+    a, b = operands(name, element)
+    b[::3] = 0
+    a[1::3], b[1::3] = torch.iinfo(a.dtype).min, -1
+    found = run_native(operation(name, element), [a, b])[0]
+    if "div" in name:
+        assert (found[1::3] == torch.iinfo(a.dtype).min).all()
+    else:
+        assert (found[1::3] == 0).all()
+
+
+@pytest.mark.parametrize("element", ["i8", "i32", "i64", "ui8"])
+def test_shift_by_too_much(element):
+    x = sample([SIZE], element, 1)
+    amount = torch.full_like(x, torch.iinfo(x.dtype).bits)
+    assert (run_native(operation("shl", element), [x, amount])[0] == 0).all()
+    expected = torch.where(x < 0, -1, 0).to(x.dtype)
+    assert torch.equal(run_native(operation("shr", element), [x, amount])[0], expected)
+
+
+ELEMENTS = ["f32", "f64", "bf16", "f16", "i1", "i8", "ui8", "i16", "i32", "i64"]
+
+
+@pytest.mark.parametrize("source", ELEMENTS)
+@pytest.mark.parametrize("target", ELEMENTS)
+def test_cast(source, target):
+    if source == target:
+        return
+    body = f"    %0 = loop.load(%x) MAP(d0) : {source}\n    %1 = loop.cast(%0) : {target}\n    loop.store(%1) MAP(d0)"
+    floats = source in ("f32", "f64", "bf16", "f16")
+    x = sample([SIZE], source, 1, special=floats and target in ("f32", "f64", "bf16", "f16", "i1"))
+    if floats and target == "ui8":
+        x = x.abs()
+    check(nest_text([SIZE], [("x", f"{SIZE}x{source}")], [("z", f"{SIZE}x{target}")], body), [x if source == "i1" else x * 3])
+
+
+def test_rounding_to_a_half_and_back_is_one_rounding():
+    body = """
+    %0 = loop.load(%x) MAP(d0) : bf16
+    %1 = loop.cast(%0) : f32
+    %2 = loop.mul(%1, %1) : f32
+    %3 = loop.cast(%2) : bf16
+    %4 = loop.cast(%3) : f32
+    %5 = loop.add(%4, %1) : f32
+    %6 = loop.cast(%5) : bf16
+    loop.store(%6) MAP(d0)"""
+    x = sample([1000], "bf16", 1, special=True)
+    found = run_native(nest_text([1000], [("x", "1000xbf16")], [("z", "1000xbf16")], body), [x])[0]
+    torch.testing.assert_close(found, x * x + x, rtol=0, atol=0, equal_nan=True)
+
+
+def test_products_and_sums_are_not_contracted():
+    body = """
+    %0 = loop.load(%x) MAP(d0) : f32
+    %1 = loop.mul(%0, %0) : f32
+    %2 = loop.sub(%1, %0) : f32
+    loop.store(%2) MAP(d0)"""
+    x = sample([4096], "f32", 1)
+    found = run_native(nest_text([4096], [("x", "4096xf32")], [("z", "4096xf32")], body), [x])[0]
+    assert torch.equal(found, x * x - x)
+
+
+def test_gather_with_mask():
+    """Rows picked by loaded numbers; where the number is out of range the load gives zero and touches nothing."""
+    body = """
+    %i = loop.load(%at) MAP(d0) : i64
+    %low = loop.const() {value = 0} : i64
+    %high = loop.const() {value = 11} : i64
+    %a = loop.ge(%i, %low) : i1
+    %b = loop.lt(%i, %high) : i1
+    %ok = loop.and(%a, %b) : i1
+    %0 = loop.load(%x, %i; %ok) MAP(i0 * 37 + d1) : f32
+    loop.store(%0) MAP(d0 * 37 + d1)"""
+    at = torch.tensor([0, 10, 3, -1, 11, 4, 1 << 40])
+    check(nest_text([7, 37], [("at", "7xi64"), ("x", "11x37xf32")], [("z", "7x37xf32")], body), [at, sample([11, 37], "f32")])
+
+
+@pytest.mark.parametrize("element", ["f32", "bf16", "i1", "i8", "i64"])
+def test_gather_along_the_vectors(element):
+    body = f"""
+    %i = loop.load(%at) MAP(d0 * 37 + d1) : i64
+    %0 = loop.load(%x, %i) MAP(d0 * 50 + i0) : {element}
+    loop.store(%0) MAP(d0 * 37 + d1)"""
+    at = torch.randint(0, 50, (5, 37), generator=torch.Generator().manual_seed(1))
+    text = nest_text([5, 37], [("at", "5x37xi64"), ("x", f"5x50x{element}")], [("z", f"5x37x{element}")], body)
+    check(text, [at, sample([5, 50], element)])
+
+
+@pytest.mark.parametrize("element", ["f32", "bf16", "i1", "i8", "i64"])
+def test_masked_load_of_a_padded_row(element):
+    body = f"""
+    %p = loop.index() MAP(d1) : i64
+    %n = loop.const() {{value = 19}} : i64
+    %in = loop.lt(%p, %n) : i1
+    %0 = loop.load(%x; ; %in) MAP(d0 * 19 + d1) : {element}
+    loop.store(%0) MAP(d0 * 37 + d1)""".replace("; ; ", "; ; ")
+    text = nest_text([5, 37], [("x", f"5x19x{element}")], [("z", f"5x37x{element}")], body)
+    check(text, [sample([5, 19], element)])
+
+
+@pytest.mark.parametrize("features", ["+avx2,+fma", ""])
+def test_text_for_other_processors_gives_the_same(features):
+    """Code without AVX-512 text, and without any vector feature, runs here too."""
+    x = sample([SIZE], "f32", 1, special=True)
+    body = "    %0 = loop.load(%x) MAP(d0) : f32\n    %1 = loop.exp(%0) : f32\n    loop.store(%1) MAP(d0)"
+    text = nest_text([SIZE], [("x", f"{SIZE}xf32")], [("z", f"{SIZE}xf32")], body)
+    here = run_native(text, [x])[0]
+    there = run_native(text, [x], cpu_features=features, vector_bytes=16)[0]
+    torch.testing.assert_close(here, there, rtol=0, atol=0, equal_nan=True)

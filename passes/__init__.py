@@ -18,12 +18,16 @@ if TYPE_CHECKING:
 PASSES: Mapping[str, str] = MappingProxyType(
     {
         "pyframe-to-fx": "lect.passes.convert.pyframe_to_fx:PyframeToFx",
+        "fx-to-functional": "lect.passes.convert.fx_to_functional:FxToFunctional",
         "canonicalize": "lect.passes.common.canonicalize:Canonicalize",
         "cse": "lect.passes.common.cse:Cse",
         "dce": "lect.passes.common.dce:Dce",
         "loop-collapse-dims": "lect.passes.loop.loop_collapse_dims:LoopCollapseDims",
         "kernel-choose-tiles": "lect.passes.kernel.kernel_choose_tiles:KernelChooseTiles",
         "loop-to-kernel": "lect.passes.convert.loop_to_kernel:LoopToKernel",
+        "kernel-keep-rows": "lect.passes.kernel.kernel_keep_rows:KernelKeepRows",
+        "kernel-prefetch-rows": "lect.passes.kernel.kernel_prefetch_rows:KernelPrefetchRows",
+        "kernel-cascade-sums": "lect.passes.kernel.kernel_cascade_sums:KernelCascadeSums",
         "strip-loc": "lect.passes.common.strip_loc:StripLoc",
     }
 )

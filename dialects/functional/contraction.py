@@ -6,7 +6,7 @@ Operands have one element type.  Halves accumulate in f32 and round once at the 
 from __future__ import annotations
 
 from lect.dialects.functional.families import FLOAT, FunctionalOp, Number, Types, common_device, common_element, require_kind, require_rank, tensor_types
-from lect.dialects.functional.shapes import ShapeError
+from lect.dialects.functional.shapes import ShapeError, preserved_strides
 from lect.dialects.functional.types import TensorType
 from lect.ir import Attr, Operand, Operation, OptionalOperand, Result, op, require
 from lect.ir.types import f32, f64
@@ -91,8 +91,8 @@ class BaddbmmOp(_AddProduct):
 class AttentionOp(FunctionalOp):
     """softmax(scale * query @ key^T + mask) @ value over the last two of four dims, and the log-sum of the weights.
 
-    `scale` None is 1 / sqrt(width).  The mask is added; with `is_causal` row i sees the keys up to i alone.  The result and the sums lie in memory
-    with the heads (dim 1) behind the rows (dim 2), as the CPU's kernel leaves them.
+    `scale` None is 1 / sqrt(width).  The mask is added; with `is_causal` row i sees the keys up to i alone.  The result is laid out as the query, and
+    the sums lie in memory with the heads (dim 1) behind the rows (dim 2), as the CPU's kernel leaves them.
     """
 
     query: Operand[TensorType]
@@ -114,7 +114,8 @@ class AttentionOp(FunctionalOp):
         batch, heads, rows, width = types[0].shape
         fits = types[1].shape[3] == width and types[1].shape[:3] == types[2].shape[:3] and types[1].shape[0] == batch
         require(fits, self, "query, key and value of '{}' do not fit: {}, {}, {}", self.name, *[list(type.shape) for type in types])
-        output = heads_inside(types[0].like((batch, heads, rows, types[2].shape[3])))
+        shape = (batch, heads, rows, types[2].shape[3])
+        output = types[0].like(shape, strides=preserved_strides(types[0].layout) if shape == types[0].shape else None)
         sums = types[0].like((batch, rows, heads), f64 if element is f64 else f32)
         return output, sums.like((batch, heads, rows), strides=(sums.strides[0], sums.strides[2], sums.strides[1]))
 

@@ -8,13 +8,13 @@ graph is for later levels to choose.
 Arithmetic is eager's.  Operands of an operation have one element type, and casts between types are operations; what eager converts silently was
 made a cast before.  An operation on 16-bit floats computes in f32 and rounds its result once, which is why formulas that eager computes in one
 pass (gelu, softmax, layer_norm) are operations of their own.  A Python number in an attribute (`other`, `alpha`) is used in the precision the
-operation computes in; where eager rounds it first, it was rounded before.  Beside a tensor with dims, a 0-d operand of add, sub, mul and div may
-have another element type: it takes part in full precision.  Integers wrap around.  NaN, infinities and signed zeros are IEEE's, but the sign of
+operation computes in; where eager rounds it first, it was rounded before.  Beside a first operand with dims, a 0-d second operand of mul and div may have
+another element type: it takes part in full precision.  Integers wrap around.  NaN, infinities and signed zeros are IEEE's, but the sign of
 the maximum of 0.0 and -0.0 is not defined.  The order in which a reduction or a product adds up is not defined.
 
 The set of operations is closed: 134 primitives, each one shape of loop, and 77 composites.  Every other operator of torch is a
 `functional.opaque` that calls it by name.  Operations are pure, unless they read at computed places and may raise for a bad index, or are opaque.
-Operations that lect adds to eager's stream of random numbers do not exist; random operations take their seed as an operand.
+The operands of an opaque call are laid out as their types say.  A random operation takes its seed as an operand.
 """
 
 from __future__ import annotations
@@ -77,8 +77,9 @@ class FuncOp(Operation):
 class ReturnOp(Operation):
     """The results of the graph, laid out as their types say.
 
-    `aliases` maps results that eager would return without a copy: an entry n >= 0 says that the result is input n itself or a view of it, and -1
-    that it has memory of its own.  Left out, all have memory of their own.
+    `aliases` has an entry for each result that eager would not give memory of its own: none for a new tensor, `["input", n, offset]` for one that
+    starts `offset` elements behind input n's first element in the memory of that input, and `["result", n, offset]` for one in the memory of an
+    earlier result.
     """
 
     values: Variadic[TensorType]
@@ -91,8 +92,10 @@ class ReturnOp(Operation):
         require(len(self.aliases) == len(self.operands), self, "'aliases' needs an entry for each of {} results, got {}", len(self.operands), len(self.aliases))
         parent = self.parent_op
         inputs = len(parent.body.args) if parent is not None else 0
-        for number in self.aliases:
-            require(type(number) is int and -1 <= number < inputs, self, "'aliases' names inputs 0..{} or -1, got {}", inputs - 1, number)
+        for position, entry in enumerate(self.aliases):
+            limits = {"input": inputs, "result": position}
+            good = entry is None or (type(entry) is tuple and len(entry) == 3 and entry[0] in limits and entry[1] in range(limits[entry[0]]))
+            require(good, self, "alias {} must be none, or name an input or an earlier result and an offset", position)
 
 
 @op("functional.opaque")

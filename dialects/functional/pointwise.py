@@ -153,7 +153,7 @@ class FrexpOp(FunctionalOp):
 class BinaryTemplate(FunctionalOp):
     """Two tensors, or one and a number.
 
-    `mixed` says that a 0-d operand beside one with dims may have another element type: it is read at full precision and has no part in the type.
+    `mixed` says that a 0-d second operand beside a first one with dims may have another element type: it is read at full precision.
     """
 
     __slots__ = ()
@@ -178,8 +178,8 @@ class BinaryTemplate(FunctionalOp):
 
 def binary_element(op: Any, operands: list[TensorType], mixed: bool) -> ScalarType:
     """The element type that operands share.  Raises `VerifyError`."""
-    deciding = [operand for operand in operands if operand.rank] if mixed else operands
-    element = common_element(op, deciding or operands)
+    free = mixed and len(operands) == 2 and operands[0].rank and not operands[1].rank
+    element = common_element(op, operands[:1] if free else operands)
     require(element.kind in op.kinds or element.kind == "complex", op, "'{}' takes no {}", op.name, element)
     return element
 
@@ -247,7 +247,6 @@ class AlphaTemplate(BinaryTemplate):
     alpha: Attr[Number] = 1
     reversed: Attr[bool] = False
     output: Result[TensorType]
-    mixed = True
 
 
 SUMS = members(AlphaTemplate, {"add": "x + alpha * y; `or` for i1.", "sub": "x - alpha * y."})

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import torch
 
-from lect.dialects.functional.shapes import element_count, normalize_dims, reduced_shape
+from lect.dialects.functional.shapes import element_count, normalize_dims, preserved_strides, reduced_shape
 from lect.frontends.tensors.metadata import TensorMeta
 from lect.frontends.tensors.shape_pointwise import Result, ShapeFunction, category, common_device, pointwise_meta
 
@@ -124,13 +124,12 @@ def layer_norm_backward(gradient: TensorMeta, x: TensorMeta, normalized: Any, me
 def flash_attention(
     query: TensorMeta, key: TensorMeta, value: TensorMeta, dropout: float = 0.0, is_causal: bool = False, *, attn_mask: Any = None, scale: Any = None
 ) -> Result:
-    """The CPU's fused attention: the result and the log-sum of weights, both with heads behind the sequence in memory."""
-    if len(query.shape) != 4:
+    """The CPU's fused attention: the result laid out as the query, and the log-sum of weights with heads behind the rows in memory."""
+    if len(query.shape) != 4 or query.shape[3] != value.shape[3]:
         return None
     batch, heads, length, _ = query.shape
-    accumulated = torch.float64 if query.dtype is torch.float64 else torch.float32
-    result = _heads_inside(query, (batch, heads, length, value.shape[3]), query.dtype)
-    rows = query.like((batch, length, heads), accumulated)
+    rows = query.like((batch, length, heads), torch.float64 if query.dtype is torch.float64 else torch.float32)
+    result = query.like(query.shape, strides=preserved_strides(query.layout))
     return result, rows.view((batch, heads, length), (rows.strides[0], rows.strides[2], rows.strides[1]))
 
 

@@ -1,0 +1,467 @@
+"""What each functional operation means, as one call of torch: `lambda op, t: ...`, where `t(value)` is the tensor of an operand (None for None)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+import torch
+import torch.nn.functional as F
+
+from lect.dialects.functional.python_values import dtype_of
+
+Reference = Callable[[Any, Callable[[Any], Any]], Any]
+aten = torch.ops.aten
+
+
+def unary(function: Callable[[torch.Tensor], Any]) -> Reference:
+    """A function of one tensor."""
+    return lambda op, t: function(t(op.x))
+
+
+def number(op: Any, x: torch.Tensor) -> torch.Tensor:
+    """The number `other` as a tensor of the operand's element type."""
+    return torch.scalar_tensor(op.other, dtype=x.dtype, device=x.device)
+
+
+def binary(function: Callable[..., Any]) -> Reference:
+    """A function of two tensors, or of a tensor and a number."""
+
+    def run(op: Any, t: Any) -> Any:
+        x = t(op.x)
+        if op.y is not None:
+            return function(x, t(op.y))
+        return function(number(op, x), x) if op.reversed else function(x, number(op, x))
+
+    return run
+
+
+def precise(function: Callable[..., Any]) -> Reference:
+    """As `binary`, but a second number is not rounded."""
+    return lambda op, t: function(t(op.x), op.other) if op.y is None and not op.reversed else binary(function)(op, t)
+
+
+def gradient(function: Callable[..., Any], *names: str) -> Reference:
+    """A function of a gradient, a saved tensor, and attributes."""
+    return lambda op, t: function(*[t(value) for value in op.operands], *[getattr(op, name) for name in names])
+
+
+def element(op: Any) -> Any:
+    """The dtype that the attribute `element` asks for, or None."""
+    return None if op.element is None else dtype_of(op.element)
+
+
+def over_dims(function: Callable[..., Any]) -> Reference:
+    """A reduction over `dims`, which may be none for a 0-d operand."""
+
+    def run(op: Any, t: Any) -> Any:
+        return function(t(op.x), op.dims, op.keepdim)
+
+    return run
+
+
+def product(op: Any, t: Any) -> Any:
+    """prod takes one dim at a time."""
+    found = t(op.x)
+    if not op.dims:
+        return torch.prod(found, dtype=element(op)) if found.dim() == 0 else found.to(dtype_of(op.output.type.element))
+    for dim in reversed(op.dims):
+        found = torch.prod(found, dim, op.keepdim, dtype=dtype_of(op.output.type.element))
+    return found
+
+
+def reduced(op: Any, function: Callable[..., Any], x: torch.Tensor, **options: Any) -> Any:
+    """`function(x, dims, keepdim)`; no dims of a tensor with dims means that nothing is reduced, which torch cannot be asked for."""
+    if not op.dims and x.dim():
+        return function(x.unsqueeze(0), [0], False, **options)
+    return function(x, list(op.dims), op.keepdim, **options)
+
+
+def tested(function: Callable[..., Any]) -> Reference:
+    """any and all, one dim after another."""
+
+    def run(op: Any, t: Any) -> Any:
+        found = t(op.x).bool()
+        for dim in reversed(op.dims if found.dim() else ()):
+            found = function(found, dim, op.keepdim)
+        return found
+
+    return run
+
+
+def gathered(op: Any, t: Any) -> Any:
+    """Advanced indexing with full slices in the other dims."""
+    x = t(op.x)
+    places: list[Any] = [None] * x.dim()
+    for dim, index in zip(op.dims, op.indices):
+        places[dim] = _checked_index(op, t(index), x.shape[dim])
+    return aten.index.Tensor(x, places)
+
+
+def _checked_index(op: Any, index: torch.Tensor, size: int) -> torch.Tensor:
+    if not op.negative and index.numel() and (index.min() < 0 or index.max() >= size):
+        raise IndexError("index out of range in self")
+    return index
+
+
+def put(op: Any, t: Any) -> Any:
+    """Advanced indexing on the left."""
+    x = t(op.x)
+    places: list[Any] = [None] * x.dim()
+    for dim, index in zip(op.dims, op.indices):
+        places[dim] = _checked_index(op, t(index), x.shape[dim])
+    return aten.index_put.default(x, places, t(op.values), op.accumulate)
+
+
+def scattered(op: Any, t: Any) -> Any:
+    """scatter in all its modes."""
+    x, index, src = t(op.x), t(op.index), t(op.src)
+    if op.mode == "set":
+        return aten.scatter.value(x, op.dim, index, op.value) if src is None else aten.scatter.src(x, op.dim, index, src)
+    if src is None:
+        return aten.scatter.value_reduce(x, op.dim, index, op.value, reduce=op.mode)
+    if op.mode == "add":
+        return aten.scatter_add.default(x, op.dim, index, src)
+    if op.mode == "multiply":
+        return aten.scatter.reduce(x, op.dim, index, src, reduce="multiply")
+    return aten.scatter_reduce.two(x, op.dim, index, src, op.mode, include_self=op.include_self)
+
+
+def attention(op: Any, t: Any) -> Any:
+    """The fused kernel of the CPU."""
+    query, key, value = t(op.query), t(op.key), t(op.value)
+    options = {"attn_mask": t(op.mask), "scale": op.scale}
+    return aten._scaled_dot_product_flash_attention_for_cpu.default(query, key, value, 0.0, op.is_causal, **options)
+
+
+def attention_backward(op: Any, t: Any) -> Any:
+    """Its gradient."""
+    saved = [t(value) for value in (op.gradient, op.query, op.key, op.value, op.output, op.logsumexp)]
+    return aten._scaled_dot_product_flash_attention_for_cpu_backward.default(*saved, 0.0, op.is_causal, attn_mask=t(op.mask), scale=op.scale)
+
+
+def convolution(op: Any, t: Any) -> Any:
+    """Convolution and its transpose."""
+    extra = op.output_padding or (0,) * len(op.stride)
+    return aten.convolution.default(t(op.x), t(op.weight), t(op.bias), op.stride, op.padding, op.dilation, op.transposed, extra, op.groups)
+
+
+def convolution_backward(op: Any, t: Any) -> Any:
+    """The three gradients of a convolution."""
+    gradient, x, weight = t(op.gradient), t(op.x), t(op.weight)
+    extra = op.output_padding or (0,) * len(op.stride)
+    lists = (op.stride, op.padding, op.dilation, op.transposed, extra, op.groups)
+    return aten.convolution_backward.default(gradient, x, weight, [gradient.shape[1]], *lists, [True, True, True])
+
+
+def window_sum(op: Any, t: Any) -> Any:
+    """Average pools, times the divisor for plain sums."""
+    x = t(op.x)
+    if op.output_size is not None:
+        adaptive = (F.adaptive_avg_pool1d, F.adaptive_avg_pool2d, F.adaptive_avg_pool3d)[len(op.output_size) - 1]
+        return adaptive(x, list(op.output_size))
+    lists = (list(op.kernel), list(op.stride), list(op.padding), op.ceil_mode)
+    if len(op.kernel) == 1:
+        return F.avg_pool1d(x, *lists, op.divisor != "valid")
+    pool = F.avg_pool2d if len(op.kernel) == 2 else F.avg_pool3d
+    override = 1 if op.divisor == "none" else op.divisor if isinstance(op.divisor, int) else None
+    return pool(x, *lists, op.divisor != "valid", override)
+
+
+def window_max(op: Any, t: Any) -> Any:
+    """Max pools with indices."""
+    x = t(op.x)
+    if op.output_size is not None:
+        adaptive = (F.adaptive_max_pool1d, F.adaptive_max_pool2d, F.adaptive_max_pool3d)[len(op.output_size) - 1]
+        return adaptive(x, list(op.output_size), True)
+    pool = (F.max_pool1d, F.max_pool2d, F.max_pool3d)[len(op.kernel) - 1]
+    return pool(x, op.kernel, op.stride, op.padding, op.dilation, op.ceil_mode, True)
+
+
+def upsample(op: Any, t: Any) -> Any:
+    """The upsample ops by kind and number of dims."""
+    names = {"nearest": "upsample_nearest{}d", "nearest-exact": "_upsample_nearest_exact{}d", "cubic": "upsample_bicubic{}d"}
+    linear = ("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d")
+    spatial = len(op.size)
+    name = linear[spatial - 1] if op.kind == "linear" else names[op.kind].format(spatial)
+    scales = op.scales or (None,) * spatial
+    align = () if op.kind.startswith("nearest") else (op.align_corners,)
+    return getattr(aten, name).default(t(op.x), list(op.size), *align, *scales)
+
+
+def layer_norm_backward(op: Any, t: Any) -> Any:
+    """All three gradients; a missing weight is one of ones."""
+    x, weight = t(op.x), t(op.weight)
+    weight = torch.ones(op.normalized, dtype=x.dtype, device=x.device) if weight is None else weight
+    saved = (t(op.gradient), x, list(op.normalized), t(op.mean), t(op.rstd), weight, weight)
+    return aten.native_layer_norm_backward.default(*saved, [True, True, True])
+
+
+def group_norm(op: Any, t: Any) -> Any:
+    """native_group_norm."""
+    x = t(op.x)
+    batch, channels = x.shape[:2]
+    return aten.native_group_norm.default(x, t(op.weight), t(op.bias), batch, channels, x[0, 0].numel(), op.groups, op.eps)
+
+
+def batch_norm(op: Any, t: Any) -> Any:
+    """Statistics of the batch or of the past; the running ones are copied first."""
+    mean, var = t(op.running_mean).clone(), t(op.running_var).clone()
+    found = aten.native_batch_norm.default(t(op.x), t(op.weight), t(op.bias), mean, var, op.training, op.momentum, op.eps)
+    return *found, mean, var
+
+
+REDUCTIONS: Final[Mapping[str, int]] = MappingProxyType({"none": 0, "mean": 1, "sum": 2})
+
+
+def loss(function: Callable[..., Any], *tensors: str) -> Reference:
+    """A loss with a reduction."""
+    return lambda op, t: function(t(op.x), t(op.target), *[t(getattr(op, name)) for name in tensors], REDUCTIONS[op.reduction])
+
+
+def huber(op: Any, t: Any) -> Any:
+    """huber_loss and smooth_l1_loss."""
+    function = aten.smooth_l1_loss.default if op.smooth else aten.huber_loss.default
+    return function(t(op.x), t(op.target), REDUCTIONS[op.reduction], op.delta)
+
+
+def negative_log_likelihood(op: Any, t: Any) -> Any:
+    """nll_loss of classes, or of maps of classes."""
+    function = aten.nll_loss2d_forward.default if t(op.target).dim() == 3 else aten.nll_loss_forward.default
+    return function(t(op.x), t(op.target), t(op.weight), REDUCTIONS[op.reduction], op.ignore_index)
+
+
+def negative_log_likelihood_backward(op: Any, t: Any) -> Any:
+    """Its gradient."""
+    function = aten.nll_loss2d_backward.default if t(op.target).dim() == 3 else aten.nll_loss_backward.default
+    return function(t(op.gradient), t(op.x), t(op.target), t(op.weight), REDUCTIONS[op.reduction], op.ignore_index, t(op.total_weight))
+
+
+def max_pool_backward(op: Any, t: Any) -> Any:
+    """The gradient scattered to the indices of the flattened spatial dims."""
+    gradient, x, indices = t(op.gradient), t(op.x), t(op.indices)
+    kept = x.dim() - op.spatial
+    flat = torch.zeros((*x.shape[:kept], x[(0,) * kept].numel()), dtype=x.dtype, device=x.device)
+    return flat.scatter_add(-1, indices.flatten(kept), gradient.flatten(kept)).reshape(x.shape)
+
+
+def embedding_bag(op: Any, t: Any) -> Any:
+    """_embedding_bag."""
+    mode = ("sum", "mean", "max").index(op.mode)
+    tensors = (t(op.weight), t(op.indices), t(op.offsets))
+    return aten._embedding_bag.default(*tensors, False, mode, False, t(op.per_sample_weights), op.include_last_offset, op.padding)
+
+
+def bessel(op: Any, t: Any) -> Any:
+    """The special function of that kind."""
+    names = {"i0": "i0", "i0e": "special_i0e", "i1": "special_i1", "i1e": "special_i1e", "airy_ai": "special_airy_ai"}
+    name = names.get(op.kind)
+    if name is None:
+        family, _, order = op.kind.rpartition("_")
+        name = f"special_{family}_bessel_{order}" if family else f"special_bessel_{op.kind}"
+    return getattr(aten, name).default(t(op.x))
+
+
+def polynomial(op: Any, t: Any) -> Any:
+    """The special polynomial of that kind."""
+    family, _, letter = op.kind.rpartition("_")
+    return binary(getattr(aten, f"special_{family}_polynomial_{letter}").default)(op, t)
+
+
+_UNARY = "reciprocal sqrt rsqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc erfinv"
+_MORE_UNARY = "lgamma digamma sigmoid abs neg floor ceil round trunc bitwise_not logical_not isnan isinf signbit sign frexp frac sinc sgn relu"
+_BINARY = "remainder fmod pow atan2 hypot copysign nextafter maximum minimum fmax fmin bitwise_and bitwise_or bitwise_xor gcd"
+_COMPARISONS = "eq ne lt le gt ge logical_and logical_or logical_xor"
+
+POINTWISE: Final[dict[str, Reference]] = {
+    **{name: unary(getattr(torch, name)) for name in f"{_UNARY} {_MORE_UNARY}".split()},
+    **{name: binary(getattr(torch, name)) for name in f"{_BINARY} {_COMPARISONS}".split()},
+    "erfcx": unary(torch.special.erfcx),
+    "ndtri": unary(torch.special.ndtri),
+    "log_ndtr": unary(torch.special.log_ndtr),
+    "add": lambda op, t: binary(lambda x, y: torch.add(x, y, alpha=op.alpha))(op, t),
+    "sub": lambda op, t: binary(lambda x, y: torch.sub(x, y, alpha=op.alpha))(op, t),
+    "mul": precise(torch.mul),
+    "div": lambda op, t: precise(lambda x, y: torch.div(x, y, rounding_mode=None if op.mode == "true" else op.mode))(op, t),
+    "zeta": binary(torch.special.zeta),
+    "igamma": binary(torch.igamma),
+    "igammac": binary(torch.igammac),
+    "shift_left": binary(torch.bitwise_left_shift),
+    "shift_right": binary(torch.bitwise_right_shift),
+    "bessel": bessel,
+    "orthopoly": polynomial,
+    "where": lambda op, t: torch.where(t(op.condition), t(op.x), t(op.y)),
+    "clamp": lambda op, t: _clamped(op, t),
+}
+
+
+def _clamped(op: Any, t: Any) -> Any:
+    x = t(op.x)
+    bounds = [t(op.low) if op.low is not None else op.min, t(op.high) if op.high is not None else op.max]
+    if any(isinstance(bound, torch.Tensor) for bound in bounds):
+        bounds = [torch.scalar_tensor(bound, dtype=x.dtype) if isinstance(bound, int | float) else bound for bound in bounds]
+    return torch.clamp(x, *bounds) if any(bound is not None for bound in bounds) else x.clone()
+
+
+COMPOSITE: Final[dict[str, Reference]] = {
+    "silu": unary(F.silu),
+    "mish": unary(F.mish),
+    "hardswish": unary(F.hardswish),
+    "hardsigmoid": unary(F.hardsigmoid),
+    "log_sigmoid": unary(F.logsigmoid),
+    "entr": unary(torch.special.entr),
+    "leaky_relu": lambda op, t: F.leaky_relu(t(op.x), op.negative_slope) if op.weight is None else torch.where(t(op.x) > 0, t(op.x), t(op.weight) * t(op.x)),
+    "elu": lambda op, t: aten.elu.default(t(op.x), op.alpha, op.scale, op.input_scale),
+    "gelu": lambda op, t: F.gelu(t(op.x), approximate=op.approximate),
+    "hardtanh": lambda op, t: F.hardtanh(t(op.x), op.min, op.max),
+    "softplus": lambda op, t: F.softplus(t(op.x), op.beta, op.threshold),
+    "threshold": lambda op, t: F.threshold(t(op.x), op.threshold, op.value),
+    "hardshrink": lambda op, t: F.hardshrink(t(op.x), op.lambd),
+    "softshrink": lambda op, t: F.softshrink(t(op.x), op.lambd),
+    "logit": lambda op, t: torch.logit(t(op.x), op.eps),
+    "glu": lambda op, t: F.glu(t(op.x), op.dim),
+    "lerp": lambda op, t: torch.lerp(t(op.x), t(op.end), op.amount if op.weight is None else t(op.weight)),
+    "addcmul": lambda op, t: torch.addcmul(t(op.x), t(op.first), t(op.second), value=op.value),
+    "addcdiv": lambda op, t: torch.addcdiv(t(op.x), t(op.first), t(op.second), value=op.value),
+    "xlogy": lambda op, t: binary(torch.xlogy if op.logarithm == "log" else torch.special.xlog1py)(op, t),
+    "logaddexp": lambda op, t: (torch.logaddexp if op.base == "e" else torch.logaddexp2)(t(op.x), t(op.y)),
+    "nan_to_num": lambda op, t: torch.nan_to_num(t(op.x), op.nan, op.posinf, op.neginf),
+    "heaviside": lambda op, t: torch.heaviside(t(op.x), t(op.y)),
+    "ldexp": lambda op, t: torch.ldexp(t(op.x), t(op.y)),
+    "polygamma": lambda op, t: torch.polygamma(op.n, t(op.x)),
+    "masked_fill": lambda op, t: torch.masked_fill(t(op.x), t(op.mask), op.other if op.value is None else t(op.value)),
+    "silu_backward": gradient(aten.silu_backward.default),
+    "mish_backward": gradient(aten.mish_backward.default),
+    "hardswish_backward": gradient(aten.hardswish_backward.default),
+    "hardsigmoid_backward": gradient(aten.hardsigmoid_backward.default),
+    "log_sigmoid_backward": lambda op, t: aten.log_sigmoid_backward.default(t(op.gradient), t(op.x), aten.log_sigmoid_forward.default(t(op.x))[1]),
+    "sigmoid_backward": gradient(aten.sigmoid_backward.default),
+    "tanh_backward": gradient(aten.tanh_backward.default),
+    "threshold_backward": gradient(aten.threshold_backward.default, "threshold"),
+    "gelu_backward": lambda op, t: aten.gelu_backward.default(t(op.gradient), t(op.x), approximate=op.approximate),
+    "hardtanh_backward": gradient(aten.hardtanh_backward.default, "min", "max"),
+    "elu_backward": lambda op, t: aten.elu_backward.default(t(op.gradient), op.alpha, op.scale, op.input_scale, op.is_result, t(op.x)),
+    "leaky_relu_backward": gradient(aten.leaky_relu_backward.default, "negative_slope", "is_result"),
+    "softplus_backward": gradient(aten.softplus_backward.default, "beta", "threshold"),
+    "glu_backward": gradient(aten.glu_backward.default, "dim"),
+    "shrink_backward": lambda op, t: getattr(aten, f"{op.kind}shrink_backward").default(t(op.gradient), t(op.x), op.lambd),
+}
+
+CREATION: Final[dict[str, Reference]] = {
+    "cast": lambda op, t: t(op.x).to(device=op.device or t(op.x).device, dtype=dtype_of(op.to), copy=True),
+    "copy": lambda op, t: t(op.x).to(device=op.device or t(op.x).device, copy=True),
+    "full": lambda op, t: torch.full(op.shape, op.value, dtype=dtype_of(op.element), device=op.device),
+    "undefined": lambda op, t: torch.zeros(op.shape, dtype=dtype_of(op.element), device=op.device),
+    "iota": lambda op, t: _arange(op),
+    "rand": lambda op, t: torch.rand(op.shape, dtype=dtype_of(op.element), device=op.device, generator=_generator(op, t)),
+    "randn": lambda op, t: torch.randn(op.shape, dtype=dtype_of(op.element), device=op.device, generator=_generator(op, t)),
+    "randint": lambda op, t: torch.randint(op.low, op.high, op.shape, dtype=dtype_of(op.element), device=op.device, generator=_generator(op, t)),
+}
+
+
+def _arange(op: Any) -> torch.Tensor:
+    """arange whose end is half a step behind the last element, so that the size is exact."""
+    end = op.start + op.step * op.size
+    if isinstance(end, float):
+        end -= op.step / 2
+    return torch.arange(op.start, end, op.step, dtype=dtype_of(op.element), device=op.device)
+
+
+def _generator(op: Any, t: Any) -> torch.Generator:
+    return torch.Generator(op.device).manual_seed((int(t(op.seed)) + 0x9E3779B97F4A7C15 * op.offset) % (1 << 63))
+
+
+VIEW: Final[dict[str, Reference]] = {
+    "reshape": lambda op, t: t(op.x).reshape(op.shape),
+    "permute": lambda op, t: t(op.x).permute(op.dims),
+    "expand": lambda op, t: t(op.x).expand(op.shape),
+    "slice": lambda op, t: aten.slice.Tensor(t(op.x), op.dim, op.start, op.end, op.step),
+    "diagonal": lambda op, t: torch.diagonal(t(op.x), op.offset, op.dim1, op.dim2),
+    "as_strided": lambda op, t: torch.as_strided(t(op.x), op.size, op.stride, t(op.x).storage_offset() + op.offset),
+    "reverse": lambda op, t: torch.flip(t(op.x), op.dims),
+    "cat": lambda op, t: torch.cat([t(value) for value in op.inputs], op.dim),
+    "pad": lambda op, t: aten.constant_pad_nd.default(t(op.x), [side for pair in reversed(op.pads) for side in pair], op.value),
+}
+
+REDUCTION: Final[dict[str, Reference]] = {
+    "sum": lambda op, t: reduced(op, torch.sum, t(op.x), dtype=dtype_of(op.output.type.element)),
+    "prod": product,
+    "xor_sum": lambda op, t: aten.hash_tensor.default(t(op.x), list(op.dims), keepdim=op.keepdim),
+    "amax": lambda op, t: reduced(op, torch.amax, t(op.x)),
+    "amin": lambda op, t: reduced(op, torch.amin, t(op.x)),
+    "any": tested(torch.any),
+    "all": tested(torch.all),
+    "argmax": lambda op, t: torch.argmax(t(op.x), op.dim, op.keepdim),
+    "argmin": lambda op, t: torch.argmin(t(op.x), op.dim, op.keepdim),
+    "max_with_index": lambda op, t: tuple(torch.max(t(op.x), op.dim, op.keepdim)),
+    "min_with_index": lambda op, t: tuple(torch.min(t(op.x), op.dim, op.keepdim)),
+    "var_mean": lambda op, t: torch.var_mean(t(op.x), op.dims or None, correction=op.correction, keepdim=op.keepdim),
+    "mean": lambda op, t: reduced(op, torch.mean, t(op.x), dtype=element(op)),
+    "vector_norm": lambda op, t: aten.linalg_vector_norm.default(t(op.x), op.ord, list(op.dims) or None, op.keepdim, dtype=element(op)),
+    "logsumexp": lambda op, t: torch.logsumexp(t(op.x), op.dims, op.keepdim),
+    "softmax": lambda op, t: _softmax(op, t),
+    "log_softmax": lambda op, t: torch.log_softmax(t(op.x), op.dim, element(op)),
+    "softmax_backward": lambda op, t: _softmax_backward(aten._softmax_backward_data.default, op, t),
+    "log_softmax_backward": lambda op, t: _softmax_backward(aten._log_softmax_backward_data.default, op, t),
+    "cumsum": lambda op, t: torch.cumsum(t(op.x), op.dim, dtype=element(op)),
+    "cumprod": lambda op, t: torch.cumprod(t(op.x), op.dim, dtype=element(op)),
+    "logcumsumexp": lambda op, t: torch.logcumsumexp(t(op.x), op.dim),
+    "cummax_with_index": lambda op, t: tuple((torch.cummax if op.kind == "max" else torch.cummin)(t(op.x), op.dim)),
+    "sort": lambda op, t: tuple(torch.sort(t(op.x), dim=op.dim, descending=op.descending, stable=op.stable)),
+    "topk": lambda op, t: tuple(torch.topk(t(op.x), op.k, op.dim, op.largest, op.sorted)),
+}
+
+
+def _softmax(op: Any, t: Any) -> Any:
+    return aten._safe_softmax.default(t(op.x), op.dim, element(op)) if op.safe else torch.softmax(t(op.x), op.dim, element(op))
+
+
+def _softmax_backward(function: Callable[..., Any], op: Any, t: Any) -> Any:
+    return function(t(op.gradient), t(op.result_value), op.dim, element(op) or t(op.gradient).dtype)
+
+
+GATHER: Final[dict[str, Reference]] = {
+    "index": gathered,
+    "index_put": put,
+    "gather": lambda op, t: torch.gather(t(op.x), op.dim, t(op.index)),
+    "scatter": scattered,
+    "slice_scatter": lambda op, t: torch.slice_scatter(t(op.x), t(op.src), op.dim, op.start, op.end, op.step),
+    "diagonal_scatter": lambda op, t: torch.diagonal_scatter(t(op.x), t(op.src), op.offset, op.dim1, op.dim2),
+    "as_strided_scatter": lambda op, t: torch.as_strided_scatter(t(op.x), t(op.src), op.size, op.stride, t(op.x).storage_offset() + op.offset),
+    "searchsorted": lambda op, t: torch.searchsorted(t(op.boundaries), t(op.values), right=op.right, sorter=t(op.sorter), out_int32=op.element.bits == 32),
+    "embedding_backward": lambda op, t: aten.embedding_dense_backward.default(t(op.gradient), t(op.indices), op.count, op.padding, op.scale_by_frequency),
+    "embedding_bag": embedding_bag,
+    "segment_reduce": lambda op, t: torch.segment_reduce(t(op.x), op.reduce, lengths=t(op.lengths), axis=op.axis, initial=op.initial),
+}
+
+BLOCKS: Final[dict[str, Reference]] = {
+    "mm": lambda op, t: torch.mm(t(op.x), t(op.y)),
+    "bmm": lambda op, t: torch.bmm(t(op.x), t(op.y)),
+    "addmm": lambda op, t: torch.addmm(t(op.added), t(op.x), t(op.y), beta=op.beta, alpha=op.alpha),
+    "baddbmm": lambda op, t: torch.baddbmm(t(op.added), t(op.x), t(op.y), beta=op.beta, alpha=op.alpha),
+    "attention": attention,
+    "attention_backward": attention_backward,
+    "convolution": convolution,
+    "convolution_backward": convolution_backward,
+    "window_sum": window_sum,
+    "window_max_with_index": window_max,
+    "max_pool_backward": max_pool_backward,
+    "upsample": upsample,
+    "layer_norm": lambda op, t: aten.native_layer_norm.default(t(op.x), list(op.normalized), t(op.weight), t(op.bias), op.eps),
+    "layer_norm_backward": layer_norm_backward,
+    "group_norm": group_norm,
+    "batch_norm": batch_norm,
+    "weight_norm": lambda op, t: aten._weight_norm_interface.default(t(op.v), t(op.g), op.dim),
+    "mse": loss(aten.mse_loss.default),
+    "huber": huber,
+    "bce": loss(aten.binary_cross_entropy.default, "weight"),
+    "bce_with_logits": loss(aten.binary_cross_entropy_with_logits.default, "weight", "pos_weight"),
+    "soft_margin": loss(aten.soft_margin_loss.default),
+    "nll": negative_log_likelihood,
+    "nll_backward": negative_log_likelihood_backward,
+}
+
+REFERENCES: Final[Mapping[str, Reference]] = MappingProxyType(
+    {f"functional.{name}": run for table in (POINTWISE, COMPOSITE, CREATION, VIEW, REDUCTION, GATHER, BLOCKS) for name, run in table.items()}
+)

@@ -1,0 +1,1 @@
+"""From calls of torch functions to functional operations: the body of the pass `fx-to-functional`."""

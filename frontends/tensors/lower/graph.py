@@ -1,0 +1,144 @@
+"""One `fx.graph` to one `functional.func`: every call runs again, on tensors without elements, under the recorder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from lect.dialects.functional.ops import FuncOp, ReturnOp
+from lect.dialects.functional.types import TensorType
+from lect.dialects.fx import python_values
+from lect.dialects.fx.ops import CallOp, GraphOp
+from lect.dialects.fx.ops import ReturnOp as FxReturnOp
+from lect.dialects.fx.types import ObjectRef
+from lect.dialects.fx.types import TensorType as FxTensorType
+from lect.frontends.tensors.elements import meta_of_type
+from lect.frontends.tensors.lower.emitter import Emitter
+from lect.frontends.tensors.lower.recorder import Recorder, Storage
+from lect.frontends.tensors.lt import LT, layout_of, make_lt
+from lect.ir import Block, Builder, Context, LectError, Operation, Region, Value
+
+
+def lower_graphs(module: Operation, ctx: Context) -> None:
+    """Replace every `fx.graph` of a module.  Raises `LectError` at the call that cannot be lowered."""
+    for op in list(module.body):
+        if isinstance(op, GraphOp):
+            lowered = lower_graph(op)
+            Builder.before(op).insert(lowered)
+            op.erase()
+            ctx.count("graphs lowered")
+            ctx.count("operations", sum(1 for _ in lowered.body))
+            ctx.count("opaque operations", sum(inner.name == "functional.opaque" for inner in lowered.body))
+
+
+def lower_graph(graph: GraphOp) -> FuncOp:
+    """The functional form of one graph, not yet inserted anywhere."""
+    block = Block([_functional_type(graph, value.type) for value in graph.body.args])
+    for argument, value in zip(block.args, graph.body.args):
+        argument.hint = value.hint
+    run = _Execution(block)
+    for number, (value, argument) in enumerate(zip(graph.body.args, block.args)):
+        run.add_input(number, value, argument)
+    with torch.no_grad(), run.recorder:
+        for op in graph.body:
+            run.step(op)
+    return FuncOp(graph.sym_name, regions=[Region([block])], loc=graph.loc)
+
+
+class _Execution:
+    """The state of one run: what each fx value is now."""
+
+    def __init__(self, block: Block) -> None:
+        self.emitter = Emitter(block)
+        self.recorder = Recorder(self.emitter)
+        self.environment: dict[Value, Any] = {}
+
+    def add_input(self, number: int, value: Value, argument: Value) -> None:
+        tensor = make_lt(meta_of_type(argument.type))  # type: ignore[arg-type]
+        self.recorder.bind(tensor, argument, Storage(number))
+        self.environment[value] = tensor
+
+    def step(self, op: Operation) -> None:
+        """Run one operation of the graph."""
+        self.emitter.loc = op.loc
+        self.recorder.operation = op
+        if isinstance(op, CallOp):
+            self._call(op)
+        elif isinstance(op, FxReturnOp):
+            self._return(op)
+        else:
+            raise LectError(f"'{op.name}' cannot be lowered to functional operations", op=op)
+
+    def _call(self, op: CallOp) -> None:
+        operands = [self.environment[value] for value in op.operands]
+        _refuse_objects(op, (op.args, op.kwargs))
+        try:
+            target = python_values.target_of(op.target)
+            returned = target(*python_values.decode(op.args, operands), **python_values.decode_kwargs(op.kwargs, operands))
+        except LectError as error:
+            if error.op is None:
+                error.op, error.loc = op, op.loc
+            raise
+        except Exception as error:
+            raise LectError(f"{op.target.leaf} raises {type(error).__name__}: {_first_line(error)}", op=op) from error
+        found = python_values.flatten_results(returned, op.structure, len(op.results))
+        for value, tensor in zip(op.results, found):
+            self.environment[value] = self._checked(op, value, tensor)
+
+    def _checked(self, op: CallOp, value: Value, tensor: Any) -> Any:
+        """The tensor, if it is what the graph says it is."""
+        if not isinstance(tensor, torch.Tensor):
+            raise LectError(f"a result of {op.target.leaf} is a {type(tensor).__name__}; graphs with numbers are not lowered", op=op)
+        if type(tensor) is not LT:
+            self.recorder.entry(tensor)
+        meta = layout_of(tensor)
+        expected = meta_of_type(_functional_type(op, value.type))
+        if meta._replace(storage_offset=0) != expected:
+            raise LectError(f"{op.target.leaf} gives {_describe(meta)}, but the graph says {_describe(expected)}", op=op)
+        return tensor
+
+    def _return(self, op: FxReturnOp) -> None:
+        entries = [self.recorder.entry(self.environment[value]) for value in op.operands]
+        aliases: list[Any] = []
+        for position, entry in enumerate(entries):
+            aliases.append(self._alias(entries[:position], entry))
+        stated = tuple(aliases) if any(alias is not None for alias in aliases) else None
+        self.emitter.block.append(ReturnOp([entry.value for entry in entries], aliases=stated, loc=op.loc))
+
+    def _alias(self, earlier: list[Any], entry: Any) -> Any:
+        """Whose memory a result lies in: none, an input's, an earlier result's."""
+        offset = layout_of(entry.tensor).storage_offset
+        if entry.storage.source is not None:
+            return "input", entry.storage.source, offset
+        for number, other in enumerate(earlier):
+            if other.storage is entry.storage:
+                return "result", number, offset - layout_of(other.tensor).storage_offset
+        return None
+
+
+def _functional_type(op: Operation, type: Any) -> TensorType:
+    if not isinstance(type, FxTensorType):
+        raise LectError(f"values of type {type} are not lowered; sizes must be known", op=op)
+    if not all(isinstance(size, int) for size in (*type.shape, *(type.strides or ()))):
+        raise LectError(f"the sizes of {type} must be known", op=op)
+    return TensorType(type.shape, type.element, type.strides, type.device)
+
+
+def _refuse_objects(op: CallOp, value: Any) -> None:
+    if isinstance(value, ObjectRef):
+        raise LectError(f"{op.target.leaf} takes a live object ({value.what}), which cannot be lowered", op=op)
+    if isinstance(value, tuple):
+        for item in value:
+            _refuse_objects(op, item)
+    if isinstance(value, dict):
+        for item in value.values():
+            _refuse_objects(op, item)
+
+
+def _describe(meta: Any) -> str:
+    return f"{list(meta.shape)} of {str(meta.dtype).removeprefix('torch.')} with strides {list(meta.strides)} on {meta.device}"
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [""])[0]

@@ -1,0 +1,51 @@
+"""ATen calls as `functional.opaque`.
+
+Numbers, strings, None and dtypes stand as they are, lists as arrays, an operand as `#functional.operand<n>`; what has no literal is a dictionary with
+one entry: `{device = "cuda:0"}`, `{layout = "strided"}`, `{memory_format = "channels_last"}`, `{complex = [re, im]}`.  `functional.python_values` reads them back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from lect.dialects.functional.ops import OpaqueOp, OperandRef
+from lect.frontends.tensors.elements import ELEMENTS
+from lect.frontends.tensors.errors import UnsupportedTensor
+from lect.frontends.tensors.lower.emitter import Emitter
+from lect.ir import SymbolRef, Value
+
+
+def emit_opaque(e: Emitter, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Value, ...]:
+    """The call as one operation.  Raises `UnsupportedTensor` for an argument that text cannot hold."""
+    operands: list[Value] = []
+    encoded = tuple([_encode(value, operands) for value in args])
+    named = {name: _encode(value, operands) for name, value in kwargs.items()}
+    target = SymbolRef(f"{func.namespace}.{func._opname}.{func._overloadname}")
+    types = [type for type in e.results if type is not None]
+    op = OpaqueOp(operands, target, args=encoded, kwargs=named, result_types=types, loc=e.loc)
+    return e.block.append(op).results
+
+
+def _encode(value: Any, operands: list[Value]) -> Any:
+    if isinstance(value, Value):
+        if value not in operands:
+            operands.append(value)
+        return OperandRef(operands.index(value))
+    if isinstance(value, tuple | list):
+        return tuple([_encode(item, operands) for item in value])
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if isinstance(value, torch.dtype) and value in ELEMENTS:
+        return ELEMENTS[value]
+    if isinstance(value, torch.device):
+        return {"device": str(value)}
+    if isinstance(value, torch.layout):
+        return {"layout": str(value).removeprefix("torch.")}
+    if isinstance(value, torch.memory_format):
+        return {"memory_format": str(value).removeprefix("torch.")}
+    if type(value) is complex:
+        return {"complex": (value.real, value.imag)}
+    raise UnsupportedTensor(f"an argument of type {type(value).__name__} cannot be part of a graph")

@@ -1,0 +1,225 @@
+"""The recorder: propagation that writes a functional operation for every ATen op it sees.
+
+Each traced tensor stands for a value.  Tensors that share storage in eager share a `Storage` here, with a version: an in-place op on a tensor that
+the graph made gives that tensor a new value and makes its other aliases stale, and reading a stale alias is refused, as is writing to an input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from lect.dialects.functional.types import TensorType
+from lect.frontends.tensors.elements import type_of as type_of_meta
+from lect.frontends.tensors.errors import UnsupportedTensor
+from lect.frontends.tensors.lower.emitter import Emitter, restride, type_of
+from lect.frontends.tensors.lower.inplace import functional_variant
+from lect.frontends.tensors.lower.opaque import emit_opaque
+from lect.frontends.tensors.lower.rules_views import constant
+from lect.frontends.tensors.lower.table import RULES
+from lect.frontends.tensors.lt import LT, layout_of
+from lect.frontends.tensors.propagate import Propagation
+from lect.ir import LectError, Operation, Value
+
+aten = torch.ops.aten
+
+
+class Storage:
+    """Memory that some tensors share: the input it belongs to, if any, and how often it was written."""
+
+    __slots__ = ("source", "version")
+
+    def __init__(self, source: int | None = None) -> None:
+        self.source = source
+        self.version = 0
+
+
+@dataclass(slots=True)
+class Entry:
+    """What a traced tensor stands for.  `tensor` keeps it alive, so that its id stays its own."""
+
+    tensor: torch.Tensor
+    value: Value
+    storage: Storage
+    version: int
+
+
+class Recorder(Propagation):
+    """Writes through `emitter`; `operation` is the fx operation being re-executed, for errors."""
+
+    def __init__(self, emitter: Emitter) -> None:
+        super().__init__()
+        self.emitter = emitter
+        self.entries: dict[int, Entry] = {}
+        self.operation: Operation | None = None
+
+    # ---- tensors and values ------------------------------------------------------------------------------------------
+
+    def bind(self, tensor: torch.Tensor, value: Value, storage: Storage) -> None:
+        """Let `tensor` stand for `value` in the present state of its storage."""
+        self.entries[id(tensor)] = Entry(tensor, value, storage, storage.version)
+
+    def entry(self, tensor: torch.Tensor) -> Entry:
+        """What a tensor stands for.  Raises `LectError` for an alias that an in-place op left behind."""
+        found = self.entries.get(id(tensor))
+        if found is None:
+            return self._constant(tensor)
+        if found.version != found.storage.version:
+            raise LectError("this reads a tensor whose memory another view of it has changed", op=self.operation)
+        return found
+
+    def _constant(self, tensor: torch.Tensor) -> Entry:
+        if type(tensor) is LT:
+            raise UnsupportedTensor("a traced tensor came from outside of the graph")
+        value = constant(self.emitter, tensor)
+        if value is None:
+            raise LectError("a tensor that is no input of the graph must be small to be a part of it", op=self.operation)
+        self.bind(tensor, value, Storage())
+        return self.entries[id(tensor)]
+
+    def _values(self, argument: Any) -> Any:
+        if isinstance(argument, torch.Tensor):
+            return self.entry(argument).value
+        if type(argument) is list or type(argument) is tuple:
+            return [self._values(item) for item in argument]
+        return argument
+
+    # ---- one op ------------------------------------------------------------------------------------------------------
+
+    def observe(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        """Write what `func` did."""
+        if func._schema.is_mutable:
+            self._observe_mutation(func, args, kwargs, result)
+            return
+        tensors = list(_tensors(result))
+        values = self._emit(func, args, kwargs, [_result_type(tensor) for tensor in tensors], exact=True)
+        source = self._aliased(func, args) if _returns_alias(func) else None
+        for tensor, value in zip(tensors, values):
+            if tensor is not None and value is not None:
+                self.bind(tensor, value, source or Storage())
+
+    def _aliased(self, func: Any, args: tuple[Any, ...]) -> Storage | None:
+        """The storage that a view shares: that of the argument its schema names."""
+        for argument, given in zip(func._schema.arguments, args):
+            if argument.alias_info is not None and isinstance(given, torch.Tensor):
+                return self.entry(given).storage
+        return None
+
+    def _emit(self, func: Any, args: Any, kwargs: dict[str, Any], types: list[TensorType | None], exact: bool) -> list[Value | None]:
+        """Write one call; a value for each result, typed as eager has it if `exact`."""
+        e = self.emitter
+        e.results = types
+        arguments = self._values(args)
+        named = {name: self._values(value) for name, value in kwargs.items()}
+        behind = e.block.last
+        rule = RULES.get(func)
+        if rule is not None and not _has_complex(arguments, types):
+            found = rule(e, *arguments, **named)
+            if found is not None:
+                values = list(found) if isinstance(found, tuple | list) else [found]
+                if not exact or self._settle(values, types, behind):
+                    return values
+            _erase_after(e.block, behind)
+        results = iter(emit_opaque(e, func, arguments, named))
+        return [None if type is None else next(results) for type in types]
+
+    def _settle(self, values: list[Value | None], types: list[TensorType | None], behind: Operation | None) -> bool:
+        """Give the values eager's strides; False when something else than strides disagrees."""
+        for position, (value, type) in enumerate(zip(values, types)):
+            if value is None or type is None or value.type is type:
+                continue
+            if type_of(value).with_strides(type.strides) is not type:
+                return False
+            op = value.op
+            if op is not None and op is self.emitter.block.last and op is not behind:
+                restride(op, value.index, type.strides)
+            else:
+                values[position] = self.emitter.laid_out(value, type)
+        return True
+
+    # ---- in-place ops ------------------------------------------------------------------------------------------------
+
+    def _observe_mutation(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        written = _written(func, args, kwargs)
+        if len(written) != 1:
+            raise LectError(f"{func} writes to {len(written)} tensors, which is not lowered", op=self.operation)
+        target = written[0]
+        entry = self.entry(target)
+        if torch.Tag.inplace_view in func.tags:
+            self._observe_new_view(func, args, kwargs, target, entry)
+            return
+        if entry.storage.source is not None:
+            raise LectError("this writes to an input of the graph, which is not lowered", op=self.operation, hint="return the new value instead")
+        value = self._pure_value(func, args, kwargs, target, entry)
+        entry.storage.version += 1
+        self.bind(target, value, entry.storage)
+
+    def _pure_value(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], target: torch.Tensor, entry: Entry) -> Value:
+        """What the written tensor holds behind the op."""
+        e = self.emitter
+        type = type_of(entry.value)
+        if func is aten.copy_.default:
+            source = self.entry(args[1]).value
+            return e.laid_out(e.expand(e.to(source, type.element), type.shape), type)
+        if func is aten.zero_.default or func is aten.fill_.Scalar:
+            variant, args = aten.full_like.default, (target, 0 if func is aten.zero_.default else args[1])
+        else:
+            variant = functional_variant(func)
+        if variant is None or kwargs.get("out") is not None:
+            raise LectError(f"{func} writes in place and has no pure form", op=self.operation)
+        (value, *_) = self._emit(variant, args, kwargs, [type], exact=False)
+        assert value is not None
+        return e.laid_out(e.to(value, type.element), type)
+
+    def _observe_new_view(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], target: torch.Tensor, entry: Entry) -> None:
+        """`t_`, `unsqueeze_`, ...: the tensor becomes another view of its storage."""
+        if entry.storage.source is not None:
+            raise LectError("this changes the shape of an input of the graph, which is not lowered", op=self.operation)
+        variant = functional_variant(func)
+        if variant is None:
+            raise LectError(f"{func} has no pure form", op=self.operation)
+        (value, *_) = self._emit(variant, args, kwargs, [_result_type(target)], exact=True)
+        assert value is not None
+        self.bind(target, value, entry.storage)
+
+
+def _tensors(result: Any) -> Iterator[torch.Tensor | None]:
+    """Tensors and Nones of a result, lists flattened."""
+    if result is None or isinstance(result, torch.Tensor):
+        yield result
+    elif isinstance(result, list | tuple):
+        for item in result:
+            yield from _tensors(item)
+
+
+def _result_type(tensor: torch.Tensor | None) -> TensorType | None:
+    return None if tensor is None else type_of_meta(layout_of(tensor))
+
+
+def _returns_alias(func: Any) -> bool:
+    returned = func._schema.returns
+    return any(entry.alias_info is not None for entry in returned)
+
+
+def _written(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
+    found = []
+    for position, argument in enumerate(func._schema.arguments):
+        if argument.alias_info is not None and argument.alias_info.is_write:
+            given = args[position] if position < len(args) else kwargs.get(argument.name)
+            found += [tensor for tensor in _tensors(given) if tensor is not None]
+    return found
+
+
+def _has_complex(arguments: Any, types: list[TensorType | None]) -> bool:
+    if any(type is not None and type.element.kind == "complex" for type in types):
+        return True
+    return any(isinstance(value, Value) and type_of(value).element.kind == "complex" for value in arguments)
+
+
+def _erase_after(block: Any, last: Operation | None) -> None:
+    """Drop what a rule wrote before it gave up."""
+    while block.last is not last:
+        block.last.erase()

@@ -1,0 +1,201 @@
+"""ATen overloads that become reductions, scans and sorts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+import torch
+
+from lect.dialects.functional import reduction as r
+from lect.dialects.functional.pointwise import FLOAT_UNARY
+from lect.frontends.tensors.lower.emitter import Emitter, Rule, dim_of, dims_of, type_of
+from lect.ir import ScalarType, Value
+
+aten = torch.ops.aten
+
+
+def accumulate(cls: Any) -> Rule:
+    """sum over some dims or all."""
+
+    def rule(e: Emitter, x: Value, dims: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+        return e(cls, x, dims=dims_of(x, dims), keepdim=keepdim, element=stated_element(e, x))
+
+    return rule
+
+
+def stated_element(e: Emitter, x: Value) -> ScalarType | None:
+    """The result's element type, if it is not the one that follows from the operand."""
+    natural = type_of(x).element
+    if natural.kind in ("signed", "unsigned", "bool"):
+        return None if e.result.element.spelling == "i64" else e.result.element
+    return None if e.result.element is natural else e.result.element
+
+
+def product(e: Emitter, x: Value, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """prod over one dim or all."""
+    dims = dims_of(x, None) if dim is None else dims_of(x, (dim,))
+    return e(r.ACCUMULATE["ProdOp"], x, dims=dims, keepdim=keepdim, element=stated_element(e, x))
+
+
+def mean(e: Emitter, x: Value, dims: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """mean over some dims or all."""
+    return e(r.MeanOp, x, dims=dims_of(x, dims), keepdim=keepdim, element=None if e.result.element is type_of(x).element else e.result.element)
+
+
+def extremum(cls: Any) -> Rule:
+    """amax and amin."""
+    return lambda e, x, dims=(), keepdim=False: e(cls, x, dims=dims_of(x, dims), keepdim=keepdim)
+
+
+def extremum_of_all(cls: Any) -> Rule:
+    """max() and min()."""
+    return lambda e, x: e(cls, x, dims=dims_of(x, None))
+
+
+def extremum_with_index(cls: Any) -> Rule:
+    """max and min along a dim."""
+    return lambda e, x, dim, keepdim=False: e(cls, x, dim=dim_of(x, dim), keepdim=keepdim)
+
+
+def which(cls: Any) -> Rule:
+    """argmax and argmin."""
+    return lambda e, x, dim=None, keepdim=False: e(cls, x, dim=None if dim is None else dim_of(x, dim), keepdim=keepdim)
+
+
+def test(cls: Any) -> Rule:
+    """any and all; bytes give bytes."""
+
+    def rule(e: Emitter, x: Value, dims: Any = None, keepdim: bool = False) -> Any:
+        listed = dims_of(x, dims if dims is None or isinstance(dims, int) else tuple(dims) or None)
+        return e.to(e(cls, x, dims=listed, keepdim=keepdim), e.result.element)
+
+    return rule
+
+
+def variance_and_mean(e: Emitter, x: Value, dims: Any = None, *, correction: Any = None, keepdim: bool = False) -> Any:
+    """var_mean.correction."""
+    if not type_of(x).element.is_float:
+        return None
+    return e(r.VarMeanOp, x, dims=dims_of(x, dims), correction=1 if correction is None else correction, keepdim=keepdim)
+
+
+def variance(e: Emitter, x: Value, dims: Any = None, *, correction: Any = None, keepdim: bool = False) -> Any:
+    """var.correction."""
+    found = variance_and_mean(e, x, dims, correction=correction, keepdim=keepdim)
+    return None if found is None else found[0]
+
+
+def deviation(e: Emitter, x: Value, dims: Any = None, *, correction: Any = None, keepdim: bool = False) -> Any:
+    """std.correction; that of halves is rounded once, which two operations cannot do."""
+    if type_of(x).element.is_half:
+        return None
+    found = variance(e, x, dims, correction=correction, keepdim=keepdim)
+    return None if found is None else e(FLOAT_UNARY["SqrtOp"], found)
+
+
+def vector_norm(e: Emitter, x: Value, ord: Any = 2, dims: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """linalg_vector_norm."""
+    if not type_of(x).element.is_float or not type_of(x).count:
+        return None
+    element = None if e.result.element is type_of(x).element else e.result.element
+    return e(r.VectorNormOp, x, dims=dims_of(x, dims), ord=ord, keepdim=keepdim, element=element)
+
+
+def logsumexp(e: Emitter, x: Value, dims: Any, keepdim: bool = False) -> Any:
+    """logsumexp of floats."""
+    return e(r.LogsumexpOp, x, dims=dims_of(x, dims), keepdim=keepdim) if type_of(x).element.is_float else None
+
+
+def softmax(cls: Any) -> Rule:
+    """_softmax and _log_softmax."""
+
+    def rule(e: Emitter, x: Value, dim: int, half_to_float: bool) -> Any:
+        return e(cls, x, dim=dim_of(x, dim), element=e.result.element if half_to_float else None)
+
+    return rule
+
+
+def safe_softmax(e: Emitter, x: Value, dim: int, dtype: Any = None) -> Any:
+    """_safe_softmax."""
+    return e(r.SoftmaxOp, e.to(x, e.result.element), dim=dim_of(x, dim), safe=True)
+
+
+def softmax_gradient(cls: Any) -> Rule:
+    """The gradients of both."""
+
+    def rule(e: Emitter, gradient: Value, output: Value, dim: int, input_dtype: Any) -> Any:
+        element = None if e.result.element is type_of(gradient).element else e.result.element
+        return e(cls, gradient, output, dim=dim_of(output, dim), element=element)
+
+    return rule
+
+
+def scan(cls: Any) -> Rule:
+    """cumsum and cumprod."""
+    return lambda e, x, dim, *, dtype=None: e(cls, x, dim=dim_of(x, dim), element=stated_element(e, x))
+
+
+def running_extremum(kind: str) -> Rule:
+    """cummax and cummin."""
+    return lambda e, x, dim: e(r.CummaxWithIndexOp, x, dim=dim_of(x, dim), kind=kind)
+
+
+def sort(e: Emitter, x: Value, dim: int = -1, descending: bool = False) -> Any:
+    """sort.default."""
+    return e(r.SortOp, x, dim=dim_of(x, dim), descending=descending)
+
+
+def sort_stable(e: Emitter, x: Value, *, stable: bool | None = None, dim: int = -1, descending: bool = False) -> Any:
+    """sort.stable."""
+    return e(r.SortOp, x, dim=dim_of(x, dim), descending=descending, stable=bool(stable))
+
+
+def topk(e: Emitter, x: Value, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    """topk."""
+    return e(r.TopkOp, x, k=k, dim=dim_of(x, dim), largest=largest, sorted=sorted)
+
+
+def both_extrema(e: Emitter, x: Value, *, dim: int | None = None, keepdim: bool = False) -> Any:
+    """aminmax."""
+    dims = dims_of(x, None if dim is None else (dim,))
+    return e(r.EXTREMA["AminOp"], x, dims=dims, keepdim=keepdim), e(r.EXTREMA["AmaxOp"], x, dims=dims, keepdim=keepdim)
+
+
+TABLE: Final[Mapping[Any, Rule]] = MappingProxyType(
+    {
+        **dict.fromkeys((aten.sum.default, aten.sum.dim_IntList), accumulate(r.ACCUMULATE["SumOp"])),
+        **dict.fromkeys((aten.prod.default, aten.prod.dim_int), product),
+        **dict.fromkeys((aten.mean.default, aten.mean.dim), mean),
+        aten.amax.default: extremum(r.EXTREMA["AmaxOp"]),
+        aten.amin.default: extremum(r.EXTREMA["AminOp"]),
+        aten.max.default: extremum_of_all(r.EXTREMA["AmaxOp"]),
+        aten.min.default: extremum_of_all(r.EXTREMA["AminOp"]),
+        aten.max.dim: extremum_with_index(r.WITH_INDEX["MaxWithIndexOp"]),
+        aten.min.dim: extremum_with_index(r.WITH_INDEX["MinWithIndexOp"]),
+        aten.argmax.default: which(r.WHICH["ArgmaxOp"]),
+        aten.argmin.default: which(r.WHICH["ArgminOp"]),
+        aten.aminmax.default: both_extrema,
+        **dict.fromkeys((aten.any.default, aten.any.dim, aten.any.dims), test(r.TESTS["AnyOp"])),
+        **dict.fromkeys((aten.all.default, aten.all.dim, aten.all.dims), test(r.TESTS["AllOp"])),
+        aten.var.correction: variance,
+        aten.std.correction: deviation,
+        aten.var_mean.correction: variance_and_mean,
+        aten.linalg_vector_norm.default: vector_norm,
+        aten.logsumexp.default: logsumexp,
+        aten._softmax.default: softmax(r.SoftmaxOp),
+        aten._log_softmax.default: softmax(r.LogSoftmaxOp),
+        aten._safe_softmax.default: safe_softmax,
+        aten._softmax_backward_data.default: softmax_gradient(r.SOFTMAX_GRADIENTS["SoftmaxBackwardOp"]),
+        aten._log_softmax_backward_data.default: softmax_gradient(r.SOFTMAX_GRADIENTS["LogSoftmaxBackwardOp"]),
+        aten.cumsum.default: scan(r.SCANS["CumsumOp"]),
+        aten.cumprod.default: scan(r.SCANS["CumprodOp"]),
+        aten.logcumsumexp.default: lambda e, x, dim: e(r.LogcumsumexpOp, x, dim=dim_of(x, dim)) if type_of(x).element.is_float else None,
+        aten.cummax.default: running_extremum("max"),
+        aten.cummin.default: running_extremum("min"),
+        aten.sort.default: sort,
+        aten.sort.stable: sort_stable,
+        aten.topk.default: topk,
+    }
+)

@@ -1,0 +1,21 @@
+"""All rules, by ATen overload."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from lect.frontends.tensors.lower import rules_blocks, rules_gather, rules_pointwise, rules_reductions, rules_views
+from lect.frontends.tensors.lower.emitter import Rule
+
+RULES: Final[Mapping[Any, Rule]] = MappingProxyType(
+    {
+        **rules_pointwise.PRIMITIVES,
+        **rules_pointwise.COMPOSITES,
+        **rules_views.TABLE,
+        **rules_reductions.TABLE,
+        **rules_blocks.TABLE,
+        **rules_gather.TABLE,
+    }
+)

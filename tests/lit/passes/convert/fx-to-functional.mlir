@@ -1,0 +1,125 @@
+// RUN: lect-opt %s -p fx-to-functional --verify-diagnostics --split-input-file --print-locations | filecheck %s
+
+// CHECK-LABEL: functional.func @softmax_of_double(%x: !functional.tensor<2x3xbf16>)
+// CHECK-NEXT: %[[D:.*]] = functional.mul(%x) {other = 2}
+// CHECK-NEXT: %[[S:.*]] = functional.softmax(%[[D]]) {dim = 1} : !functional.tensor<2x3xbf16>
+// CHECK-NEXT: functional.return(%[[S]])
+fx.graph @softmax_of_double(%x: !fx.tensor<2x3xbf16>) {
+  %0 = fx.call(%x) {target = @operator.mul, args = [#fx.operand<0>, 2]} : !fx.tensor<2x3xbf16>
+  %1 = fx.call(%0) {target = @torch.softmax, args = [#fx.operand<0>, -1]} : !fx.tensor<2x3xbf16>
+  fx.return(%1)
+}
+
+// CHECK-LABEL: functional.func @linear_with_layer_norm
+// CHECK: functional.reshape
+// CHECK-SAME: shape = [6, 8]
+// CHECK: functional.permute
+// CHECK-SAME: !functional.tensor<8x4xf32, strides [1, 8]>
+// CHECK: functional.addmm
+// CHECK: functional.layer_norm
+// CHECK-SAME: normalized = [4], eps = 1.0e-05
+// CHECK: functional.gelu
+// CHECK-SAME: approximate = "tanh"
+fx.graph @linear_with_layer_norm(%x: !fx.tensor<2x3x8xf32>, %w: !fx.tensor<4x8xf32>, %b: !fx.tensor<4xf32>) {
+  %0 = fx.call(%x, %w, %b) {target = @torch.nn.functional.linear, args = [#fx.operand<0>, #fx.operand<1>, #fx.operand<2>]} : !fx.tensor<2x3x4xf32>
+  %1 = fx.call(%0) {target = @torch.nn.functional.layer_norm, args = [#fx.operand<0>, {list = [4]}]} : !fx.tensor<2x3x4xf32>
+  %2 = fx.call(%1) {target = @torch.nn.functional.gelu, args = [#fx.operand<0>], kwargs = {approximate = "tanh"}} : !fx.tensor<2x3x4xf32>
+  fx.return(%2)
+}
+
+// Casts that eager makes silently become operations, and so does the rounding of a number that is added to halves.
+// CHECK-LABEL: functional.func @casts_are_explicit
+// CHECK-NEXT: %[[C:.*]] = functional.cast(%i) {to = bf16}
+// CHECK-NEXT: %[[S:.*]] = functional.add(%x, %[[C]])
+// CHECK-NEXT: functional.add(%[[S]]) {other = 0.10009765625}
+fx.graph @casts_are_explicit(%x: !fx.tensor<4xbf16>, %i: !fx.tensor<4xi64>) {
+  %0 = fx.call(%x, %i) {target = @torch.add, args = [#fx.operand<0>, #fx.operand<1>]} : !fx.tensor<4xbf16>
+  %1 = fx.call(%0) {target = @torch.add, args = [#fx.operand<0>, 0.1]} : !fx.tensor<4xbf16>
+  fx.return(%1)
+}
+
+// A product with a number is computed in f32, so eager does not round the number.
+// CHECK-LABEL: functional.func @factors_are_not_rounded
+// CHECK-NEXT: functional.mul(%x) {other = 0.1}
+fx.graph @factors_are_not_rounded(%x: !fx.tensor<4xbf16>) {
+  %0 = fx.call(%x) {target = @torch.mul, args = [#fx.operand<0>, 0.1]} : !fx.tensor<4xbf16>
+  fx.return(%0)
+}
+
+// A write to a tensor of the graph's own is its pure form.
+// CHECK-LABEL: functional.func @relu_in_place
+// CHECK-NEXT: %[[E:.*]] = functional.exp(%x)
+// CHECK-NEXT: %[[R:.*]] = functional.relu(%[[E]])
+// CHECK-NEXT: functional.return(%[[R]])
+fx.graph @relu_in_place(%x: !fx.tensor<4xf32>) {
+  %0 = fx.call(%x) {target = @torch.exp, args = [#fx.operand<0>]} : !fx.tensor<4xf32>
+  %1 = fx.call(%0) {target = @torch.relu_, args = [#fx.operand<0>]} : !fx.tensor<4xf32>
+  fx.return(%0)
+}
+
+// What has no functional operation stays a call, laid out as eager lays it out.
+// CHECK-LABEL: functional.func @inverse_is_opaque
+// CHECK-NEXT: functional.opaque(%x) {target = @aten.linalg_inv_ex.default, args = [#functional.operand<0>]}
+// CHECK-SAME: !functional.tensor<3x3xf32, strides [1, 3]>
+fx.graph @inverse_is_opaque(%x: !fx.tensor<3x3xf32>) {
+  %0 = fx.call(%x) {target = @torch.inverse, args = [#fx.operand<0>]} : !fx.tensor<3x3xf32, strides [1, 3]>
+  fx.return(%0)
+}
+
+// The result is the input's memory seen otherwise.
+// CHECK-LABEL: functional.func @view_of_input
+// CHECK: functional.return(%{{.*}}) {aliases = [["input", 0, 4]]}
+fx.graph @view_of_input(%x: !fx.tensor<3x4xf32>) {
+  %0 = fx.call(%x) {target = @operator.getitem, args = [#fx.operand<0>, 1]} : !fx.tensor<4xf32>
+  fx.return(%0)
+}
+
+// CHECK-LABEL: functional.func @locations_are_kept
+// CHECK-NEXT: functional.exp(%x) : !functional.tensor<4xf32> loc("m.py":3:8)
+fx.graph @locations_are_kept(%x: !fx.tensor<4xf32>) {
+  %0 = fx.call(%x) {target = @torch.exp, args = [#fx.operand<0>]} : !fx.tensor<4xf32> loc("m.py":3:8)
+  fx.return(%0)
+}
+
+// -----
+
+fx.graph @no_lowering_as_an_input_is_written(%x: !fx.tensor<4xf32>) {
+  // expected-error @+1 {{this writes to an input of the graph}}
+  %0 = fx.call(%x) {target = @torch.relu_, args = [#fx.operand<0>]} : !fx.tensor<4xf32>
+  fx.return(%0)
+}
+
+// -----
+
+fx.graph @no_lowering_as_a_stale_alias_is_read(%x: !fx.tensor<4xf32>) {
+  %0 = fx.call(%x) {target = @torch.exp, args = [#fx.operand<0>]} : !fx.tensor<4xf32>
+  %1 = fx.call(%0) {target = @torch.Tensor.view, args = [#fx.operand<0>, 2, 2]} : !fx.tensor<2x2xf32>
+  %2 = fx.call(%1) {target = @torch.relu_, args = [#fx.operand<0>]} : !fx.tensor<2x2xf32>
+  // expected-error @+1 {{this reads a tensor whose memory another view of it has changed}}
+  %3 = fx.call(%0) {target = @torch.exp, args = [#fx.operand<0>]} : !fx.tensor<4xf32>
+  fx.return(%3)
+}
+
+// -----
+
+fx.graph @no_lowering_as_the_data_is_asked_for(%x: !fx.tensor<4xf32>) {
+  // expected-error @+1 {{needs the elements of a traced tensor}}
+  %0 = fx.call(%x) {target = @torch.nonzero, args = [#fx.operand<0>]} : !fx.tensor<4x1xi64>
+  fx.return(%0)
+}
+
+// -----
+
+fx.graph @no_lowering_as_shapes_do_not_fit(%x: !fx.tensor<4xf32>, %y: !fx.tensor<3xf32>) {
+  // expected-error @+1 {{torch.add raises RuntimeError}}
+  %0 = fx.call(%x, %y) {target = @torch.add, args = [#fx.operand<0>, #fx.operand<1>]} : !fx.tensor<4xf32>
+  fx.return(%0)
+}
+
+// -----
+
+fx.graph @no_lowering_as_the_graph_has_another_type(%x: !fx.tensor<4xf32>) {
+  // expected-error @+1 {{torch.exp gives [4] of float32 with strides [1] on cpu, but the graph says [5]}}
+  %0 = fx.call(%x) {target = @torch.exp, args = [#fx.operand<0>]} : !fx.tensor<5xf32>
+  fx.return(%0)
+}

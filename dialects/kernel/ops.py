@@ -18,7 +18,7 @@ reordered, but for the order of a `reduce` and of `for` accumulations that a pas
 from __future__ import annotations
 
 from lect.dialects.kernel.attributes import AxesAttr, Axis, BlocksAttr
-from lect.dialects.kernel.scalar import join
+from lect.dialects.kernel.scalar import SCALAR_OPS, join
 from lect.dialects.kernel.types import PtrType, ScratchType, TileType, axes_of, element_of, with_element
 from lect.ir import (
     Attr,
@@ -48,6 +48,11 @@ from lect.ir.types import ScalarType, i1, index
 
 TILE = (TileType, ScalarType)
 REDUCTIONS = frozenset({"sum", "prod", "max", "min", "any", "all", "xor"})
+
+
+def scalar_op(name: str) -> type[Operation]:
+    """The class of a scalar operation, `scalar_op("floor_div")`."""
+    return SCALAR_OPS["".join(part.capitalize() for part in name.split("_")) + "Op"]
 
 
 def function_of(operation: Operation) -> FuncOp:

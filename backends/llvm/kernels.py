@@ -17,6 +17,7 @@ from lect.backends.llvm.vecmath import CpuFeatures, functions
 from lect.dialects.kernel.ops import FuncOp
 from lect.ir import Context, Operation
 
+OPT_LEVEL = 2
 PRELUDE = "@lect.zero = private constant i64 0, align 8\n"
 
 
@@ -87,4 +88,4 @@ def library_text(mathematics: set[tuple[str, str, int]], features: str) -> str:
 def compile_kernels(funcs: Sequence[Operation], ctx: Context) -> CompiledKernels:
     """Native code for this machine of all kernels of a graph, as one object.  Raises `LectError` for what has no CPU code."""
     kernels = [func for func in funcs if isinstance(func, FuncOp)]
-    return CompiledKernels(kernels, compile_object(module_text(kernels, ctx)))
+    return CompiledKernels(kernels, compile_object(module_text(kernels, ctx), OPT_LEVEL, vectorise=False))

@@ -37,9 +37,9 @@ from lect.ir import (
 CONSTRUCTORS = frozenset({"list", "dict", "slice", "complex", "size"})
 
 
-def references(value: Any, kind: type) -> list[int]:
+def references(value: Any, kind: type[OperandRef] | type[ResultRef]) -> list[int]:
     """The numbers of all placeholders of class `kind` inside an attribute value, from left to right."""
-    if type(value) is kind:
+    if isinstance(value, kind):
         return [value.number]
     if type(value) is tuple:
         return [number for item in value for number in references(item, kind)]

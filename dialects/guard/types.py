@@ -108,7 +108,7 @@ def _parse_key(scanner: Scanner) -> Key:
     if scanner.at("["):
         return tuple(scanner.list_of(lambda: _parse_key(scanner)))
     word = scanner.peek_word()
-    if word in _WORDS:
+    if word is not None and word in _WORDS:
         scanner.word()
         return _WORDS[word]
     text = scanner.regex(_NUMBER, "a literal key")[0]

@@ -312,7 +312,7 @@ def super_attr(t: Tracer, box: Box, name: str) -> Box:
     proxy = box[0]
     start, owner, cls = proxy.__thisclass__, proxy.__self__, proxy.__self_class__
     mro = cls.__mro__
-    entry = MISSING
+    entry: Any = MISSING
     for base in mro[mro.index(start) + 1 :]:
         if name in base.__dict__:
             entry = base.__dict__[name]
@@ -327,7 +327,7 @@ def super_attr(t: Tracer, box: Box, name: str) -> Box:
     if kind == "property":
         return call(t, t.static(entry.fget), [me], {})
     if kind == "classmethod" and type(entry) is classmethod:
-        return bound_method(t, entry.__func__, t.static(cls))
+        return bound_method(t, entry.__func__, t.static(cls))  # type: ignore[arg-type]
     if kind == "staticmethod" and type(entry) is staticmethod:
         return t.static(entry.__func__)
     if kind in ("c_method", "c_data", "classmethod", "staticmethod", "c_other"):
@@ -344,7 +344,7 @@ def tensor_attr(t: Tracer, box: Box, name: str) -> Box:
     if name in METADATA:
         return (getattr(value, name), None)
     if name == "__class__":
-        return t.static(t.made_as.get(id(value)) or (type(real) if real is not None else torch.Tensor))
+        return t.static(type(real) if real is not None else torch.Tensor)
     if name in ("grad", "grad_fn", "__dict__", "_backward_hooks", "_version", "_base", "output_nr"):
         raise t.stop("LB0016", name)
     if real is not None and name in real.__dict__:

@@ -66,6 +66,7 @@ REASONS: Mapping[str, Reason] = MappingProxyType(
         "LB0027": Reason(
             "too many versions", "one function was compiled again and again because its guards failed", "see the recompile events for what changes"
         ),
+        "LB0028": Reason("disabled function", "the function is marked so that it is never compiled", "remove lect.disable"),
     }
 )
 

@@ -112,6 +112,9 @@ def _call_object(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box
             t.guards.is_object(source, value)
         return torch_call(t, value, args, kwargs)
     t.guard_type(callee)
+    original = getattr(kind, "_lect_original", None)
+    if original is not None:
+        return call(t, t.wrap(original, source.step("type").attr("_lect_original") if source is not None else None), args, kwargs)
     found = lookup(t, kind, "__call__")
     if found.value is MODULE_CALL:
         return call_module(t, callee, args, kwargs)
@@ -153,6 +156,11 @@ def call_function(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Bo
     special = t.code_table.specials.get(function)
     if special is not None:
         return special(t, args, kwargs)
+    if "_lect_disabled" in function.__dict__:
+        raise t.stop("LB0028", describe(function))
+    original = function.__dict__.get("_lect_original")
+    if original is not None:
+        return call(t, t.static(original), args, kwargs)
     if is_leaf(function):
         return torch_call(t, function, args, kwargs)
     return t.code_table.inline(t, callee, args, kwargs)

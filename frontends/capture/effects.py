@@ -56,7 +56,7 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
     value = target[0]
     name = function.__name__
     if name in _BULK and len(boxes) > 1:
-        args = [t.now(box) if isinstance(box[0], dict) and not t.register(box) else iterate_raw(t, box) for box in boxes[1:]]
+        args = [_copied(t, box) if isinstance(box[0], dict) else iterate_raw(t, box) for box in boxes[1:]]
     else:
         args = t.leak_all(boxes[1:])
     if args and isinstance(value, dict | set) and name not in _BULK:
@@ -78,6 +78,14 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
         if returned is shadow:
             return target
     return target if returned is value else t.result(returned, 1)
+
+
+def _copied(t: Tracer, box: Box) -> dict[Any, Any]:
+    """A dictionary as it is at this moment; later changes of the original must not reach the replay."""
+    t.register(box)
+    copied = dict(t.now(box))
+    t.made(copied)
+    return copied
 
 
 def check_key(t: Tracer, key: Any) -> None:

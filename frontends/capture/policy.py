@@ -53,7 +53,7 @@ CALLBACKS = frozenset(
 )
 
 
-def _named(table: Mapping[type, str]) -> frozenset[Any]:
+def _named(table: Mapping[Any, str]) -> frozenset[Any]:
     return frozenset(cls.__dict__[name] for cls, names in table.items() for name in names.split() if name in cls.__dict__)
 
 

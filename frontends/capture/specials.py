@@ -38,7 +38,7 @@ def class_of(t: Tracer, box: Box) -> type:
     value = box[0]
     if type(value) is LT:
         real = t.real_of.get(id(value))
-        return t.made_as.get(id(value)) or (type(real) if real is not None else torch.Tensor)
+        return type(real) if real is not None else torch.Tensor
     if box[1] is not None and type(value) in SCALAR_TYPES:
         t.guards.equals(box[1], value)
     return t.guard_type(box)
@@ -52,7 +52,7 @@ def _stand_in(t: Tracer, box: Box) -> Any:
     real = t.real_of.get(id(value))
     if real is not None:
         return real
-    return torch.nn.Parameter(torch.empty(0)) if t.made_as.get(id(value)) is torch.nn.Parameter else torch.empty(0, device="meta")
+    return torch.empty(0, device="meta")
 
 
 def _isinstance(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import torch
@@ -43,9 +43,22 @@ def run(module: Operation, ctx: Context) -> None:
             returned = _trace(t, func, live)
         _write(t, module, func, state, returned, ctx)
     except GraphBreak as stop:
+        _leave_guards(t, func, ctx)
         raise Refused(stop) from None
+    except Exception:
+        _leave_guards(t, func, ctx)
+        raise
     finally:
         t.close()
+
+
+def _leave_guards(t: Tracer, func: FuncOp, ctx: Context) -> None:
+    """The guards asked for so far: while they hold, following the frame would end in the same place."""
+    with suppress(GraphBreak, Exception):
+        t.guards.global_state(global_state())
+        ctx.resources["partial_guards"] = t.guards.finish(f"{func.attrs['sym_name']}.guards", func.loc)
+        ctx.resources["function_op"] = func
+        ctx.resources["objects"] = t.objects.objects
 
 
 def _trace(t: Tracer, func: FuncOp, live: LiveFrame) -> Box:

@@ -79,7 +79,6 @@ class Tracer:
         self.tuples: dict[int, tuple[tuple, list[Box]]] = {}
         self.registered: dict[int, Any] = {}
         self.real_of: dict[int, torch.Tensor] = {}
-        self.made_as: dict[int, type] = {}
         self.shadows: dict[int, Any] = {}
         self.captured: dict[int, Any] = {}
         self.mutated: dict[int, Box] = {}

@@ -59,7 +59,8 @@ def read_global(frame: Any, name: str) -> Box:
             return t.wrap(now[name])
         if module is not None and module.__dict__ is names:
             return t.wrap(now[name], t.sources.module(module.__name__).attr(name))
-        return t.wrap(now[name], globals_of(frame)[1].item(name))
+        source = globals_of(frame)[1]
+        return t.wrap(now[name], source.item(name) if source is not None else None)
     found = builtins.__dict__.get(name, frame)
     if found is frame:
         raise UserError(NameError(f"name '{name}' is not defined"))

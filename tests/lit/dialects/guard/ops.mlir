@@ -7,7 +7,7 @@
 // CHECK-NEXT: %1 = guard.source() {path = #guard.path<R.__closure__[0].cell_contents>} : !guard.object
 // CHECK-NEXT: %2 = guard.source() {path = #guard.path<M["torch.nn"].Linear>} : !guard.object
 // CHECK-NEXT: %3 = guard.source() {path = #guard.path<O[2]:type.forward:dict["a key"]>} : !guard.object
-// CHECK-NEXT: %4 = guard.source() {path = #guard.path<L["x"][true][-1][0.5][none][[1, "a"]]>} : !guard.object
+// CHECK-NEXT: %4 = guard.source() {path = #guard.path<L["x"][true][-1][0.5][none][{{\[}}1, "a"]]>} : !guard.object
 // CHECK-NEXT: %5 = guard.source() {path = #guard.path<L["x"]:nth(3):key(0):part("weight"):attr("not a name"):call>} : !guard.object
 guard.set @paths() {
   %0 = guard.source() {path = #guard.path<L["self"].fc.weight>} : !guard.object

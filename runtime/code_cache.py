@@ -1,0 +1,77 @@
+"""The versions of one compiled function, most recently used first, and the call that picks one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import RLock
+from types import FunctionType
+from typing import Any
+
+from lect.runtime.guards import HOLDS, Predicate
+
+VERSION_LIMIT = 8
+
+
+class Version:
+    """One way to run the function: when `predicate` holds, `run` takes the call.  `eager` says that `run` is the function itself."""
+
+    __slots__ = ("eager", "holds", "number", "objects", "parameters", "predicate", "reason", "run", "text")
+
+    def __init__(self, number: int, predicate: Predicate, run: Callable[..., Any], eager: bool, reason: str, text: str) -> None:
+        self.number = number
+        self.predicate = predicate
+        self.holds = predicate.holds
+        self.run = run
+        self.eager = eager
+        self.reason = reason
+        self.text = text
+        self.parameters: Any = None
+        self.objects: Any = ()
+
+
+class CodeCache:
+    """All versions of one function.  Iteration is over a tuple, so that a call in another thread never sees a half-made list."""
+
+    def __init__(self, function: FunctionType, limit: int = VERSION_LIMIT) -> None:
+        self.function = function
+        self.limit = limit
+        self.versions: tuple[Version, ...] = ()
+        self.lock = RLock()
+        self.made = 0
+        self.gave_up = False
+
+    def find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version | None:
+        """The first version that holds for these arguments.  Raises TypeError when the arguments do not fit the function."""
+        for version in self.versions:
+            if version.holds(*args, **kwargs) == HOLDS:
+                if version is not self.versions[0]:
+                    self._to_front(version)
+                return version
+        return None
+
+    def failures(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[Version, int]]:
+        """Each version with the number of the guard that fails."""
+        return [(version, version.holds(*args, **kwargs)) for version in self.versions]
+
+    def _to_front(self, version: Version) -> None:
+        with self.lock:
+            others = tuple(other for other in self.versions if other is not version)
+            if len(others) < len(self.versions):
+                self.versions = (version, *others)
+
+    def add(self, version: Version) -> None:
+        """A new version, which is asked first from now on."""
+        with self.lock:
+            self.versions = (version, *self.versions)
+            self.made += 1
+
+    @property
+    def full(self) -> bool:
+        """True when no further version may be made."""
+        return len(self.versions) >= self.limit
+
+    def clear(self) -> None:
+        """Forget all versions."""
+        with self.lock:
+            self.versions = ()
+            self.gave_up = False

@@ -1,0 +1,179 @@
+"""The public entry: `compile`, `explain`, `reset`, `disable`, `events`.  The only file that reads environment variables."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import weakref
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import FunctionType, MethodType
+from typing import Any
+
+import torch
+
+from lect.frontends.capture.api import python_function
+from lect.frontends.capture.breaks import GraphBreak
+from lect.frontends.capture.interpreter import CodeTable
+from lect.ir import Operation, print_module
+from lect.runtime.events import Event, EventLog, Fallback
+from lect.runtime.explain import Explanation, explain_call
+from lect.runtime.frame import CompiledFrame, CompileError
+from lect.runtime.modules import wrap_module
+from lect.runtime.pipeline import fallback
+from lect.runtime.settings import Environment, Settings
+
+__all__ = ["CompileError", "compile", "disable", "events", "explain", "reset"]
+
+
+class Runtime:
+    """What all compiled functions of the process share."""
+
+    def __init__(self, environment: Environment) -> None:
+        self.environment = environment
+        self.log = EventLog()
+        self.frames: weakref.WeakSet[CompiledFrame] = weakref.WeakSet()
+        self._table: CodeTable | None = None
+        self._dumped = 0
+        if environment.log:
+            self.log.listen(lambda event: print(f"lect: {event}", file=sys.stderr))
+
+    def code_table(self) -> CodeTable:
+        """What is known of code objects, made when first needed."""
+        if self._table is None:
+            self._table = CodeTable()
+        return self._table
+
+    def observe(self, stage: str, module: Operation) -> None:
+        """Write the text of a level when asked to."""
+        folder = self.environment.dump
+        if folder is None:
+            return
+        self._dumped += 1
+        name = next((op.attrs["sym_name"] for op in module.body if "sym_name" in op.attrs), "module").replace("/", "_").replace("<", "").replace(">", "")
+        path = Path(folder)
+        path.mkdir(parents=True, exist_ok=True)
+        (path / f"{self._dumped:04}-{name.removesuffix('.guards')}-{stage}.mlir").write_text(print_module(module), encoding="utf-8")
+
+    def reset(self) -> None:
+        """Forget all versions, decoded code and events."""
+        for frame in list(self.frames):
+            frame.cache.clear()
+        self._table = None
+        self.log.clear()
+
+
+RUNTIME = Runtime(Environment.read(os.environ))
+
+
+def compile(
+    fn_or_module: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    mode: str = "default",
+    options: Mapping[str, Any] | None = None,
+    disable: bool = False,
+) -> Any:
+    """Compile a function or an `nn.Module`; the result is called like the original and gives the same values.
+
+    As a decorator with arguments it takes none in front.  Compilation happens at the first call, and again when a guard fails.  What cannot be
+    compiled runs eagerly, and an event says why; `fullgraph=True` raises `CompileError` instead.  `dynamic` is accepted for `torch.compile`'s sake:
+    each combination of sizes is a version of its own.  Raises `LectError` for a mode or option that does not exist.
+    """
+    settings = Settings.check(fullgraph, dynamic, mode, options)
+    if fn_or_module is None:
+        return lambda fn: compile(fn, fullgraph=fullgraph, dynamic=dynamic, mode=mode, options=options, disable=disable)
+    if not callable(fn_or_module):
+        raise TypeError(f"lect.compile takes a function or a module, got {type(fn_or_module).__name__}")
+    if disable or RUNTIME.environment.disabled:
+        return fn_or_module
+    original = getattr(fn_or_module, "_lect_original", None)
+    if original is not None and not isinstance(fn_or_module, type):
+        fn_or_module = original
+    try:
+        function, front = python_function(fn_or_module)
+    except GraphBreak as stop:
+        name = getattr(fn_or_module, "__qualname__", type(fn_or_module).__qualname__)
+        return _object_with_call(fn_or_module, settings) or _refuse(fn_or_module, fallback(name, stop.number, stop.detail), settings)
+    return _make(fn_or_module, function, front, settings)
+
+
+def _object_with_call(target: Any, settings: Settings) -> Any:
+    """A compiled `__call__` for an object whose class defines it in Python."""
+    method = next((base.__dict__["__call__"] for base in type(target).__mro__ if "__call__" in base.__dict__), None)
+    if isinstance(target, torch.nn.Module | type) or not isinstance(method, FunctionType):
+        return None
+    bound = MethodType(method, target)
+    return _make(bound, method, (target,), settings)
+
+
+def _refuse(target: Any, event: Fallback, settings: Settings) -> Any:
+    RUNTIME.log.add(event)
+    return target
+
+
+def _make(target: Any, function: FunctionType, front: tuple[Any, ...], settings: Settings) -> Any:
+    is_module = isinstance(target, torch.nn.Module)
+    eager = type(target).__call__ if is_module else function
+    traced = target if is_module else function
+    frame = CompiledFrame(traced, function, eager, settings, RUNTIME.log, RUNTIME.code_table, RUNTIME.observe)
+    RUNTIME.frames.add(frame)
+    run = _runner(frame)
+    if is_module:
+        return wrap_module(target, run, lambda module: compile(module, fullgraph=settings.fullgraph, mode=settings.mode, options=settings.options))
+    if front:
+        bound = functools.partial(run, *front)
+        functools.update_wrapper(bound, target)
+        bound._lect_original = target  # type: ignore[attr-defined]
+        return bound
+    functools.update_wrapper(run, target)
+    run._lect_original = target  # type: ignore[attr-defined]
+    return run
+
+
+def _runner(frame: CompiledFrame) -> Callable[..., Any]:
+    """The function that stands for the compiled one: a hit costs one look-up and the guards."""
+    cache, eager = frame.cache, frame.eager
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        try:
+            version = cache.find(args, kwargs)
+        except TypeError:  # the arguments do not fit the function, whose own error is the right one
+            return eager(*args, **kwargs)
+        if version is None:
+            return frame.miss(args, kwargs)
+        return version.run(*args, **kwargs)
+
+    return run
+
+
+def explain(fn: Any) -> Callable[..., Explanation]:
+    """`explain(fn)(*args)` says what a compile of this call would be: graph, guards, effects, times, and why not when it cannot be."""
+    target = getattr(fn, "_lect_original", fn)
+    return lambda *args, **kwargs: explain_call(target, args, kwargs)
+
+
+def reset() -> None:
+    """Forget all compiled versions and all events; functions stay compiled functions and start anew."""
+    RUNTIME.reset()
+
+
+def disable(fn: Any = None) -> Any:
+    """A function that is never compiled and never inlined into a compiled one.  Usable as a decorator, with or without parentheses."""
+    if fn is None:
+        return disable
+    target = getattr(fn, "_lect_original", fn)
+
+    @functools.wraps(target)
+    def disabled(*args: Any, **kwargs: Any) -> Any:
+        return target(*args, **kwargs)
+
+    disabled._lect_disabled = True  # type: ignore[attr-defined]
+    return disabled
+
+
+def events(*kinds: str) -> list[Event]:
+    """The events recorded so far, oldest first; with names, only those kinds (`"trace"`, `"guard miss"`, `"recompile"`, `"fallback"`, `"compile"`)."""
+    return RUNTIME.log.events(kinds)

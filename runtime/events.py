@@ -1,0 +1,138 @@
+"""Events: what the runtime did and why, as typed records in one stream.
+
+Every decision that a person may ask about is one record here: a frame was traced, a guard missed, a version was compiled, a frame runs eagerly.
+Logs, `lect.explain` and reports read this stream; nothing else is printed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+KEPT_EVENTS = 10_000
+
+
+@dataclass(frozen=True)
+class Event:
+    """Base of all events: `kind` names the class of event, `function` the compiled function, `time` is seconds since the epoch."""
+
+    kind: ClassVar[str] = "event"
+    function: str
+    time: float = field(default_factory=time.time, kw_only=True, compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.function}: {self.text()}"
+
+    def text(self) -> str:
+        """The facts of this event in one line."""
+        return ""
+
+
+@dataclass(frozen=True)
+class Trace(Event):
+    """A frame was followed: numbers of inlined frames, torch calls, guards and replayed effects, and the seconds that it took."""
+
+    kind: ClassVar[str] = "trace"
+    seconds: float = 0.0
+    frames: int = 0
+    torch_calls: int = 0
+    guards: int = 0
+    effects: int = 0
+
+    def text(self) -> str:
+        return f"{self.torch_calls} torch calls in {self.frames} frames, {self.guards} guards, {self.effects} effects, {self.seconds * 1e3:.1f} ms"
+
+
+@dataclass(frozen=True)
+class Compile(Event):
+    """A version was made: its number, and the seconds by stage."""
+
+    kind: ClassVar[str] = "compile"
+    version: int = 0
+    stages: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def seconds(self) -> float:
+        """All stages together."""
+        return sum(seconds for _, seconds in self.stages)
+
+    def text(self) -> str:
+        times = ", ".join(f"{name} {seconds * 1e3:.1f}" for name, seconds in self.stages)
+        return f"version {self.version} in {self.seconds * 1e3:.1f} ms ({times})"
+
+
+@dataclass(frozen=True)
+class GuardMiss(Event):
+    """A guard of an existing version did not hold: its text, the path it is on, both values, and the line that asked for it."""
+
+    kind: ClassVar[str] = "guard miss"
+    version: int = 0
+    guard: str = ""
+    source: str = ""
+    expected: str = ""
+    found: str = ""
+    location: str = ""
+
+    def text(self) -> str:
+        place = f" (asked for at {self.location})" if self.location else ""
+        return f"version {self.version}: {self.guard} of {self.source or 'torch'}: expected {self.expected}, found {self.found}{place}"
+
+
+@dataclass(frozen=True)
+class Recompile(Event):
+    """A further version is made because no existing one holds."""
+
+    kind: ClassVar[str] = "recompile"
+    versions: int = 0
+    reason: str = ""
+
+    def text(self) -> str:
+        return f"version {self.versions + 1}, as {self.reason}"
+
+
+@dataclass(frozen=True)
+class Fallback(Event):
+    """A frame runs eagerly: the number of the reason, what exactly, where in the user's program, and the stage that refused."""
+
+    kind: ClassVar[str] = "fallback"
+    number: str = ""
+    title: str = ""
+    detail: str = ""
+    location: str = ""
+    hint: str = ""
+    stage: str = "capture"
+
+    def text(self) -> str:
+        place = f"{self.location}: " if self.location else ""
+        return f"{place}{self.number} {self.title}: {self.detail} (stage {self.stage}; {self.hint})"
+
+
+class EventLog:
+    """The last events, oldest first, and the listeners that are told of each."""
+
+    def __init__(self) -> None:
+        self._events: deque[Event] = deque(maxlen=KEPT_EVENTS)
+        self._listeners: list[Callable[[Event], Any]] = []
+
+    def add(self, event: Event) -> None:
+        """Record `event` and tell the listeners."""
+        self._events.append(event)
+        for listener in list(self._listeners):
+            listener(event)
+
+    def listen(self, listener: Callable[[Event], Any]) -> Callable[[], None]:
+        """Call `listener` with each event from now on; the result stops that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def events(self, kinds: Iterable[str] = ()) -> list[Event]:
+        """The recorded events, all or those of some kinds."""
+        wanted = frozenset(kinds)
+        return [event for event in self._events if not wanted or event.kind in wanted]
+
+    def clear(self) -> None:
+        """Forget all events."""
+        self._events.clear()

@@ -1,0 +1,72 @@
+"""Why a version does not hold: the first guard that fails, with the value it wants and the value there is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from lect.dialects.guard import ops as guard
+from lect.ir import Operation, attribute_text
+from lect.runtime.events import GuardMiss
+from lect.runtime.guard_checks import read_path
+
+SHOWN = 120
+
+
+def explain_miss(
+    function: Any, version: int, conditions: Sequence[Operation], failed: int, bound: Mapping[str, Any] | None, objects: Sequence[Any]
+) -> GuardMiss:
+    """The event for the guard number `failed` of a predicate (negative: reading a source failed)."""
+    name = function.__qualname__
+    if failed < 0 or bound is None:
+        op = _unreadable(conditions, function, bound or {}, objects)
+        if op is None:
+            return GuardMiss(name, version, "defaults", "", "the defaults of the function", "other ones")
+        return GuardMiss(name, version, "present", _path(op), "an object at this path", "none", _place(op))
+    op = conditions[failed]
+    expected = ", ".join(f"{key} = {attribute_text(value)}" for key, value in op.attrs.items()) or "see the guard"
+    return GuardMiss(name, version, op.name.partition(".")[2], _path(op), expected[:SHOWN], _found(op, function, bound, objects)[:SHOWN], _place(op))
+
+
+def _path(op: Operation) -> str:
+    sources = [value.owner for value in op.operands]
+    return ", ".join(source.path.print_body() for source in sources[:2] if isinstance(source, guard.SourceOp))
+
+
+def _place(op: Operation) -> str:
+    return str(op.loc) if op.loc.known else ""
+
+
+def _unreadable(conditions: Sequence[Operation], function: Any, bound: Mapping[str, Any], objects: Sequence[Any]) -> Operation | None:
+    for op in conditions:
+        for value in op.operands:
+            try:
+                read_path(value.owner.path, function, bound, objects)  # type: ignore[union-attr]
+            except Exception:
+                return op
+    return None
+
+
+def _found(op: Operation, function: Any, bound: Mapping[str, Any], objects: Sequence[Any]) -> str:
+    if isinstance(op, guard.GlobalStateOp):
+        return f"grad = {torch.is_grad_enabled()}, inference = {torch.is_inference_mode_enabled()}, default_dtype = {torch.get_default_dtype()}"
+    try:
+        value = read_path(op.operands[0].owner.path, function, bound, objects)  # type: ignore[union-attr]
+    except Exception as error:
+        return f"{type(error).__name__} while reading it"
+    return describe_value(value)
+
+
+def describe_value(value: Any) -> str:
+    """A value in one line that never runs user code."""
+    if isinstance(value, torch.Tensor):
+        grad = ", requires_grad" if value.requires_grad else ""
+        return f"{type(value).__name__} {tuple(value.shape)} {value.dtype} strides {value.stride()} {value.device}{grad}"
+    if type(value) in (int, float, bool, str, bytes, complex, type(None), torch.dtype, torch.device):
+        return repr(value)
+    if type(value) in (list, tuple, dict, set):
+        return f"{type(value).__name__} of {len(value)}"
+    name = getattr(value, "__qualname__", None) if isinstance(value, type) or callable(value) else None
+    return f"{type(value).__module__}.{type(value).__qualname__}" + (f" {name}" if isinstance(name, str) else "")

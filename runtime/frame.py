@@ -1,0 +1,121 @@
+"""One compiled function: finds the version for a call, and makes a new one when there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import torch
+
+from lect.ir import LectError
+from lect.runtime.code_cache import CodeCache, Version
+from lect.runtime.events import Compile, EventLog, Fallback, Recompile, Trace
+from lect.runtime.explain_miss import explain_miss
+from lect.runtime.guards import HOLDS, RAISED, build_predicate
+from lect.runtime.pipeline import Compiled, Observer, compile_call, fallback
+from lect.runtime.settings import Settings
+
+# Reasons that are no fault of the program, so that `fullgraph=True` does not raise for them.
+NEVER_RAISED = frozenset({"LB0012", "LB0020", "LB0021", "LB0022", "LB0025", "LB0027"})
+
+
+class CompileError(LectError):
+    """What `fullgraph=True` raises when a frame cannot be compiled as a whole."""
+
+
+class CompiledFrame:
+    """The versions of `function`.  `target` is what is traced (a function or a module), `eager` what runs instead, both called with the full arguments."""
+
+    def __init__(
+        self, target: Any, function: FunctionType, eager: Callable[..., Any], settings: Settings, log: EventLog, code_table: Any, observe: Observer
+    ) -> None:
+        self.target = target
+        self.function = function
+        self.eager = eager
+        self.settings = settings
+        self.log = log
+        self.code_table = code_table
+        self.observe = observe
+        self.cache = CodeCache(function, settings.options.get("version_limit", 8))
+
+    def miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run a call for which no version holds: compile one, or run eagerly."""
+        cache = self.cache
+        with cache.lock:
+            version = None if cache.gave_up else cache.find(args, kwargs)
+            if version is None and not cache.gave_up:
+                version = self._make(args, kwargs)
+        return self.eager(*args, **kwargs) if version is None else version.run(*args, **kwargs)
+
+    def _make(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version | None:
+        cache, name = self.cache, self.function.__qualname__
+        if cache.versions and not self._report_misses(args, kwargs):
+            return None
+        front = args[1:] if isinstance(self.target, torch.nn.Module) else args
+        made = compile_call(self.target, front, kwargs, self.code_table(), self.settings.options, self.observe)
+        self._report(made)
+        if made.fallback is not None and self.settings.fullgraph and made.fallback.number not in NEVER_RAISED:
+            raise CompileError(_sentence(made.fallback), hint=made.fallback.hint)
+        if made.guards is None or made.residual is None:
+            return None
+        try:
+            version = self._version(made)
+            failed = version.holds(*args, **kwargs)
+        except Exception as error:  # a guard that cannot be built is an error of lect, and eager is always right
+            self.log.add(fallback(name, "LB0020", f"guards: {type(error).__name__}: {error}", "", "guards"))
+            return None
+        if failed != HOLDS:
+            if made.fallback is None:
+                miss = explain_miss(self.function, version.number, version.predicate.conditions, failed, made.bound, made.objects)
+                self.log.add(fallback(name, "LB0020", f"a new version does not hold for its own call: {miss.text()}", "", "guards"))
+            return None
+        cache.add(version)
+        if made.fallback is None:
+            self.log.add(Compile(name, version.number, tuple(made.stages)))
+        return version
+
+    def _version(self, made: Compiled) -> Version:
+        assert made.guards is not None and made.residual is not None
+        predicate = build_predicate(made.guards, self.function, made.residual.attrs, made.objects, made.bound)
+        run = self.eager if made.run is None else made.run
+        reason = made.fallback.number if made.fallback is not None else ""
+        return Version(self.cache.made, predicate, run, made.run is None, reason, made.text)
+
+    def _report(self, made: Compiled) -> None:
+        name = self.function.__qualname__
+        if made.statistics:
+            counts = made.statistics
+            seconds = dict(made.stages).get("capture", 0.0)
+            self.log.add(Trace(name, seconds, counts.get("frames inlined", 0), counts.get("torch calls", 0), counts.get("guards", 0), counts.get("effects", 0)))
+        if made.fallback is not None:
+            self.log.add(made.fallback)
+
+    def _report_misses(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Say why no version holds; False when no further version may be made."""
+        cache, name = self.cache, self.function.__qualname__
+        bound = self._bind(args, kwargs)
+        reason = ""
+        for version, failed in cache.failures(args, kwargs):
+            event = explain_miss(self.function, version.number, version.predicate.conditions, failed, bound if failed > RAISED else None, version.objects)
+            self.log.add(event)
+            reason = reason or event.text()
+        if cache.full:
+            cache.gave_up = True
+            self.log.add(fallback(name, "LB0027", f"{len(cache.versions)} versions; {reason}"))
+            return False
+        self.log.add(Recompile(name, len(cache.versions), reason))
+        return True
+
+    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
+        from lect.frontends.capture.api import bind_parameters
+
+        try:
+            return bind_parameters(self.function, self.code_table().decode(self.function.__code__), args, kwargs)
+        except Exception:
+            return None
+
+
+def _sentence(event: Fallback) -> str:
+    place = f"{event.location}: " if event.location else ""
+    return f"{place}{event.function} cannot be compiled as one graph: {event.number} {event.title}: {event.detail}"

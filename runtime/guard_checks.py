@@ -1,0 +1,118 @@
+"""The conditions of guards that are more than one expression, and the reading of paths when a miss is explained."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
+from types import MappingProxyType
+from typing import Any
+
+import torch
+
+from lect.dialects.guard.types import PathAttr
+from lect.ir import literal_key
+
+MODULE_PARTS = ("_parameters", "_buffers", "_modules")
+HOOK_TABLES = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+_module = torch.nn.modules.module
+
+
+def same_number(found: Any, expected: Any) -> bool:
+    """Equal type and value; 0.0 and -0.0 differ, a NaN equals itself."""
+    return type(found) is type(expected) and literal_key(found) == literal_key(expected)
+
+
+def same_items(found: Any, expected: tuple[Any, ...]) -> bool:
+    """The elements (keys, for a dictionary) in iteration order are these, types included."""
+    if len(found) != len(expected):
+        return False
+    for a, b in zip(found, expected):
+        if a is not b and (type(a) is not type(b) or literal_key(a) != literal_key(b)):
+            return False
+    return True
+
+
+def nth(container: Any, number: int) -> Any:
+    """The element of that number in iteration order.  Raises IndexError when there is none."""
+    for item in islice(container, number, None):
+        return item
+    raise IndexError(number)
+
+
+def part(module: torch.nn.Module, name: str) -> Any:
+    """The parameter, buffer or child of a module.  Raises KeyError when there is none."""
+    members = module.__dict__
+    for table in MODULE_PARTS:
+        found = members[table]
+        if name in found:
+            return found[name]
+    raise KeyError(name)
+
+
+def has_member(module: Any, names: frozenset[str]) -> bool:
+    """True when the instance dictionary, parameters, buffers or children have one of the names."""
+    members = module.__dict__
+    if not names.isdisjoint(members):
+        return True
+    return any(not names.isdisjoint(members.get(table) or ()) for table in MODULE_PARTS)
+
+
+def global_hooks() -> Any:
+    """True when hooks are registered on all modules."""
+    return _module._global_forward_hooks or _module._global_forward_pre_hooks or _module._global_backward_hooks or _module._global_backward_pre_hooks
+
+
+def overlap(*tensors: torch.Tensor) -> bool:
+    """True when two of the tensors have one storage."""
+    seen = set()
+    for tensor in tensors:
+        if tensor.numel():
+            place = tensor.untyped_storage().data_ptr()
+            if place in seen:
+                return True
+            seen.add(place)
+    return False
+
+
+def modes_active() -> bool:
+    """True in modes under which torch functions do something else: overrides, autocast, functional transforms, tracing."""
+    c = torch._C
+    return bool(
+        c._len_torch_dispatch_stack()
+        or c._len_torch_function_stack()
+        or c._is_any_autocast_enabled()
+        or c._functorch.peek_interpreter_stack() is not None
+        or c._get_tracing_state() is not None
+    )
+
+
+def read_path(path: PathAttr, function: Any, bound: Mapping[str, Any], objects: Sequence[Any]) -> Any:
+    """The object at the end of a path, read step by step; raises what reading raises."""
+    value = read_root(path.root, path.key, function, bound, objects)
+    for kind, key in path.steps:
+        value = STEPS[kind](value, key)
+    return value
+
+
+def read_root(root: str, key: Any, function: Any, bound: Mapping[str, Any], objects: Sequence[Any]) -> Any:
+    """The object that a path starts at."""
+    if root == "L":
+        return bound[key]
+    if root == "R":
+        return function
+    return sys.modules[key] if root == "M" else objects[key]
+
+
+STEPS: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
+    {
+        "attr": getattr,
+        "item": lambda value, key: value[key],
+        "type": lambda value, key: type(value),
+        "dict": lambda value, key: object.__getattribute__(value, "__dict__"),
+        "nth": nth,
+        "key": nth,
+        "part": part,
+        "call": lambda value, key: value(),
+    }
+)

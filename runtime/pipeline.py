@@ -1,0 +1,164 @@
+"""One compile: from a call to a version of the function, through all pipelines."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import FunctionType, MappingProxyType
+from typing import Any
+
+from lect.dialects import make_context
+from lect.frontends.capture.api import open_frame
+from lect.frontends.capture.breaks import REASONS, Refused
+from lect.frontends.capture.interpreter import CodeTable
+from lect.ir import Context, LectError, Operation, print_module
+from lect.passes.manager import PassManager
+from lect.runtime.events import Fallback
+
+STAGES = ("aot", "loop", "kernel")
+# Level at which the graph runs -> how many stages lead there.
+REACHED: Mapping[str, int] = MappingProxyType({"fx": 0, "functional": 1, "loop": 2, "native": 3})
+Observer = Callable[[str, Operation], None]
+
+
+@dataclass
+class Compiled:
+    """What a compile gives: guards, the function to call instead, and what was measured.
+
+    `fallback` is set when the frame runs eagerly; then `run` is None and the guards (which may be None too) say for which calls that was found out.
+    """
+
+    guards: Operation | None = None
+    residual: Operation | None = None
+    objects: Sequence[Any] = ()
+    run: Callable[..., Any] | None = None
+    bound: Mapping[str, Any] = field(default_factory=dict)
+    stages: list[tuple[str, float]] = field(default_factory=list)
+    statistics: dict[str, int] = field(default_factory=dict)
+    fallback: Fallback | None = None
+    text: str = ""
+
+
+def compile_call(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], table: CodeTable, options: Mapping[str, Any], observe: Observer) -> Compiled:
+    """Compile `fn` for this call.  Never raises for what the program does: what cannot be compiled comes back as a fallback."""
+    ctx = make_context(options=options)
+    ctx.resources["code_table"] = table
+    made = Compiled()
+    name = getattr(fn, "__qualname__", type(fn).__qualname__)
+    stage = "capture"
+    try:
+        module = _timed(made, "capture", lambda: _capture(fn, args, kwargs, ctx))
+        _take_capture(made, module, ctx)
+        observe("capture", module)
+        made.fallback = _why_not(name, made, ctx)
+        if made.fallback is not None:
+            return made
+        level = ctx.options.get("level", "native")
+        for stage in STAGES[: REACHED[level]]:
+            _timed(made, stage, lambda stage=stage: PassManager.parse(stage).run(module, ctx))  # type: ignore[misc]
+            observe(stage, module)
+        stage = "emit"
+        made.run = _timed(made, "emit", lambda: _link(module, made, ctx))
+    except LectError as error:
+        made.fallback = _refusal(name, stage, error)
+        _take_partial(made, ctx)
+    except Exception as error:
+        made.fallback = _internal(name, stage, error)
+        _take_partial(made, ctx)
+    return made
+
+
+def _timed(made: Compiled, stage: str, work: Callable[[], Any]) -> Any:
+    start = time.perf_counter()
+    try:
+        return work()
+    finally:
+        made.stages.append((stage, time.perf_counter() - start))
+
+
+def _capture(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], ctx: Context) -> Operation:
+    module = open_frame(fn, args, kwargs, ctx)
+    PassManager.parse("capture").run(module, ctx)
+    return module
+
+
+def _take_capture(made: Compiled, module: Operation, ctx: Context) -> None:
+    for op in module.body:
+        if op.name == "guard.set":
+            made.guards = op
+        elif op.name == "pyframe.func":
+            made.residual = op
+    made.objects = ctx.resources["objects"]
+    made.bound = ctx.resources["frame"].bound
+    made.statistics = dict(ctx.statistics)
+    made.text = print_module(module)
+
+
+def _take_partial(made: Compiled, ctx: Context) -> None:
+    """The guards that were asked for until the frame was refused: while they hold, it would be refused again."""
+    if made.guards is None:
+        made.guards = ctx.resources.get("partial_guards")
+        made.residual = ctx.resources.get("function_op")
+        made.objects = ctx.resources.get("objects", ())
+        frame = ctx.resources.get("frame")
+        made.bound = frame.bound if frame is not None else {}
+
+
+def _why_not(name: str, made: Compiled, ctx: Context) -> Fallback | None:
+    if not made.statistics.get("torch calls"):
+        return fallback(name, "LB0022", "no torch function was called on a tensor")
+    if ctx.resources.get("needs_grad"):
+        return fallback(name, "LB0021", "an output requires gradients")
+    return None
+
+
+def fallback(name: str, number: str, detail: str, location: str = "", stage: str = "capture") -> Fallback:
+    """The event for a reason of the table."""
+    reason = REASONS[number]
+    return Fallback(name, number, reason.title, detail, location, reason.hint, stage)
+
+
+def _refusal(name: str, stage: str, error: LectError) -> Fallback:
+    place = str(error.loc) if error.loc.known else ""
+    if isinstance(error, Refused):
+        return fallback(name, error.number, error.detail, place)
+    cause = error.__cause__
+    if cause is not None and not isinstance(cause, LectError):
+        return fallback(name, "LB0020", error.message, place, stage)
+    if stage == "capture":
+        number, _, detail = error.message.partition(" ")
+        return fallback(name, number if number in REASONS else "LB0026", detail or error.message, place)
+    return fallback(name, "LB0024", error.message, place, stage)
+
+
+def _internal(name: str, stage: str, error: Exception) -> Fallback:
+    text = f"{type(error).__name__}: {str(error)[:300]}"
+    return fallback(name, "LB0020", text, "", stage)
+
+
+def _link(module: Operation, made: Compiled, ctx: Context) -> Callable[..., Any]:
+    """The residual function with its graph, ready to be called like the function itself."""
+    from lect.runtime.executable import build
+    from lect.runtime.residual import link_residual
+
+    frame = ctx.resources["frame"]
+    function: FunctionType = frame.function
+    executable = build(module, ctx) if ctx.options.get("level", "native") == "native" else interpreted(module, ctx)
+    assert made.residual is not None
+    return link_residual(made.residual, function, executable, made.objects, any_grad(made.guards))
+
+
+def interpreted(module: Operation, ctx: Context) -> Callable[..., list[Any]]:
+    """The graph at the level it has reached, run by that level's reference interpreter."""
+    from lect.runtime.levels import find_program, run_reference
+
+    program = find_program(module)
+    return lambda *tensors: run_reference(program, tensors, ctx)
+
+
+def any_grad(guards: Operation | None) -> bool:
+    """True when autograd is on in the calls that these guards let through."""
+    if guards is None:
+        return True
+    return any(op.name == "guard.global_state" and op.attrs.get("grad") for op in guards.body)

@@ -1,0 +1,46 @@
+"""Residual frames as functions: `pyframe` assembled again, bound to the graph and the live objects it names."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import Any
+
+import torch
+
+from lect.backends.bytecode import assemble
+from lect.ir import Operation
+
+
+def link_residual(residual: Operation, function: FunctionType, graph: Callable[..., list[Any]], objects: Sequence[Any], grad: bool) -> FunctionType:
+    """A function with the signature and globals of `function` that runs the residual code; with `grad`, the graph runs with autograd off."""
+    name = residual.attrs["sym_name"]
+    resources: dict[str, Any] = {"function": function, f"{name}.graph": without_autograd(graph) if grad else graph}
+    for op in residual.walk():
+        if op.name == "pyframe.load_resource":
+            resource = op.attrs["id"]
+            kind, _, rest = resource.partition(".")
+            if kind == "object":
+                resources[resource] = objects[int(rest)]
+            elif kind == "module":
+                resources[resource] = sys.modules[rest]
+    code = assemble(residual, resources=resources)
+    made = FunctionType(code, function.__globals__, function.__name__, function.__defaults__)
+    made.__kwdefaults__ = function.__kwdefaults__
+    made.__qualname__ = function.__qualname__
+    return made
+
+
+def without_autograd(graph: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
+    """`graph` run with autograd off: its outputs need no gradients, and library calls that write into given tensors refuse to record."""
+    switch = torch._C._set_grad_enabled
+
+    def run(*tensors: Any) -> list[Any]:
+        switch(False)
+        try:
+            return graph(*tensors)
+        finally:
+            switch(True)
+
+    return run

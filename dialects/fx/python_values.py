@@ -151,6 +151,8 @@ def _construct(value: dict[str, Any], operands: Sequence[Any]) -> Any:
 
 def flatten_results(returned: Any, structure: Any, count: int) -> list[Any]:
     """The tensors of what a call returned, in the order of the operation's results."""
+    if not count:
+        return []
     if structure is None:
         return [returned] if count == 1 else list(returned)
     out: list[Any] = [None] * count

@@ -211,6 +211,8 @@ def _class_entry(t: Tracer, box: Box, name: str, found: Found) -> Box:
     if found.kind == "python_other":
         getter = load_attr(t, t.static(found.value), "__get__")
         return call(t, getter, [box, t.static(kind)], {})
+    if find_in_type(type(found.value), "__get__") is MISSING:
+        return (found.value, None)
     bound = found.value.__get__(value, kind)
     if type(bound) is MethodType and type(bound.__func__) is FunctionType:
         return bound_method(t, bound.__func__, t.static(bound.__self__))
@@ -330,9 +332,9 @@ def super_attr(t: Tracer, box: Box, name: str) -> Box:
         return bound_method(t, entry.__func__, t.static(cls))  # type: ignore[arg-type]
     if kind == "staticmethod" and type(entry) is staticmethod:
         return t.static(entry.__func__)
-    if kind in ("c_method", "c_data", "classmethod", "staticmethod", "c_other"):
+    if kind in ("c_method", "c_data", "classmethod", "staticmethod", "c_other") and find_in_type(type(entry), "__get__") is not MISSING:
         return (entry.__get__(owner if of_instance else None, cls), None)
-    return t.static(entry)
+    return (entry, None) if isinstance(entry, BuiltinFunctionType) else t.static(entry)
 
 
 def tensor_attr(t: Tracer, box: Box, name: str) -> Box:

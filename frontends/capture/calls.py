@@ -234,6 +234,9 @@ def call_type(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
     cls = callee[0]
     if cls in policy.PURE_TYPES:
         return call_pure(t, cls, args, kwargs)
+    if cls is functools.partial:
+        keywords = {name: t.leak(box) for name, box in kwargs.items()}
+        return t.made(run_real(functools.partial, args[0][0], *t.leak_all(args[1:]), **keywords))
     if name_of(cls) is not None or issubclass(cls, torch.Tensor):
         raise t.stop("LB0005", f"a {cls.__name__} is made")
     t.static(cls)
@@ -336,9 +339,14 @@ def call_pure(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
     if function is dict.__contains__ and args[0][1] is not None:
         return (contains(t, args[1], args[0]), None)
     raw = [_pure_argument(t, function, box) for box in args]
-    raw_kwargs = {name: _pure_argument(t, function, box) for name, box in kwargs.items()}
+    if function in (dict, collections.OrderedDict, types.SimpleNamespace):
+        raw_kwargs = {name: t.leak(box) for name, box in kwargs.items()}
+    else:
+        raw_kwargs = {name: _pure_argument(t, function, box) for name, box in kwargs.items()}
     if function in _READ_ONE and len(raw) > 1:
         check_key(t, raw[1])
+    if function is sorted and not kwargs and _distinct_first_items(raw[0]):
+        return t.made(run_real(sorted, raw[0]))
     if function in (sorted, min, max, list.index, list.count, list.__contains__) or getattr(function, "__name__", "") in ("__eq__", "__ne__", "__lt__"):
         for value in raw:
             check_plain(t, value)
@@ -351,6 +359,14 @@ def call_pure(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
             if isinstance(value, dict | list | set | collections.deque) and not t.is_fresh(value):
                 t.captured[id(value)] = value
     return t.result(returned, 1)
+
+
+def _distinct_first_items(value: Any) -> bool:
+    """True for the items of a dictionary whose keys are distinct strings or ints: sorting them compares the keys alone."""
+    if type(value) is not type({}.items()):
+        return False
+    kinds = {type(key) for key, _ in value}
+    return kinds in ({str}, {int})
 
 
 def _pure_argument(t: Tracer, function: Any, box: Box) -> Any:

@@ -6,6 +6,7 @@ replays the effects in order, and returns.  Everything is read before anything i
 
 from __future__ import annotations
 
+import functools
 import types
 from collections import OrderedDict, deque
 from collections.abc import Callable
@@ -241,6 +242,11 @@ class ResidualBuilder:
             raise GraphBreak("LB0008", "a function with attributes", self.loc)
         return made
 
+    def _partial(self, value: functools.partial) -> Value:
+        callee = self.resource(functools.partial)
+        arguments = [self._callable(value.func), *[self.value(item) for item in value.args], *[self.value(item) for item in value.keywords.values()]]
+        return self.emit(py.CallOp(callee, arguments, keywords=tuple(value.keywords)))
+
     def _cell(self, value: CellType) -> Value:
         box = self.t.cells.get(id(value), None)
         try:
@@ -300,5 +306,6 @@ _MAKERS: Any = types.MappingProxyType[type, Callable[[ResidualBuilder, Any], Val
         MethodType: ResidualBuilder._method,
         FunctionType: ResidualBuilder._function,
         CellType: ResidualBuilder._cell,
+        functools.partial: ResidualBuilder._partial,
     }
 )

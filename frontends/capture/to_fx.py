@@ -20,7 +20,7 @@ from lect.frontends.capture.scalars import ELEMENT_OF
 from lect.frontends.capture.sources import Source
 from lect.frontends.capture.tracer import Box, Tracer
 from lect.frontends.tensors import propagating
-from lect.ir import Context, Operation, PassFailure
+from lect.ir import Context, Location, Operation, PassFailure
 
 RECURSION_LIMIT = 12_000
 MAX_DISTINCT = 64
@@ -82,7 +82,8 @@ def _short(error: BaseException) -> str:
 
 
 def _write(t: Tracer, module: Operation, func: FuncOp, state: dict[str, Any], returned: Box, ctx: Context) -> None:
-    name, loc = func.attrs["sym_name"], func.loc
+    name = func.attrs["sym_name"]
+    loc = func.loc if func.loc.known else Location(func.file, func.first_line, None, func.qualified_name)
     builder = ResidualBuilder(t, func, f"{name}.graph")
     residual = builder.build(returned, loc)
     t.guards.loc = loc

@@ -12,12 +12,14 @@ from lect.frontends.capture.objects import describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.targets import name_of
 from lect.frontends.capture.tracer import Box, Tracer
-from lect.frontends.tensors import LT, DataDependent
+from lect.frontends.tensors import LT, DataDependent, make_lt, meta_of
 from lect.ir import LectError
 
 _IN_PLACE_OPERATORS = frozenset(
     getattr(operator, name) for name in "iadd isub imul itruediv ifloordiv imod ipow iand ior ixor ilshift irshift imatmul setitem delitem".split()
 )
+# These copy Python numbers into a new tensor; torch makes it before any dispatch.
+_MAKE_FROM_DATA = frozenset({torch.tensor, torch.as_tensor, torch.scalar_tensor})
 _RANDOM = frozenset({"seed", "manual_seed", "set_rng_state", "get_rng_state", "initial_seed"})
 
 
@@ -73,7 +75,9 @@ def _record(t: Tracer, function: Any, name: str, raw: list[Any], raw_kwargs: dic
     if kind is torch.Size or (isinstance(returned, tuple | list) and not holds_tensor(list(returned))):
         return (returned, None) if kind is not list else t.made(returned)
     if isinstance(returned, torch.Tensor) and kind is not LT:
-        raise t.stop("LB0007", f"{name} gave a tensor that is not traced")
+        if function not in _MAKE_FROM_DATA:
+            raise t.stop("LB0007", f"{name} gave a tensor that is not traced")
+        returned, kind = make_lt(meta_of(returned)), LT
     short = name.rpartition(".")[2]
     if function in _IN_PLACE_OPERATORS or (short.endswith("_") and not short.startswith("_")):
         t.graph.writes = True

@@ -1,8 +1,9 @@
 """The three lines a user writes: compile a model, call it, look at what happened."""
 
-import lect
 import torch
 from torch import nn
+
+import lect
 
 model = nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.Linear(16, 8), nn.Softmax(dim=-1)).eval()
 compiled = lect.compile(model)

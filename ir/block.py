@@ -52,7 +52,7 @@ class Block:
 
         return self.last if self.last is not None and self.last.has_trait(Terminator) else None
 
-    def __iter__(self) -> Iterator[Operation]:
+    def __iter__(self) -> Iterator[Any]:  # of `Operation`; which class is what the caller asks next
         """Operations in order; the one last given may be erased meanwhile."""
         op = self.first
         while op is not None:

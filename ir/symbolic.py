@@ -77,7 +77,7 @@ class Expr:
         if not other.terms:  # type: ignore[union-attr]
             return self + other.const  # type: ignore[union-attr]
         if not self.terms:
-            return other + self.const  # type: ignore[operator]
+            return other + self.const  # type: ignore[operator,return-value]
         table = dict(self.terms)
         for atoms, coefficient in other.terms:  # type: ignore[union-attr]
             table[atoms] = table.get(atoms, 0) + coefficient
@@ -96,7 +96,7 @@ class Expr:
         if not other.terms:  # type: ignore[union-attr]
             return self * other.const  # type: ignore[union-attr]
         if not self.terms:
-            return other * self.const  # type: ignore[operator]
+            return other * self.const  # type: ignore[operator,return-value]
         return _product(self, other)  # type: ignore[arg-type]
 
     __rmul__ = __mul__
@@ -119,7 +119,7 @@ class Expr:
     @property
     def key(self) -> tuple:
         """Orders expressions; independent of the order in which they were made."""
-        if self._key is None:
+        if self._key is None:  # type: ignore[has-type]
             self._key = (tuple([(tuple([a.key for a in atoms]), coefficient) for atoms, coefficient in self.terms]), self.const)
         return self._key
 
@@ -316,7 +316,7 @@ class Ranges:
             if size is None:
                 return (0 if kind == "d" else None), None
             last = size if type(size) is int else self.bounds(size)[1]
-            return 0, (None if last is None else max(last - 1, 0))  # type: ignore[operator]
+            return 0, (None if last is None else max(last - 1, 0))  # type: ignore[operator,return-value]
         if kind == "s":
             return self.symbols.get(atom.index, (0, None))
         if kind == "mod":
@@ -520,7 +520,7 @@ def _multiply(left: Bounds, right: Bounds) -> Bounds:
         return left[0] * right[0], high
     if None in left or None in right:
         return None, None
-    corners = [a * b for a in left for b in right]  # type: ignore[operator]
+    corners = [a * b for a in left for b in right]  # type: ignore[operator,return-value]
     return min(corners), max(corners)
 
 

@@ -20,7 +20,9 @@ class Value:
 
     __slots__ = ("hint", "index", "owner", "type", "users")
 
-    type: Any  # a `Type`; which one is the affair of the operation's constraints, so checkers let any field of it be read
+    # A `Type`, and an `Operation` or a `Block`; which ones is the affair of the operations' constraints, so checkers let any field be read.
+    type: Any
+    owner: Any
 
     def __init__(self, type: Type, owner: Operation | Block, index: int, hint: str | None = None) -> None:
         self.type = type

@@ -123,7 +123,7 @@ def compare_levels(module: Operation, tensors: Sequence[Any], options: argparse.
     print(f"{'as given':<28} {program.level:<16} {len(first)} outputs")
     wrong = 0
     for single in PassManager.parse(options.pipeline or REMAINING[program.level]).passes:
-        PassManager([single]).run(module, ctx)
+        PassManager((single,)).run(module, ctx)
         program = find_program(module, options.function)
         problem = difference(execute(program, tensors, options, ctx), first, options.tolerance)
         wrong += problem is not None

@@ -1,10 +1,11 @@
 """host: the program around the kernels.
 
 A `host.func` is straight-line code that runs once for each call of a compiled graph.  Its parameters are the graph's inputs.  Memory is
-explicit: `alloc` makes a flat buffer, `empty` a tensor of its own, `memory` is the flat memory of a tensor from its first element on, `view` looks at a buffer as a tensor,
-and `free` ends the life of a value that this function made (never of a parameter).  `launch` runs a kernel over a grid of programs; kernels read
-and write the buffers they are given, nothing else, and the order of operations is the order of effects.  `extern` calls a library function of
-torch on tensors.  A value that is returned must not have been freed; a returned view keeps its buffer alive.
+explicit: `alloc` makes a flat buffer, `empty` a tensor of its own, `memory` is the flat memory of a tensor from its first element on, `view`
+looks at a buffer as a tensor, and `free` ends the life of a value that this function made (never of a parameter).  `launch` runs a kernel over
+a grid of programs; kernels read and write the buffers they are given, nothing else, and the order of operations is the order of effects.
+`extern` calls a library function of torch on tensors.  A value that is returned must not have been freed; a returned view keeps its buffer
+alive.
 
 Two backends read this dialect: one prints Python that a person can step through and that is the reference, one makes native code.  Streams,
 recorded graphs and symbolic sizes are additions to it: `size` reads a size of a parameter at run time.

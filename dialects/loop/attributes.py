@@ -112,7 +112,8 @@ class ViewAttr(Attribute):
         sizes: list[Size] = []
         if not scanner.accept_word("scalar"):
             sizes = _parse_sizes(scanner)
-        strides, offset = None, 0
+        strides: tuple[Size, ...] | None = None
+        offset: Size = 0
         while scanner.accept(","):
             if strides is None and not offset and scanner.accept_word("strides"):
                 strides = tuple(scanner.list_of(lambda: parse_size(scanner)))

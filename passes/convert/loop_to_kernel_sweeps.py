@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lect.dialects.kernel import ops as kernel
 from lect.dialects.kernel.attributes import TilesAttr
@@ -29,7 +29,7 @@ Reduction = loop.ReduceOp | loop.ReduceIndexOp
 class Carried(NamedTuple):
     """What one reduction or scan carries through the loops: the operation, and the initial value of each accumulator."""
 
-    op: Operation
+    op: Any
     initial: tuple[Value, ...]
 
 

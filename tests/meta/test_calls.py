@@ -13,7 +13,7 @@ WRITERS_OF_CODE = MappingProxyType(
         "runtime/guards.py": "guard checks, from a syntax tree",
     }
 )
-SILENT = ("dialects", "passes", "frontends", "backends", "runtime")
+SILENT = ("dialects", "passes", "frontends", "backends")
 
 
 def calls(*folders: str, names: frozenset[str]) -> list[str]:

@@ -17,7 +17,7 @@ def hits(pattern: re.Pattern) -> list[str]:
     for name in tracked_files():
         if name.suffix in BINARY_SUFFIXES or name.name in ("LICENSE", "test_words.py"):
             continue
-        for number, line in enumerate((ROOT / name).read_text(encoding="utf-8").splitlines(), 1):
+        for number, line in enumerate((ROOT / name).read_text(encoding="utf-8", errors="replace").splitlines(), 1):
             if pattern.search(line):
                 found.append(f"{name}:{number} {line.strip()}")
     return found

@@ -1,7 +1,8 @@
 """ATen calls as `functional.opaque`.
 
 Numbers, strings, None and dtypes stand as they are, lists as arrays, an operand as `#functional.operand<n>`; what has no literal is a dictionary with
-one entry: `{device = "cuda:0"}`, `{layout = "strided"}`, `{memory_format = "channels_last"}`, `{complex = [re, im]}`.  `functional.python_values` reads them back.
+one entry: `{device = "cuda:0"}`, `{layout = "strided"}`, `{memory_format = "channels_last"}`, `{complex = [re, im]}`.
+`functional.python_values` reads them back.
 """
 
 from __future__ import annotations

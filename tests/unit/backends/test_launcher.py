@@ -4,6 +4,7 @@ import ctypes
 
 import pytest
 import torch
+
 from lect.backends.llvm.jit import compile_object, load_object
 from lect.backends.llvm.launcher import make_launcher
 from lect.runtime.openmp import openmp_libraries

@@ -5,6 +5,7 @@ import linecache
 
 import pytest
 import torch
+
 from lect.backends.llvm.jit import compile_object, load_object
 from lect.backends.llvm.launcher import make_launcher
 from lect.backends.python_host import load, print_python

@@ -7,6 +7,7 @@ computed at the outermost level at which all axes it varies over are known, once
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Any
 
 from lect.dialects.kernel import ops as kernel
@@ -19,7 +20,7 @@ from lect.ir.index_map import IndexMap, dims_of, substitute
 from lect.ir.symbolic import Ranges, dim
 from lect.ir.types import index
 
-KERNEL_OPS = {cls.name.partition(".")[2]: cls for cls in SCALAR_OPS.values()}
+KERNEL_OPS = MappingProxyType({cls.name.partition(".")[2]: cls for cls in SCALAR_OPS.values()})
 
 
 class Level:

@@ -97,11 +97,14 @@ def strided(indices: Sequence[Expr], strides: Sequence[Size], offset: Size = 0) 
 def delinearize(offset: Expr, sizes: tuple[Size, ...], ranges: Ranges) -> tuple[Expr, ...]:
     """The inverse of `linearize` on 0 <= offset < product(sizes); `ranges` are those of the leaves of `offset`."""
     out: list[Expr] = []
+    leading = True
     for size, stride in zip(sizes, contiguous_strides(sizes)):
         if size == 1 or size == 0:
             out.append(ZERO)
-        else:
-            out.append(ranges.mod(ranges.floordiv(offset, stride), size))
+            continue
+        digit = ranges.floordiv(offset, stride)
+        out.append(digit if leading else ranges.mod(digit, size))
+        leading = False
     return tuple(out)
 
 

@@ -14,8 +14,15 @@ PIPELINES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "capture": ("pyframe-to-fx",),
         "aot": ("fx-to-functional", "canonicalize", "cse", "dce"),
-        "loop": ("functional-to-loop", "loop-realize", "loop-fuse-vertical", "loop-plan-buffers"),
-        "kernel": ("loop-to-kernel",),
+        "loop": ("functional-to-loop", "loop-realize", "loop-inline", "loop-split-dims", "loop-fuse-vertical", "loop-plan-buffers"),
+        "kernel": (
+            "loop-collapse-dims",
+            "kernel-choose-tiles",
+            "loop-to-kernel",
+            "kernel-keep-rows",
+            "kernel-prefetch-rows",
+            "kernel-cascade-sums",
+        ),
         "emit": (),
     }
 )
@@ -34,9 +41,19 @@ ORDER: tuple[Before, ...] = (
     Before("pyframe-to-fx", "fx-to-functional", "the graph is recorded before it is lowered"),
     Before("fx-to-functional", "functional-to-loop", "loops are made of functional operations"),
     Before("functional-to-loop", "loop-realize", "what to store is decided on nests"),
+    Before("loop-realize", "loop-inline", "what is not stored is computed by its readers"),
     Before("loop-realize", "loop-fuse-vertical", "fusion looks at the values that are stored"),
+    Before("loop-inline", "loop-split-dims", "substitution makes the maps that have to be split"),
+    Before("loop-inline", "loop-fuse-vertical", "a value that is to be computed again must not be stored first"),
+    Before("loop-split-dims", "loop-fuse-vertical", "spaces meet when their maps are affine"),
+    Before("loop-fuse-vertical", "loop-collapse-dims", "nests over different views of one space join before their dims merge"),
     Before("loop-fuse-vertical", "loop-plan-buffers", "fusion removes intermediate buffers"),
     Before("loop-plan-buffers", "loop-to-kernel", "kernels and the host program name planned buffers"),
+    Before("loop-collapse-dims", "kernel-choose-tiles", "tiles name the dims that are left"),
+    Before("kernel-choose-tiles", "loop-to-kernel", "kernels are cut as their nests say"),
+    Before("loop-to-kernel", "kernel-keep-rows", "there are no kernels before"),
+    Before("kernel-keep-rows", "kernel-cascade-sums", "sweeps are compared while each is one loop"),
+    Before("kernel-prefetch-rows", "kernel-cascade-sums", "the last sweep is found while it is one loop"),
 )
 
 

@@ -77,14 +77,15 @@ class NestBuilder:
         if not indices:
             forwarded = self.stored.get((buffer, offset))
             if forwarded is not None:
-                return self._masked(forwarded, masks)
+                return self.masked(forwarded, masks)
         self.inputs[buffer] = None
         element = buffer.type.element  # type: ignore[attr-defined]
         key = ("load", buffer, offset, indices, masks)
         map = flat_map(self.rank, offset, len(indices))
         return self._find(key, lambda: LoadOp(buffer, indices, masks, map, result_types=(element,)))
 
-    def _masked(self, value: Value, masks: tuple[Value, ...]) -> Value:
+    def masked(self, value: Value, masks: tuple[Value, ...]) -> Value:
+        """`value` where all masks are true, else zero."""
         for mask in masks:
             value = self.select(mask, value, self.const(0, value.type))  # type: ignore[arg-type]
         return value

@@ -23,7 +23,6 @@ from __future__ import annotations
 from lect.dialects.loop.attributes import OperandAttr, SpaceAttr, ViewAttr
 from lect.dialects.loop.types import BufferType
 from lect.ir import (
-    Allocates,
     Attr,
     FuncLike,
     HasParent,
@@ -415,8 +414,8 @@ def _verify_view(operation: Operation, buffer: Value, view: object) -> None:
 class ExternOp(Operation):
     """Call a library function: `callee` names an ATen overload, `args` and `kwargs` are written out with `#loop.operand<n>` where operand n goes.
 
-    `views` says how each operand is seen as a tensor, `result_views` the tensors that the library returns, each in a new buffer whose sizes are
-    its physical order.  A type among the arguments stands for a torch dtype.
+    `views` says how each operand is seen as a tensor, `result_views` the tensors that the library returns, each in a new buffer whose sizes are its
+    physical order.  A type among the arguments stands for a torch dtype.  A call may raise, so it is never dropped.
     """
 
     operands_: Variadic[BufferType]
@@ -428,7 +427,7 @@ class ExternOp(Operation):
     result_views: Attr[tuple] = ()
     slots: Attr[tuple] = ()
     buffers: VariadicResult[BufferType]
-    traits = (Reads("operands_"), Allocates("buffers"), HasParent("loop.func"))
+    traits = (HasParent("loop.func"),)
 
     def verify(self) -> None:
         require(len(self.views) == len(self.operands), self, "'views' needs one view for each of {} operands, got {}", len(self.operands), len(self.views))
@@ -452,22 +451,13 @@ def _operand_numbers(value: object) -> list[int]:
 
 @op("loop.return")
 class ReturnOp(Operation):
-    """End the graph with strided views of these buffers.
-
-    The first `write_backs` of them are copied into parameters (`write_backs[k]` is the parameter's number) instead of being returned.
-    """
+    """End the graph with strided views of these buffers."""
 
     values: Variadic[BufferType]
     views: Attr[tuple] = ()
-    write_backs: Attr[tuple] = ()
     traits = (Terminator, HasParent("loop.func"))
 
     def verify(self) -> None:
         require(len(self.views) == len(self.operands), self, "'views' needs one view for each of {} values, got {}", len(self.operands), len(self.views))
         for value, view in zip(self.operands, self.views):
             _verify_view(self, value, view)
-        require(len(self.write_backs) <= len(self.operands), self, "more write-backs than values")
-        parent = self.parent_op
-        assert isinstance(parent, FuncOp)
-        for number in self.write_backs:
-            require(type(number) is int and 0 <= number < len(parent.body.args), self, "there is no parameter {} to write to", number)

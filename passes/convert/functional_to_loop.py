@@ -1,0 +1,146 @@
+"""functional to loop: one nest or one library call for each operation; views become index maps and vanish.
+
+    functional.func @f.graph(%x: !functional.tensor<8x16xf32>) {
+      %0 = functional.exp(%x) : !functional.tensor<8x16xf32>
+      %1 = functional.permute(%0) {dims = [1, 0]} : !functional.tensor<16x8xf32, strides [1, 16]>
+      %2 = functional.neg(%1) : !functional.tensor<16x8xf32, strides [1, 16]>
+      functional.return(%2)
+    }
+    =>
+    loop.func @f.graph(%x: !loop.buffer<8x16xf32>) {
+      %0 = loop.nest @n0(%x) {space = #loop.space<d0: 8, d1: 16>} : !loop.buffer<8x16xf32> {
+      ^bb0(%d0: index, %d1: index):
+        %2 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 16 + d1)>} : f32
+        %3 = loop.exp(%2) : f32
+        loop.store(%3) {map = #loop.map<(d0, d1) -> (d0 * 16 + d1)>}
+      }
+      %1 = loop.nest @n1(%0) ...
+      loop.return(%1) {views = [#loop.view<16x8, strides [1, 16]>]}
+    }
+
+Each lowering is one entry of a table keyed by operation class; the topic files beside this one hold them.  Nothing is decided here: that every
+result is stored is for `loop-realize` to change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from lect.dialects.functional import ops as functional
+from lect.dialects.functional.types import TensorType
+from lect.dialects.loop.attributes import ViewAttr
+from lect.dialects.loop.ops import FuncOp, ReturnOp
+from lect.dialects.loop.types import BufferType
+from lect.ir import Block, Context, LectError, Operation, Region, Value
+from lect.passes.base import Pass
+from lect.passes.convert import functional_to_loop_composite as composite
+from lect.passes.convert import functional_to_loop_extern as extern
+from lect.passes.convert import functional_to_loop_normalization as normalization
+from lect.passes.convert import functional_to_loop_pointwise as pointwise
+from lect.passes.convert import functional_to_loop_reduction as reduction
+from lect.passes.convert import functional_to_loop_view as view
+from lect.passes.convert.functional_to_loop_base import Layout, Lowering, Rule, Seen, physical_order
+
+RULES: Mapping[type[Operation], Rule] = MappingProxyType(
+    {
+        **dict.fromkeys((*extern.CALLS, *extern.SPECIAL), extern.call),
+        **{cls: pointwise.elementwise(formula, extern.call) for cls, formula in {**pointwise.FORMULAS, **composite.FORMULAS}.items()},
+        **view.RULES,
+        **reduction.RULES,
+        **normalization.RULES,
+    }
+)
+
+
+@dataclass(frozen=True)
+class FunctionalToLoop(Pass):
+    """Replace every `functional.func` by a `loop.func` of the same name."""
+
+    name: ClassVar[str] = "functional-to-loop"
+
+    def run(self, op: Operation, ctx: Context) -> None:
+        for func in [inner for inner in op.body if isinstance(inner, functional.FuncOp)]:
+            lowered = lower_function(func)
+            func.parent.insert_before(func, lowered)  # type: ignore[union-attr]
+            func.erase()
+            ctx.count("functions lowered")
+            ctx.count("nests", sum(inner.name == "loop.nest" for inner in lowered.body))
+            ctx.count("library calls", sum(inner.name == "loop.extern" for inner in lowered.body))
+
+
+def lower_function(func: functional.FuncOp) -> FuncOp:
+    """The loop form of one graph; the graph itself is left as it is.  Raises `LectError` for an operation without one."""
+    block = Block()
+    lowering = Lowering(block)
+    views = []
+    for value in func.body.args:
+        type: TensorType = value.type
+        layout = Layout(type)
+        buffer = block.add_arg(argument_buffer(type, layout), value.hint)
+        views.append(ViewAttr(type.shape, type.strides))
+        lowering.seen[value] = Seen(buffer, layout.seen_offset, type)
+    for op in func.body:
+        if isinstance(op, functional.ReturnOp):
+            block.append(lower_return(lowering, op))
+            continue
+        for value, seen in zip(op.results, lower_operation(lowering, op)):
+            lowering.seen[value] = seen
+    plain = all(view is ViewAttr(value.type.sizes) for view, value in zip(views, block.args))
+    return FuncOp(func.attrs["sym_name"], () if plain else tuple(views), regions=[Region([block])], loc=func.loc)
+
+
+def argument_buffer(type: TensorType, layout: Layout) -> BufferType:
+    """The memory of a parameter from its first element on: as many elements as its strides reach."""
+    return layout.buffer_type if physical_order(type) is not None else BufferType((ViewAttr(type.shape, type.strides).span,), type.element)
+
+
+def lower_operation(lowering: Lowering, op: Any) -> list[Seen]:
+    """The results of one operation."""
+    rule = RULES.get(type(op))
+    if rule is None:
+        raise LectError(f"'{op.name}' has neither a loop form nor a library call", op=op)
+    if type(op) not in view.RULES and any(value.type.element.kind == "complex" for value in (*op.operands, *op.results)):
+        return extern.call(lowering, op)
+    return rule(lowering, op)
+
+
+def lower_return(lowering: Lowering, op: Any) -> ReturnOp:
+    """Every result as a strided view with eager's strides; it shares memory with an input or an earlier result where eager's does, and only there."""
+    aliases = op.aliases or (None,) * len(op.operands)
+    taken: set[Value] = set()
+    values: list[Value] = []
+    views: list[ViewAttr] = []
+    for value, alias in zip(op.operands, aliases):
+        if alias is None:
+            buffer, view = own_memory(lowering, lowering.seen[value], taken, op)
+        else:
+            buffer, view = shared_memory(lowering, lowering.seen[value], alias, values, views, op)
+        taken.add(buffer)
+        values.append(buffer)
+        views.append(view)
+    return ReturnOp(values, tuple(views), loc=op.loc)
+
+
+def own_memory(lowering: Lowering, seen: Seen, taken: set[Value], op: Operation) -> tuple[Value, ViewAttr]:
+    """A result in memory that neither an input nor an earlier result has."""
+    if seen.buffer in taken or seen.buffer.is_argument:
+        seen = lowering.materialized(seen, op.loc)
+    seen, view = lowering.strided(seen, op.loc)
+    return seen.buffer, view
+
+
+def shared_memory(lowering: Lowering, seen: Seen, alias: tuple[Any, ...], values: list[Value], views: list[ViewAttr], op: Operation) -> tuple[Value, ViewAttr]:
+    """A result in the memory of an input or of an earlier result.  Raises `LectError` when its elements are not there."""
+    kind, number, offset = alias
+    if kind == "input":
+        buffer = lowering.block.args[number]
+    else:
+        buffer, offset = values[number], views[number].offset + offset
+    view = ViewAttr(seen.type.shape, seen.type.strides, offset)
+    inside = offset >= 0 and view.span <= buffer.type.numel  # type: ignore[attr-defined, operator]
+    if seen.buffer is not buffer or not inside:
+        raise LectError(f"a result of type {seen.type} does not lie in the memory of {kind} {number}", op=op)
+    return buffer, view

@@ -1,0 +1,334 @@
+"""Elementwise primitives: one number for each element of the result, computed in f32 for halves and rounded once when it is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from lect.dialects.functional import creation, pointwise
+from lect.ir import LectError, Operation, ScalarType
+from lect.ir.types import f32, i1, i32, i64
+from lect.passes.convert.functional_to_loop_base import Body, Lowering, Num, Rule, Seen, compute_type, truth
+
+Formula = Callable[[Body, Any], "Num | None"]
+"""From a body over the result and the operation to the result's element; None when the operation has to be a library call."""
+
+
+def elementwise(formula: Formula, library: Rule) -> Rule:
+    """The lowering of an operation with one result by a formula for its element."""
+
+    def lower(lowering: Lowering, op: Any) -> list[Seen]:
+        body = lowering.body(op.output.type, op.loc)
+        number = formula(body, op)
+        if number is None:
+            body.discard()
+            return library(lowering, op)
+        body.store(number, op.output.type)
+        return body.finish()
+
+    return lower
+
+
+# ---- one operand -----------------------------------------------------------------------------------------------------
+
+DIRECT: Final = (
+    "reciprocal sqrt rsqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc sigmoid abs neg"
+).split()
+ROUNDING: Final = ("floor", "ceil", "round", "trunc")
+
+
+def _direct(name: str) -> Formula:
+    return lambda body, op: body.read(op.x).op(name)
+
+
+def _rounding(name: str) -> Formula:
+    def formula(body: Body, op: Any) -> Num:
+        x = body.read(op.x)
+        return x.op(name) if x.type.is_float else x
+
+    return formula
+
+
+def _bitwise_not(body: Body, op: Any) -> Num:
+    return ~body.read(op.x)
+
+
+def _logical_not(body: Body, op: Any) -> Num:
+    return ~truth(body.read(op.x))
+
+
+def _float_test(name: str) -> Formula:
+    def formula(body: Body, op: Any) -> Num:
+        x = body.read(op.x)
+        return x.op(name) if x.type.is_float else body.const(False, i1)
+
+    return formula
+
+
+def _signbit(body: Body, op: Any) -> Num:
+    x = body.read(op.x)
+    if x.type.is_float:
+        return x.const(1).op("copysign", x) < 0
+    return x < 0 if x.type.kind == "signed" else body.const(False, i1)
+
+
+def sign_of(x: Num) -> Num:
+    """-1, 0 or 1; zeros and NaN give 0."""
+    if x.type is i1:
+        return x
+    return (x > 0).cast(x.type) - (x < 0).cast(x.type) if x.type.kind != "unsigned" else (x > 0).cast(x.type)
+
+
+def _sign(body: Body, op: Any) -> Num:
+    return sign_of(body.read(op.x))
+
+
+# ---- two operands ----------------------------------------------------------------------------------------------------
+
+
+def pair(body: Body, op: Any) -> tuple[Num, Num]:
+    """Both operands in the type the operation computes in; a number stands for the second, or with `reversed` for the first."""
+    operands = [value for value in (op.x, op.y) if value is not None]
+    deciding = [value for value in operands if value.type.rank] or operands
+    element = compute_type(deciding[0].type.element)
+    x = convert(body.read(op.x), element)
+    y = convert(body.read(op.y), element) if op.y is not None else body.const(op.other, element)
+    return (y, x) if op.reversed else (x, y)
+
+
+def _sum(name: str) -> Formula:
+    def formula(body: Body, op: Any) -> Num:
+        x, y = pair(body, op)
+        if x.type is i1:
+            return x | y if op.alpha else x
+        scaled = y if op.alpha == 1 and type(op.alpha) is not float else y * body.const(op.alpha, y.type)
+        return x.op(name, scaled)
+
+    return formula
+
+
+def _mul(body: Body, op: Any) -> Num:
+    x, y = pair(body, op)
+    return x & y if x.type is i1 else x * y
+
+
+def _binary(name: str) -> Formula:
+    def formula(body: Body, op: Any) -> Num:
+        x, y = pair(body, op)
+        return x.op(name, y)
+
+    return formula
+
+
+def _skipping_nan(name: str, plain: str) -> Formula:
+    def formula(body: Body, op: Any) -> Num:
+        x, y = pair(body, op)
+        return x.op(name if x.type.is_float else plain, y)
+
+    return formula
+
+
+def _logical(name: str) -> Formula:
+    def formula(body: Body, op: Any) -> Num:
+        x, y = pair(body, op)
+        return truth(x).op(name, truth(y))
+
+    return formula
+
+
+def floor_quotient(x: Num, y: Num) -> Num:
+    """The float quotient rounded to the floor, as eager has it: derived from fmod, so that 1 // 0.1 is 9."""
+    remainder = x.op("fmod", y)
+    adjusted = remainder.differs(0) & (y < 0).differs(remainder < 0)
+    quotient = (x - remainder) / y
+    quotient = adjusted.choose(quotient - 1, quotient)
+    floor = quotient.op("floor")
+    floor = (quotient - floor > 0.5).choose(floor + 1, floor)
+    floor = quotient.equals(0).choose(x.const(0).op("copysign", x / y), floor)
+    return y.equals(0).choose(x / y, floor)
+
+
+def _constant_divisor(op: Any) -> int | None:
+    """The number an integer is divided by, when that surely does not raise; None for a tensor or zero."""
+    return op.other if op.y is None and not op.reversed and op.other != 0 else None
+
+
+def _div(body: Body, op: Any) -> Num | None:
+    if op.output.type.element.is_float:
+        x, y = pair(body, op)
+        if op.mode == "floor":
+            return floor_quotient(x, y)
+        return (x / y).op("trunc") if op.mode == "trunc" else x / y
+    divisor = _constant_divisor(op)
+    if divisor is None:
+        return None  # a zero divisor raises
+    x, y = pair(body, op)
+    if divisor == -1:
+        return -x  # the one quotient that does not fit wraps around
+    return x.op("floor_div" if op.mode == "floor" else "trunc_div", y)
+
+
+def modulo(x: Num, y: Num) -> Num:
+    """The float remainder with the sign of the divisor."""
+    remainder = x.op("fmod", y)
+    return (remainder.differs(0) & (y < 0).differs(remainder < 0)).choose(remainder + y, remainder)
+
+
+def _remainder(name: str) -> Formula:
+    def formula(body: Body, op: Any) -> Num | None:
+        if op.output.type.element.is_float:
+            x, y = pair(body, op)
+            return modulo(x, y) if name == "remainder" else x.op("fmod", y)
+        divisor = _constant_divisor(op)
+        if divisor is None:
+            return None
+        x, y = pair(body, op)
+        return x.const(0) if divisor == -1 else x.op(name, y)
+
+    return formula
+
+
+def _pow(body: Body, op: Any) -> Num | None:
+    x, y = pair(body, op)
+    if not x.type.is_float:
+        if op.y is not None or op.reversed or not 0 <= op.other <= 64:
+            return None
+        return power(x, int(op.other))
+    if op.y is None and not op.reversed:
+        exact = _simple_power(x, float(op.other))
+        if exact is not None:
+            return exact
+    return x.op("pow", y)
+
+
+def power(x: Num, exponent: int) -> Num:
+    """x multiplied by itself; integers wrap."""
+    out, square = x.const(1), x
+    while exponent:
+        if exponent & 1:
+            out = out * square
+        square = square * square
+        exponent >>= 1
+    return out
+
+
+def _simple_power(x: Num, exponent: float) -> Num | None:
+    """The exponents that eager does not compute by pow."""
+    if exponent == 0.5:
+        return x.op("sqrt")
+    if exponent == 2.0:
+        return x * x
+    if exponent == 3.0:
+        return x * x * x
+    if exponent == -0.5:
+        return x.op("sqrt").op("reciprocal")
+    if exponent == -1.0:
+        return x.op("reciprocal")
+    return (x * x).op("reciprocal") if exponent == -2.0 else None
+
+
+# ---- selections, casts, constants ------------------------------------------------------------------------------------
+
+
+def _where(body: Body, op: Any) -> Num:
+    return body.read(op.condition).choose(body.read(op.x, raw=True), body.read(op.y, raw=True))
+
+
+def _clamp(body: Body, op: Any) -> Num:
+    x = body.read(op.x)
+    for operand, number, name in ((op.low, op.min, "maximum"), (op.high, op.max, "minimum")):
+        if operand is not None:
+            x = x.op(name, body.read(operand))
+        elif number is not None:
+            x = x.op(name, body.const(number, x.type))
+    return x
+
+
+def convert(x: Num, to: ScalarType) -> Num:
+    """A cast with eager's results: a float that an integer does not hold gives the least i32 or i64, of which narrower ones take the low bits."""
+    if x.type is to:
+        return x
+    if to is i1:
+        return truth(x)
+    if to.is_half:
+        return x.cast(f32).cast(to)
+    if x.type.is_float and to.is_integer:
+        wide = i64 if to.bits == 64 else i32
+        x = x.cast(compute_type(x.type))
+        limit = float(1 << (wide.bits - 1))
+        fits = (x > -limit - 1) & (x < limit) if x.type.bits == 64 and wide is i32 else (x >= -limit) & (x < limit)
+        least = Num(x.body, x.body.const(-(1 << (wide.bits - 1)), wide))
+        return fits.choose(x.cast(wide), least).cast(to)
+    return x.cast(to)
+
+
+def _cast(body: Body, op: Any) -> Num:
+    require_same_device(op)
+    return convert(body.read(op.x), op.to)
+
+
+def _copy(body: Body, op: Any) -> Num:
+    require_same_device(op)
+    return body.read(op.x, raw=True)
+
+
+def require_same_device(op: Operation) -> None:
+    """Raise `LectError` when a copy goes to another device."""
+    source, target = op.operands[0].type.device, op.results[0].type.device  # type: ignore[attr-defined]
+    if source != target:
+        raise LectError(f"a copy from {source} to {target} has no loop form", op=op)
+
+
+def _full(body: Body, op: Any) -> Num:
+    return body.const(op.value, op.element)
+
+
+def _undefined(body: Body, op: Any) -> Num:
+    return body.const(0, op.element)
+
+
+def _iota(body: Body, op: Any) -> Num | None:
+    if float(op.start) != int(op.start) or float(op.step) != int(op.step):
+        return None  # eager's rounding depends on how many lanes its loop has
+    last = abs(int(op.start)) + abs(int(op.step)) * op.size
+    if op.element.is_float and last >= 1 << {"f16": 11, "bf16": 8, "f32": 24}.get(op.element.spelling, 53):
+        return None
+    return convert(body.index(body.indices[0] * int(op.step) + int(op.start)), op.element)
+
+
+def _class(module: Any, name: str) -> type[Operation]:
+    return getattr(module, "".join(part.capitalize() for part in name.split("_")) + "Op")
+
+
+FORMULAS: Mapping[type[Operation], Formula] = MappingProxyType(
+    {
+        **{_class(pointwise, name): _direct(name) for name in DIRECT},
+        **{_class(pointwise, name): _rounding(name) for name in ROUNDING},
+        **{_class(pointwise, name): _float_test(name) for name in ("isnan", "isinf")},
+        **{_class(pointwise, name): _binary(name) for name in "maximum minimum atan2 hypot copysign eq ne lt le gt ge".split()},
+        **{_class(pointwise, "bitwise_" + name): _binary(name) for name in ("and", "or", "xor")},
+        **{_class(pointwise, "logical_" + name): _logical(name) for name in ("and", "or", "xor")},
+        **{_class(pointwise, name): _remainder(name) for name in ("remainder", "fmod")},
+        pointwise.BitwiseNotOp: _bitwise_not,
+        pointwise.LogicalNotOp: _logical_not,
+        pointwise.SignbitOp: _signbit,
+        pointwise.SignOp: _sign,
+        pointwise.AddOp: _sum("add"),
+        pointwise.SubOp: _sum("sub"),
+        pointwise.MulOp: _mul,
+        pointwise.DivOp: _div,
+        pointwise.PowOp: _pow,
+        pointwise.FmaxOp: _skipping_nan("fmax", "maximum"),
+        pointwise.FminOp: _skipping_nan("fmin", "minimum"),
+        pointwise.ShiftLeftOp: _binary("shl"),
+        pointwise.ShiftRightOp: _binary("shr"),
+        pointwise.WhereOp: _where,
+        pointwise.ClampOp: _clamp,
+        creation.CastOp: _cast,
+        creation.CopyOp: _copy,
+        creation.FullOp: _full,
+        creation.UndefinedOp: _undefined,
+        creation.IotaOp: _iota,
+    }
+)

@@ -1,0 +1,251 @@
+"""Reductions, and the composites built on one: a nest over the operand's elements that folds some of its dims.
+
+Sums of halves are sums in f32, rounded once.  What eager rounds in between for halves is left to the library.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from lect.dialects.functional import reduction
+from lect.dialects.functional.types import TensorType
+from lect.ir import Operation, Value
+from lect.ir.index_map import linearize
+from lect.ir.symbolic import ZERO, product
+from lect.ir.types import f32, i1, i32
+from lect.passes.convert.functional_to_loop_base import Body, Dims, Lowering, Num, Point, Rule, Seen, compute_type, truth
+from lect.passes.convert.functional_to_loop_pointwise import convert
+
+
+class Fold:
+    """A nest over a tensor, some dims of which are folded: `over` are those dims of the space, `count` how many elements meet in one result."""
+
+    def __init__(self, lowering: Lowering, x: Value, dims: Dims, op: Operation) -> None:
+        self.body: Body = lowering.body_over(x, op.loc)
+        self.type: TensorType = x.type  # type: ignore[assignment]
+        self.x = x
+        self.dims = dims
+        sizes = self.body.builder.space.sizes
+        positions = {index: k for k, index in enumerate(self.body.builder.space.dims)}
+        self.over: Dims = tuple(sorted(positions[self.body.indices[dim]] for dim in dims if self.type.shape[dim] != 1))
+        self.count = int(product([self.type.shape[dim] for dim in dims]))
+        self.sizes = sizes
+
+    def read(self) -> Num:
+        """The operand's element, widened."""
+        return self.body.read(self.x)
+
+    def sum(self, number: Num) -> Num:
+        """The sum over the folded dims."""
+        return number.reduce("sum", self.over)
+
+    def mean(self, number: Num) -> Num:
+        """The mean over the folded dims."""
+        return self.sum(number) / self.count
+
+    def indices(self, keepdim: bool) -> Point:
+        """Where a folded result stands: the other dims, and 0 at the folded ones if they are kept."""
+        kept = [ZERO if dim in self.dims else index for dim, index in enumerate(self.body.indices)]
+        return tuple(kept) if keepdim else tuple([index for dim, index in enumerate(kept) if dim not in self.dims])
+
+    def store(self, number: Num, type: TensorType) -> None:
+        """Write a folded number to a result of `type`, which has the folded dims or not."""
+        self.body.store(number, type, self.indices(type.rank == self.type.rank))
+
+
+def _folded(dims: Callable[[Any], Dims], formula: Callable[[Fold, Any], Num | None]) -> Rule:
+    """The lowering of a reduction with one result."""
+
+    def lower(lowering: Lowering, op: Any) -> list[Seen]:
+        fold = Fold(lowering, op.x, dims(op), op)
+        number = formula(fold, op)
+        if number is None:
+            fold.body.discard()
+            return library(lowering, op)
+        fold.store(number, op.output.type)
+        return fold.body.finish()
+
+    return lower
+
+
+def library(lowering: Lowering, op: Any) -> list[Seen]:
+    """The library call of the extern table; looked up late because that table is made last."""
+    from lect.passes.convert.functional_to_loop_extern import call
+
+    return call(lowering, op)
+
+
+def _listed(op: Any) -> Dims:
+    return tuple(op.dims)
+
+
+def _one_or_all(op: Any) -> Dims:
+    rank = op.x.type.rank
+    return tuple(range(rank)) if op.dim is None else (op.dim,)[:rank]
+
+
+# ---- sums, extrema, tests --------------------------------------------------------------------------------------------
+
+
+def _sum(fold: Fold, op: Any) -> Num:
+    return fold.sum(convert(fold.read(), compute_type(op.output.type.element)))
+
+
+def _prod(fold: Fold, op: Any) -> Num | None:
+    if op.x.type.element.is_half or op.output.type.element.is_half:
+        return None
+    return convert(fold.read(), op.output.type.element).reduce("prod", fold.over)
+
+
+def _extremum(kind: str, test: str) -> Callable[[Fold, Any], Num]:
+    def formula(fold: Fold, op: Any) -> Num:
+        x = fold.read()
+        return x.reduce(test if x.type is i1 else kind, fold.over)
+
+    return formula
+
+
+def _test(kind: str) -> Callable[[Fold, Any], Num]:
+    return lambda fold, op: truth(fold.read()).reduce(kind, fold.over)
+
+
+def _position(fold: Fold) -> Num:
+    """The number of an element among the folded ones, in row-major order of the tensor."""
+    sizes = tuple([fold.type.shape[dim] for dim in fold.dims])
+    return fold.body.index(linearize([fold.body.indices[dim] for dim in fold.dims], sizes))
+
+
+def _which(kind: str) -> Callable[[Fold, Any], Num]:
+    def formula(fold: Fold, op: Any) -> Num:
+        x = fold.read()
+        comparable = x.cast(i32) if x.type is i1 else x
+        builder = fold.body.builder
+        return Num(builder, builder.reduce_index(kind, comparable.value, _position(fold).value, fold.over))
+
+    return formula
+
+
+def _with_index(kind: str, test: str) -> Rule:
+    def lower(lowering: Lowering, op: Any) -> list[Seen]:
+        fold = Fold(lowering, op.x, _one_or_all(op), op)
+        fold.store(_extremum(kind, test)(fold, op), op.values.type)
+        fold.store(_which(kind)(fold, op), op.indices.type)
+        return fold.body.finish()
+
+    return lower
+
+
+# ---- mean, variance, norms -------------------------------------------------------------------------------------------
+
+
+def _mean(fold: Fold, op: Any) -> Num:
+    return fold.mean(convert(fold.read(), compute_type(op.output.type.element)))
+
+
+def _var_mean(lowering: Lowering, op: Any) -> list[Seen]:
+    fold = Fold(lowering, op.x, _listed(op), op)
+    x = fold.read()
+    mean = fold.mean(x)
+    distance = x - mean
+    variance = fold.sum(distance * distance) / max(fold.count - op.correction, 0)
+    fold.store(variance, op.variance.type)
+    fold.store(mean, op.mean.type)
+    return fold.body.finish()
+
+
+def _vector_norm(fold: Fold, op: Any) -> Num | None:
+    element = compute_type(op.output.type.element)
+    magnitude = fold.read().cast(element).op("abs")
+    order = float(op.ord)
+    if math.isinf(order):
+        if not fold.count:
+            return None
+        return magnitude.reduce("max" if order > 0 else "min", fold.over)
+    if order == 0:
+        return fold.sum(magnitude.differs(0).cast(element))
+    if order == 1:
+        return fold.sum(magnitude)
+    if order == 2:
+        return fold.sum(magnitude * magnitude).op("sqrt")
+    return fold.sum(magnitude.op("pow", order)).op("pow", 1 / order)
+
+
+def _logsumexp(fold: Fold, op: Any) -> Num | None:
+    if op.x.type.element.is_half or not fold.count:
+        return None
+    x = fold.read()
+    largest = x.reduce("max", fold.over)
+    finite = largest.op("isinf").choose(0, largest)
+    return fold.sum((x - finite).op("exp")).op("log") + finite
+
+
+# ---- softmax ---------------------------------------------------------------------------------------------------------
+
+
+def _along(formula: Callable[[Fold, Num], Num | None]) -> Rule:
+    """A result with the operand's shape, from a fold along `dim`."""
+
+    def lower(lowering: Lowering, op: Any) -> list[Seen]:
+        fold = Fold(lowering, op.x, (op.dim,)[: op.x.type.rank], op)
+        wide = f32 if op.x.type.element.is_half else compute_type(op.output.type.element)
+        number = formula(fold, fold.read().cast(wide))
+        if number is None or (op.name == "functional.softmax" and op.safe):
+            fold.body.discard()
+            return library(lowering, op)
+        fold.body.store(number, op.output.type, fold.body.indices)
+        return fold.body.finish()
+
+    return lower
+
+
+def _softmax(fold: Fold, x: Num) -> Num:
+    exponential = (x - x.reduce("max", fold.over)).op("exp")
+    return exponential / fold.sum(exponential)
+
+
+def _log_softmax(fold: Fold, x: Num) -> Num | None:
+    if fold.type.element.is_half:
+        return None
+    shifted = x - x.reduce("max", fold.over)
+    return shifted - fold.sum(shifted.op("exp")).op("log")
+
+
+def _softmax_backward(lowering: Lowering, op: Any) -> list[Seen]:
+    fold = Fold(lowering, op.gradient, (op.dim,)[: op.gradient.type.rank], op)
+    gradient, y = fold.read(), fold.body.read(op.result_value)
+    fold.body.store(y * (gradient - fold.sum(gradient * y)), op.output.type, fold.body.indices)
+    return fold.body.finish()
+
+
+def _log_softmax_backward(lowering: Lowering, op: Any) -> list[Seen]:
+    fold = Fold(lowering, op.gradient, (op.dim,)[: op.gradient.type.rank], op)
+    gradient, y = fold.read(), fold.body.read(op.result_value)
+    fold.body.store(gradient - y.op("exp") * fold.sum(gradient), op.output.type, fold.body.indices)
+    return fold.body.finish()
+
+
+RULES: Mapping[type[Operation], Rule] = MappingProxyType(
+    {
+        reduction.SumOp: _folded(_listed, _sum),
+        reduction.ProdOp: _folded(_listed, _prod),
+        reduction.AmaxOp: _folded(_listed, _extremum("max", "any")),
+        reduction.AminOp: _folded(_listed, _extremum("min", "all")),
+        reduction.AnyOp: _folded(_listed, _test("any")),
+        reduction.AllOp: _folded(_listed, _test("all")),
+        reduction.ArgmaxOp: _folded(_one_or_all, _which("max")),
+        reduction.ArgminOp: _folded(_one_or_all, _which("min")),
+        reduction.MaxWithIndexOp: _with_index("max", "any"),
+        reduction.MinWithIndexOp: _with_index("min", "all"),
+        reduction.MeanOp: _folded(_listed, _mean),
+        reduction.VarMeanOp: _var_mean,
+        reduction.VectorNormOp: _folded(_listed, _vector_norm),
+        reduction.LogsumexpOp: _folded(_listed, _logsumexp),
+        reduction.SoftmaxOp: _along(_softmax),
+        reduction.LogSoftmaxOp: _along(_log_softmax),
+        reduction.SoftmaxBackwardOp: _softmax_backward,
+        reduction.LogSoftmaxBackwardOp: _log_softmax_backward,
+    }
+)

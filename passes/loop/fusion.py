@@ -1,0 +1,144 @@
+"""Joining two nests into one: when that is right, and how it is done.
+
+The dims of the first nest become expressions over the dims of the second, found from a buffer that both touch: where the second reads element
+`offset`, the first must be at the point that wrote it.  So nests over different views of one space meet, and the check is the same for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lect.dialects.loop.attributes import SpaceAttr
+from lect.dialects.loop.building import Inlining, NestBuilder, copy_block, whole_range
+from lect.dialects.loop.ops import NestOp
+from lect.ir import Value
+from lect.ir.index_map import delinearize, dims_of, indices_of, linearize, substitute
+from lect.ir.symbolic import ZERO, Expr, dim, ranges_of
+from lect.passes.loop.nests import body_size, has_scan, heavy_ops, points
+
+Sizes = tuple[int, ...]
+
+
+class Blocked(Exception):
+    """Two nests cannot be joined; the message says why."""
+
+
+@dataclass(frozen=True)
+class Joint:
+    """How the first nest stands in the joint one: `dims` sends its dims to expressions over `sizes`, the joint space, which extends the second's."""
+
+    dims: Mapping[int, Expr]
+    sizes: Sizes
+
+
+def names(dims: Sequence[int] | set[int] | frozenset[int]) -> str:
+    """`d0, d1`."""
+    return ", ".join(f"d{k}" for k in sorted(dims))
+
+
+def count(sizes: Sequence[int]) -> int:
+    """Product of sizes."""
+    total = 1
+    for size in sizes:
+        total *= size
+    return total
+
+
+def joint_by_offset(first: NestOp, second: NestOp, written: Expr, read: Expr) -> Joint:
+    """The joint space in which the first writes where the second reads.  Raises `Blocked`."""
+    sizes: Sizes = first.space.sizes
+    if sizes == second.space.sizes and written is read:
+        return Joint(whole_range(sizes), sizes)
+    folded = set(first.reduced)
+    parallel = [k for k in range(len(sizes)) if k not in folded]
+    own = tuple([sizes[k] for k in parallel])
+    dims = first.space.dims
+    if written is not linearize([dims[k] for k in parallel], own):
+        raise Blocked("it is not written once for each parallel point, in order")
+    total = count(own)
+    touched = dims_of(read)
+    low, high = second.space.ranges.bounds(read)
+    if indices_of(read) or count([second.space.sizes[k] for k in touched]) != total or low != 0 or high != total - 1:
+        raise Blocked("it is read at another point than it is written")
+    placed = dict(zip(parallel, delinearize(read, own, second.space.ranges)))
+    return _with_folded(first, second, placed, sorted(folded), touched)
+
+
+def _with_folded(first: NestOp, second: NestOp, placed: dict[int, Expr], folded: list[int], touched: frozenset[int]) -> Joint:
+    """Place the folded dims of the first nest on those dims of the second that its result does not vary over, or on new ones."""
+    sizes: Sizes = second.space.sizes
+    rest = [k for k in range(len(sizes)) if k not in touched and sizes[k] != 1]
+    own = tuple([first.space.sizes[k] for k in folded])
+    if not folded:
+        return Joint(placed, sizes)
+    if not rest:
+        rest = list(range(len(sizes), len(sizes) + len(own)))
+        sizes = (*sizes, *own)
+    elif count([sizes[k] for k in rest]) != count(own):
+        raise Blocked(f"reduction spaces differ: {count([sizes[k] for k in rest])} against {count(own)}")
+    position = linearize([ZERO if sizes[k] == 1 else dim(k) for k in rest], tuple([sizes[k] for k in rest]))
+    placed.update(zip(folded, delinearize(position, own, ranges_of(sizes))))
+    return Joint(placed, sizes)
+
+
+def vertical(first: NestOp, second: NestOp, buffers: Sequence[Value], stays: bool, max_body: int) -> Joint:
+    """How a producer joins a consumer that reads `buffers` of it.  `stays`: another reader needs one of them.  Raises `Blocked`."""
+    if has_scan(first) or has_scan(second):
+        raise Blocked("a scan is bound to its nest")
+    if body_size(first) + body_size(second) > max_body:
+        raise Blocked(f"more than {max_body} operations")
+    if points(first) == 0 or points(second) == 0:
+        raise Blocked("empty space")
+    joint: Joint | None = None
+    for buffer in buffers:
+        written = first.store_of(buffer.index).map.offset
+        reads = {load.map.offset for load in second.loads if load.buffer is buffer}
+        if len(reads) > 1:
+            raise Blocked("it is read at two points")
+        (read,) = reads
+        if joint is None:
+            joint = joint_by_offset(first, second, written, read)
+        if substitute(written, joint.dims, ranges_of(joint.sizes)) is not read:
+            raise Blocked("it is read at another point than it is written")
+    assert joint is not None
+    _require_one_fold(first, second, joint)
+    repeated = count(joint.sizes) // max(1, points(first))
+    if repeated > 1 and (stays or heavy_ops(first)):
+        raise Blocked(f"it would be computed {repeated} times")
+    return joint
+
+
+def _require_one_fold(first: NestOp, second: NestOp, joint: Joint) -> None:
+    folded = {k for d in first.reduced for k in dims_of(joint.dims[d])}
+    other = {k for k in second.reduced if joint.sizes[k] != 1}
+    if folded and other and folded != other:
+        raise Blocked(f"reduces over [{names(folded)}] and over [{names(other)}]")
+    if folded:
+        across = {k for d in range(len(first.space.sizes)) if d not in first.reduced for k in dims_of(joint.dims[d])}
+        if across & folded:
+            raise Blocked("folded dims mix with parallel dims")
+
+
+def join(first: NestOp, second: NestOp, joint: Joint, keep: Sequence[int]) -> NestOp:
+    """One nest for both, not yet in the graph: results `keep` of the first, then all of the second."""
+    builder = NestBuilder(SpaceAttr(joint.sizes), second.loc)
+    made = copy_block(Inlining(first, builder, joint.dims))
+    for number, (value, offset) in made.items():
+        builder.stored[first.results[number], offset] = value
+    for number in keep:
+        builder.loc = first.store_of(number).loc
+        builder.store(*_stored(first, number, made))
+    made = copy_block(Inlining(second, builder, whole_range(second.space.sizes)))
+    for number in range(len(second.results)):
+        builder.loc = second.store_of(number).loc
+        builder.store(*_stored(second, number, made))
+    builder.loc = second.loc
+    for buffer in first.results:
+        builder.inputs.pop(buffer, None)
+    return builder.finish(second.sym_name)
+
+
+def _stored(nest: NestOp, number: int, made: dict[int, tuple[Value, Expr]]) -> tuple[Value, object, Expr]:
+    value, offset = made[number]
+    return value, nest.results[number].type, offset

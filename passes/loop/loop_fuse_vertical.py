@@ -1,0 +1,135 @@
+"""Fuse producers into consumers, so that what passes between them stays in registers.
+
+    %0 = loop.nest @n0(%x) { sum over d1 }
+    %1 = loop.nest @n1(%x, %0) { load %x / load %0 }   =>   %1 = loop.nest @n1(%x) {fused = [#loop.fuse<vertical @n0, @n1 saves ..>]} { load / sum }
+
+Consumers are visited in order, the producers of each by the bytes that stay in registers.  A fusion is right when the consumer reads each element at
+the point that the producer wrote it (the spaces may be different views of one), both fold the same dims or only one of them folds, and no path leads
+from one to the other through a third operation.  What refuses is written on the consumer: `blocked = [#loop.blocked<@n0 by "%4: ...">]`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from lect.dialects.loop.attributes import BlockedAttr, FuseAttr
+from lect.dialects.loop.building import has_division
+from lect.dialects.loop.ops import ExternOp, FuncOp, NestOp
+from lect.ir import Context, Operation, Value
+from lect.passes.base import Pass, option
+from lect.passes.loop.fusion import Blocked, join, vertical
+from lect.passes.loop.fusion_graph import FusionGraph
+from lect.passes.loop.loop_split_dims import split
+from lect.passes.loop.nests import functions, nbytes, readers
+
+MAX_NOTES = 3
+
+
+@dataclass(frozen=True)
+class LoopFuseVertical(Pass):
+    """Join each nest with the nests whose results it reads, where that is right."""
+
+    name: ClassVar[str] = "loop-fuse-vertical"
+    max_body: int = option(160, "largest block that a fusion may make, in operations")
+
+    def run(self, op: Operation, ctx: Context) -> None:
+        for func in functions(op):
+            fuser = Fuser(func, self.max_body)
+            fuser.run()
+            ctx.count("nests fused", fuser.fused)
+            ctx.count("fusions refused", len(fuser.refused))
+            ctx.count("bytes saved", fuser.saved)
+
+
+class Fuser:
+    """The fusion of one function."""
+
+    def __init__(self, func: FuncOp, max_body: int) -> None:
+        self.graph = FusionGraph(func)
+        self.max_body = max_body
+        self.refused: dict[tuple[str, str], BlockedAttr] = {}
+        self.fused = 0
+        self.saved = 0
+
+    def run(self) -> None:
+        """Visit consumers in order."""
+        for op in list(self.graph.order):
+            if isinstance(op, NestOp) and op in self.graph.position:
+                self.notes(self.absorb(op))
+        self.graph.write_order()
+
+    def notes(self, nest: NestOp) -> None:
+        """Write the refusals on the nest that stayed alone."""
+        alive = {op.sym_name for op in self.graph.position if isinstance(op, (NestOp, ExternOp))}
+        found = [note for (consumer, producer), note in self.refused.items() if consumer == nest.sym_name and producer in alive]
+        if found:
+            nest.blocked = tuple(found[:MAX_NOTES])
+
+    def absorb(self, consumer: NestOp) -> NestOp:
+        """Join producers into `consumer` until none is left that may join; gives what became of it."""
+        tried: set[NestOp] = set()
+        while True:
+            candidates: dict[NestOp, list[Value]] = {}
+            for value in consumer.inputs:
+                producer = value.owner
+                if isinstance(producer, NestOp) and producer not in tried:
+                    candidates.setdefault(producer, []).append(value)
+            if not candidates:
+                return consumer
+            best = max(candidates, key=lambda nest: (sum(map(nbytes, candidates[nest])), self.graph.position[nest]))
+            tried.add(best)
+            joined = self.try_join(best, consumer, candidates[best])
+            if joined is not None:
+                consumer = joined
+
+    def try_join(self, producer: NestOp, consumer: NestOp, buffers: list[Value]) -> NestOp | None:
+        """Join two nests, or note why not."""
+        keep = [k for k, value in enumerate(producer.results) if readers(value) != [consumer]]
+        try:
+            joint = vertical(producer, consumer, buffers, bool(keep), self.max_body)
+            detour = self.graph.detour(producer, consumer)
+            if detour is not None:
+                raise Blocked(f"cycle through @{detour[0].symbol or detour[0].name}")
+        except Blocked as reason:
+            name = buffers[0].hint or f"result {buffers[0].index}"
+            self.refused[consumer.sym_name, producer.sym_name] = BlockedAttr(producer.sym_name, f"%{name}: {reason}")
+            return None
+        new = join(producer, consumer, joint, keep)
+        saves = sum(nbytes(value) * (1 if value.index in keep else 2) for value in buffers)
+        self.fused += 1
+        self.saved += saves
+        decisions = _decisions(producer, consumer, keep, FuseAttr("vertical", producer.sym_name, consumer.sym_name, saves))
+        new.attrs.update(decisions)
+        return self.put(producer, consumer, new, keep)
+
+    def put(self, producer: NestOp, consumer: NestOp, new: NestOp, keep: list[int]) -> NestOp:
+        """The new nest takes the place of both."""
+        if has_division(new):
+            new = _split_in_place(new)
+        assert consumer.parent is not None
+        consumer.parent.insert_before(consumer, new)
+        old = [*[producer.results[k] for k in keep], *consumer.results]
+        for before, after in zip(old, new.results):
+            after.hint = before.hint
+            before.replace_all_uses(after)
+        consumer.erase()
+        producer.erase()
+        self.graph.merge(producer, consumer, new)
+        return new
+
+
+def _split_in_place(nest: NestOp) -> NestOp:
+    new = split(nest)
+    if new is None:
+        return nest
+    nest.drop_operands()
+    return new
+
+
+def _decisions(producer: NestOp, consumer: NestOp, keep: list[int], done: FuseAttr) -> dict[str, Any]:
+    found: dict[str, Any] = {"fused": (*producer.fused, *consumer.fused, done)}
+    if producer.realize or consumer.realize:
+        reasons = producer.realize or ("",) * len(producer.results)
+        found["realize"] = (*[reasons[k] for k in keep], *(consumer.realize or ("",) * len(consumer.results)))
+    return found

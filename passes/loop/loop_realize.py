@@ -1,0 +1,125 @@
+"""Decide for every buffer whether it is stored or computed again by its readers, and write down why.
+
+    %0 = loop.nest @n0(%x) {..} : !loop.buffer<8xf32> { exp }              {.., realize = ["inline"]}
+    %1 = loop.nest @n1(%0) {..} : !loop.buffer<8xf32> { neg }         =>   {.., realize = ["graph output"]}
+    loop.return(%1)                                                        loop.return(%1)
+
+Results that nothing reads are dropped.  A buffer is stored when something outside of nests needs it, when it is folded from many values, and when
+computing it again would cost more than reading it: several readers times heavy operations, or times the bytes read.  Everything else becomes
+`inline`, which `loop-inline` carries out.  The attribute may be edited.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from lect.dialects.loop.ops import ExternOp, FuncOp, LoadOp, NestOp, ReturnOp
+from lect.ir import Context, Operation, Value
+from lect.ir.index_map import delinearize, is_affine
+from lect.passes.base import Pass, option
+from lect.passes.loop.nests import INLINE, drop_results, functions, gathers, has_scan, heavy_ops, nbytes, own_point, points, readers
+
+
+@dataclass(frozen=True)
+class LoopRealize(Pass):
+    """Set `realize` on every nest; drop results without readers."""
+
+    name: ClassVar[str] = "loop-realize"
+    max_reads: int = option(12, "most buffers that a value may read and still be computed by its readers")
+
+    def run(self, op: Operation, ctx: Context) -> None:
+        for func in functions(op):
+            drop_unread(func, ctx)
+            decisions = Decisions(self.max_reads)
+            for nest in [inner for inner in func.body if isinstance(inner, NestOp)]:
+                nest.realize = tuple([decisions.of(nest, k) for k in range(len(nest.results))])
+                ctx.count("buffers inline", nest.realize.count(INLINE))
+                ctx.count("buffers stored", len(nest.realize) - nest.realize.count(INLINE))
+
+
+def drop_unread(func: FuncOp, ctx: Context) -> None:
+    """Erase results that nothing reads, from the last operation to the first."""
+    op = func.body.last
+    while op is not None:
+        before = op.prev
+        if isinstance(op, NestOp):
+            dead = {k for k, value in enumerate(op.results) if not value.users}
+            if len(dead) == len(op.results):
+                op.erase()
+            elif dead:
+                drop_results(op, dead)
+            ctx.count("results dropped", len(dead))
+        op = before
+
+
+def point_is_affine(nest: NestOp, load: LoadOp) -> bool:
+    """True when the nest's point can be found from the offset of a load without division, which a masked offset may leave."""
+    reader = load.parent_op
+    assert isinstance(reader, NestOp)
+    return all(is_affine(index) for index in delinearize(load.map.offset, nest.space.sizes, reader.space.ranges))
+
+
+class Decisions:
+    """Decides in program order; remembers for each inline buffer what its readers would read and compute."""
+
+    def __init__(self, max_reads: int) -> None:
+        self.max_reads = max_reads
+        self.reads: dict[Value, dict[Value, None]] = {}
+        self.heavy: dict[Value, int] = {}
+
+    def of(self, nest: NestOp, number: int) -> str:
+        """Why result `number` is stored, or "inline"."""
+        buffer = nest.results[number]
+        users = readers(buffer)
+        needed = self.needed(nest, number, users)
+        if needed is not None:
+            return needed
+        reads: dict[Value, None] = {}
+        heavy = heavy_ops(nest)
+        for value in nest.inputs:
+            reads.update(self.reads.get(value, {value: None}))
+            heavy += self.heavy.get(value, 0)
+        reason = self.too_dear(nest, buffer, len(users), reads, heavy)
+        if reason is None:
+            self.reads[buffer], self.heavy[buffer] = reads, heavy
+        return reason or INLINE
+
+    def needed(self, nest: NestOp, number: int, users: list[Operation]) -> str | None:
+        """What makes storing necessary whatever it costs."""
+        for user in users:
+            if isinstance(user, ReturnOp):
+                return "graph output"
+            if isinstance(user, ExternOp):
+                return f"operand of {user.callee.leaf}"
+        if nest.reduced:
+            return "folded from many values"
+        if has_scan(nest):
+            return "scan"
+        if len(nest.results) > 1:
+            return "one of several results"
+        if points(nest) == 0:
+            return "empty"
+        if nest.store_of(number).map.offset is not own_point(nest):
+            return "stored with gaps"
+        for load in nest.results[number].users:
+            if isinstance(load, LoadOp) and load.indices:
+                return "read at loaded indices"
+            if isinstance(load, LoadOp) and load.masks and not point_is_affine(nest, load):
+                return "read under a mask"
+        return None
+
+    def too_dear(self, nest: NestOp, buffer: Value, count: int, reads: dict[Value, None], heavy: int) -> str | None:
+        """Why computing a value at each of `count` readers costs more than storing it."""
+        if len(reads) > self.max_reads:
+            return f"{len(reads)} buffers read"
+        if count < 2:
+            return None
+        if heavy:
+            return f"{count} readers x {heavy} heavy operations"
+        if gathers(nest):
+            return f"{count} readers x gather"
+        read = sum(min(nbytes(value), points(nest) * value.type.element.bytes) for value in reads)  # type: ignore[attr-defined]
+        if read * (count - 1) > nbytes(buffer) * count:
+            return f"{count} readers x {read} bytes read, against {nbytes(buffer)} stored"
+        return None

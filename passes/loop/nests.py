@@ -1,0 +1,106 @@
+"""Questions that the loop passes ask of nests and buffers, and small changes they share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from lect.dialects.loop.building import Inlining, NestBuilder, copy_block
+from lect.dialects.loop.ops import ExternOp, FuncOp, LoadOp, NestOp, ReturnOp, ScanOp
+from lect.dialects.scalars import HEAVY
+from lect.ir import Operation, Value
+from lect.ir.index_map import linearize
+from lect.ir.symbolic import Expr
+
+INLINE = "inline"
+HEAVY_OPS: Final = frozenset({f"loop.{name}" for name in HEAVY | {"div", "floor_div", "trunc_div", "remainder", "fmod", "sqrt", "rsqrt", "reciprocal"}})
+
+
+def functions(module: Operation) -> list[FuncOp]:
+    """The loop functions of a module."""
+    return [op for op in module.body if isinstance(op, FuncOp)]
+
+
+def readers(buffer: Value) -> list[Operation]:
+    """Nests, library calls and returns that read a buffer, each once; the loads inside of nests are left out."""
+    return [user for user in buffer.users if isinstance(user, (NestOp, ExternOp, ReturnOp))]
+
+
+def nbytes(buffer: Value) -> int:
+    """Bytes of a buffer (sizes are known)."""
+    return int(buffer.type.bytes)  # type: ignore[attr-defined]
+
+
+def points(nest: NestOp) -> int:
+    """Points of the index space (sizes are known)."""
+    return int(nest.space.points)
+
+
+def body_size(nest: NestOp) -> int:
+    """Number of operations in the block."""
+    return len(nest.body)
+
+
+def heavy_ops(nest: NestOp) -> int:
+    """Number of operations that cost more than a memory access."""
+    return sum(op.name in HEAVY_OPS for op in nest.body)
+
+
+def own_point(nest: NestOp) -> Expr:
+    """The offset at which a nest stores when every point has its own element, in order."""
+    return linearize(nest.space.dims, nest.space.sizes)
+
+
+def has_scan(nest: NestOp) -> bool:
+    """True when some value depends on values before it along a dim."""
+    return any(type(op) is ScanOp for op in nest.body)
+
+
+def gathers(nest: NestOp) -> bool:
+    """True when some address depends on loaded numbers."""
+    return any(type(op) is LoadOp and op.indices for op in nest.body)
+
+
+def rebuild(nest: NestOp, builder: NestBuilder, how: Inlining, keep: Iterable[int], replace_load=None) -> dict[int, int]:  # type: ignore[no-untyped-def]
+    """Copy a nest's block to a builder and store the results in `keep`; gives the new number of each."""
+    made = copy_block(how, replace_load)
+    out: dict[int, int] = {}
+    for number in keep:
+        value, offset = made[number]
+        builder.loc = nest.store_of(number).loc
+        out[number] = builder.store(value, nest.results[number].type, offset)
+    return out
+
+
+def drop_results(nest: NestOp, dead: set[int]) -> NestOp:
+    """The nest without some of its results, and without what only they needed; it takes the old one's place."""
+    kept = [k for k in range(len(nest.results)) if k not in dead]
+    for store in nest.stores:
+        if store.to in dead:
+            store.erase()
+        else:
+            store.to = kept.index(store.to)
+    remove_dead(nest)
+    attrs = {name: tuple(value[k] for k in kept) for name, value in nest.attrs.items() if name in ("realize", "slots") and value}
+    region = nest.regions[0]
+    inputs = list(dict.fromkeys(load.buffer for load in nest.loads))
+    new = NestOp.create(inputs, [nest.results[k].type for k in kept], {**nest.attrs, **attrs}, (region,), (), nest.loc)
+    assert nest.parent is not None
+    nest.parent.insert_before(nest, new)
+    for number, k in enumerate(kept):
+        new.results[number].hint = nest.results[k].hint
+        nest.results[k].replace_all_uses(new.results[number])
+    nest.regions = ()
+    nest.erase()
+    region.parent = new
+    return new
+
+
+def remove_dead(nest: NestOp) -> None:
+    """Erase scalar operations whose value nothing uses."""
+    op = nest.body.last
+    while op is not None:
+        before = op.prev
+        if op.results and not op.results[0].users:
+            op.erase()
+        op = before

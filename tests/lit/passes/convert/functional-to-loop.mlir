@@ -1,0 +1,117 @@
+// RUN: lect-opt %s -p functional-to-loop --split-input-file | filecheck %s
+
+// Permute and reshape only change index maps; the result keeps the strides of its type, and its nest walks memory in order.
+// CHECK-LABEL: loop.func @views_vanish(%x: !loop.buffer<8x16xf32>)
+// CHECK:         loop.nest @n0(%x) {space = #loop.space<d0: 8, d1: 16>}
+// CHECK:           loop.exp
+// CHECK:         %[[R:.*]] = loop.nest @n1({{.*}}) {space = #loop.space<d0: 8, d1: 4, d2: 4>} : !loop.buffer<8x4x4xf32>
+// CHECK:           loop.load({{.*}}) {map = #loop.map<(d0, d1, d2) -> (d0 * 16 + d1 * 4 + d2)>} : f32
+// CHECK:         loop.return(%[[R]]) {views = [#loop.view<4x4x8, strides [4, 1, 16]>]}
+functional.func @views_vanish(%x: !functional.tensor<8x16xf32>) {
+  %0 = functional.exp(%x) : !functional.tensor<8x16xf32>
+  %1 = functional.permute(%0) {dims = [1, 0]} : !functional.tensor<16x8xf32, strides [1, 16]>
+  %2 = functional.reshape(%1) {shape = [4, 4, 8]} : !functional.tensor<4x4x8xf32, strides [4, 1, 16]>
+  %3 = functional.neg(%2) : !functional.tensor<4x4x8xf32, strides [4, 1, 16]>
+  functional.return(%3)
+}
+
+// -----
+
+// A formula on halves computes in f32 and rounds once, by the cast in front of the store.
+// CHECK-LABEL: @halves_round_once
+// CHECK:         %[[X:.*]] = loop.load(%x) {{.*}} : bf16
+// CHECK-NEXT:    %[[W:.*]] = loop.cast(%[[X]]) : f32
+// CHECK-NEXT:    loop.neg(%[[W]]) : f32
+// CHECK:         %[[Q:.*]] = loop.div(%[[W]], {{.*}}) : f32
+// CHECK-NEXT:    %[[H:.*]] = loop.cast(%[[Q]]) : bf16
+// CHECK-NEXT:    loop.store(%[[H]])
+// CHECK-NOT:     loop.cast
+functional.func @halves_round_once(%x: !functional.tensor<32xbf16>) {
+  %0 = functional.silu(%x) : !functional.tensor<32xbf16>
+  functional.return(%0)
+}
+
+// -----
+
+// CHECK-LABEL: @softmax_is_one_block
+// CHECK-COUNT-1: loop.nest
+// CHECK:         %[[X:.*]] = loop.load
+// CHECK-NEXT:    %[[M:.*]] = loop.reduce(%[[X]]) {kind = "max", over = [1]} : f32
+// CHECK-NEXT:    %[[D:.*]] = loop.sub(%[[X]], %[[M]]) : f32
+// CHECK-NEXT:    %[[E:.*]] = loop.exp(%[[D]]) : f32
+// CHECK-NEXT:    %[[S:.*]] = loop.reduce(%[[E]]) {kind = "sum", over = [1]} : f32
+// CHECK-NEXT:    loop.div(%[[E]], %[[S]]) : f32
+functional.func @softmax_is_one_block(%x: !functional.tensor<4x32xf32>) {
+  %0 = functional.softmax(%x) {dim = 1} : !functional.tensor<4x32xf32>
+  functional.return(%0)
+}
+
+// -----
+
+// A library call sees its operands as strided views; the transposed weight needs no copy.
+// CHECK-LABEL: @library_call
+// CHECK-NEXT:    loop.extern @e0(%b, %x, %w) {callee = @aten.addmm.default, views = [#loop.view<8>, #loop.view<4x16>, #loop.view<16x8, strides [1, 16]>],
+// CHECK-SAME:      args = [#loop.operand<0>, #loop.operand<1>, #loop.operand<2>], result_views = [#loop.view<4x8>]} : !loop.buffer<4x8xf32>
+functional.func @library_call(%b: !functional.tensor<8xf32>, %x: !functional.tensor<4x16xf32>, %w: !functional.tensor<8x16xf32>) {
+  %0 = functional.permute(%w) {dims = [1, 0]} : !functional.tensor<16x8xf32, strides [1, 16]>
+  %1 = functional.addmm(%b, %x, %0) : !functional.tensor<4x8xf32>
+  functional.return(%1)
+}
+
+// -----
+
+// Where eager's reshape copies, the library gets a copy as well: no view has that order.
+// CHECK-LABEL: @no_view_for_the_library_where_eager_copies
+// CHECK:         %[[C:.*]] = loop.nest @n0(%x) {space = #loop.space<d0: 32, d1: 4>}
+// CHECK:           loop.load(%x) {map = #loop.map<(d0, d1) -> ((d0 mod 2) * 64 + d1 * 16 + d0 floordiv 2)>}
+// CHECK:         loop.extern @e1(%[[C]], %w)
+functional.func @no_view_for_the_library_where_eager_copies(%x: !functional.tensor<8x16xf32>, %w: !functional.tensor<4x4xf32>) {
+  %0 = functional.permute(%x) {dims = [1, 0]} : !functional.tensor<16x8xf32, strides [1, 16]>
+  %1 = functional.reshape(%0) {shape = [32, 4]} : !functional.tensor<32x4xf32>
+  %2 = functional.mm(%1, %w) : !functional.tensor<32x4xf32>
+  functional.return(%2)
+}
+
+// -----
+
+// A result shares memory with an input only where eager's does.
+// CHECK-LABEL: @no_shared_memory_without_an_alias
+// CHECK:         %[[C:.*]] = loop.nest @n0(%x)
+// CHECK:         loop.return(%[[C]], %x) {views = [#loop.view<128>, #loop.view<64, offset 64>]}
+functional.func @no_shared_memory_without_an_alias(%x: !functional.tensor<8x16xf32>) {
+  %0 = functional.reshape(%x) {shape = [128]} : !functional.tensor<128xf32>
+  %1 = functional.slice(%0) {dim = 0, start = 64, end = 128} : !functional.tensor<64xf32>
+  functional.return(%0, %1) {aliases = [none, ["input", 0, 64]]}
+}
+
+// -----
+
+// CHECK-LABEL: @no_nest_as_a_zero_divisor_raises
+// CHECK-NEXT:    loop.extern @e0(%x, %y) {callee = @aten.div.Tensor_mode, {{.*}} kwargs = {rounding_mode = "floor"}
+functional.func @no_nest_as_a_zero_divisor_raises(%x: !functional.tensor<8xi64>, %y: !functional.tensor<8xi64>) {
+  %0 = functional.div(%x, %y) {mode = "floor"} : !functional.tensor<8xi64>
+  functional.return(%0)
+}
+
+// -----
+
+// Pieces of a cat are read where the index falls into them, and nowhere else.
+// CHECK-LABEL: @cat_is_one_nest
+// CHECK:         %[[I:.*]] = loop.index() {map = #loop.map<(d0) -> (d0)>} : i64
+// CHECK:         %[[IN:.*]] = loop.ge(%[[I]], {{.*}}) : i1
+// CHECK:         loop.load(%y; %[[IN]]) {map = #loop.map<(d0) -> (d0 - 4)>} : f32
+// CHECK:         loop.select
+functional.func @cat_is_one_nest(%x: !functional.tensor<4xf32>, %y: !functional.tensor<6xf32>) {
+  %0 = functional.cat(%x, %y) {dim = 0} : !functional.tensor<10xf32>
+  functional.return(%0)
+}
+
+// -----
+
+// A parameter with gaps is the memory from its first to its last element.
+// CHECK-LABEL: loop.func @strided_argument(%x: !loop.buffer<29xf32>) {arguments = [#loop.view<4x3, strides [8, 2]>]}
+// CHECK:         loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1 * 2)>} : f32
+functional.func @strided_argument(%x: !functional.tensor<4x3xf32, strides [8, 2]>) {
+  %0 = functional.sum(%x) {dims = [0, 1]} : !functional.tensor<f32>
+  functional.return(%0)
+}

@@ -1,0 +1,141 @@
+// RUN: lect-opt %s -p loop-fuse-vertical --split-input-file | filecheck %s
+
+// Row sums and what divides by them: the spaces are different views of one, the folded dim becomes two.
+// CHECK-LABEL: @fuses_a_reduction_with_its_reader
+// CHECK-NEXT:    loop.nest @n1(%x) {space = #loop.space<d0: 4, d1: 2, d2: 4>, fused = [#loop.fuse<vertical @n0, @n1 saves 32>]}
+// CHECK:           %[[X:.*]] = loop.load(%x)
+// CHECK-NEXT:      %[[S:.*]] = loop.reduce(%[[X]]) {kind = "sum", over = [1, 2]} : f32
+// CHECK-NEXT:      loop.div(%[[X]], %[[S]]) : f32
+// CHECK-NOT:     loop.nest
+loop.func @fuses_a_reduction_with_its_reader(%x: !loop.buffer<4x8xf32>) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 4, d1: 8>} : !loop.buffer<4xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>} : f32
+    %2 = loop.reduce(%1) {kind = "sum", over = [1]} : f32
+    loop.store(%2) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  %3 = loop.nest @n1(%x, %0) {space = #loop.space<d0: 4, d1: 2, d2: 4>} : !loop.buffer<4x2x4xf32> {
+  ^bb0(%d0: index, %d1: index, %d2: index):
+    %4 = loop.load(%x) {map = #loop.map<(d0, d1, d2) -> (d0 * 8 + d1 * 4 + d2)>} : f32
+    %5 = loop.load(%0) {map = #loop.map<(d0, d1, d2) -> (d0)>} : f32
+    %6 = loop.div(%4, %5) : f32
+    loop.store(%6) {map = #loop.map<(d0, d1, d2) -> (d0 * 8 + d1 * 4 + d2)>}
+  }
+  loop.return(%3) {views = [#loop.view<4x2x4>]}
+}
+
+// -----
+!m = !loop.buffer<4x8xf32>
+
+// The first result is returned, so the joint nest stores it as well; the second nest reads it from a register.
+// CHECK-LABEL: @keeps_what_somebody_else_reads
+// CHECK-NEXT:    %[[R:.*]], %[[S:.*]] = loop.nest @n1(%x) {space = #loop.space<d0: 4, d1: 8>, fused = [#loop.fuse<vertical @n0, @n1 saves 128>], realize = ["graph output", "graph output"]}
+// CHECK:           %[[E:.*]] = loop.exp
+// CHECK:           loop.store(%[[E]]) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>}
+// CHECK:           loop.reduce(%[[E]])
+// CHECK:           loop.store({{.*}}) {map = #loop.map<(d0, d1) -> (d0)>, to = 1}
+// CHECK:         loop.return(%[[R]], %[[S]])
+loop.func @keeps_what_somebody_else_reads(%x: !m) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 32>, realize = ["graph output"]} : !m {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    %2 = loop.exp(%1) : f32
+    loop.store(%2) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %3 = loop.nest @n1(%0) {space = #loop.space<d0: 4, d1: 8>, realize = ["graph output"]} : !loop.buffer<4xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %4 = loop.load(%0) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>} : f32
+    %5 = loop.reduce(%4) {kind = "sum", over = [1]} : f32
+    loop.store(%5) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  loop.return(%0, %3) {views = [#loop.view<4x8>, #loop.view<4>]}
+}
+
+// -----
+!m = !loop.buffer<4x4xf32>
+
+// CHECK-LABEL: @no_fuse_as_a_library_call_lies_between
+// CHECK:         loop.nest @n0
+// CHECK:         loop.extern @e0
+// CHECK:         loop.nest @n1({{.*}}) {{.*}}blocked = [#loop.blocked<@n0 by "%h: cycle through @e0">]
+loop.func @no_fuse_as_a_library_call_lies_between(%x: !m) {
+  %h = loop.nest @n0(%x) {space = #loop.space<d0: 16>} : !m {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    %2 = loop.exp(%1) : f32
+    loop.store(%2) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %3 = loop.extern @e0(%h) {callee = @aten.mm.default, views = [#loop.view<4x4>], args = [#loop.operand<0>, #loop.operand<0>], result_views = [#loop.view<4x4>]} : !m
+  %4 = loop.nest @n1(%h, %3) {space = #loop.space<d0: 16>} : !m {
+  ^bb0(%d0: index):
+    %5 = loop.load(%h) {map = #loop.map<(d0) -> (d0)>} : f32
+    %6 = loop.load(%3) {map = #loop.map<(d0) -> (d0)>} : f32
+    %7 = loop.add(%5, %6) : f32
+    loop.store(%7) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%4) {views = [#loop.view<4x4>]}
+}
+
+// -----
+
+// CHECK-LABEL: @no_fuse_as_they_fold_different_dims
+// CHECK-COUNT-2: loop.nest
+// CHECK:         blocked = [#loop.blocked<@n0 by "%h: reduces over [d1] and over [d0]">]
+loop.func @no_fuse_as_they_fold_different_dims(%x: !loop.buffer<4x8xf32>) {
+  %h = loop.nest @n0(%x) {space = #loop.space<d0: 4, d1: 8>} : !loop.buffer<4x8xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>} : f32
+    %2 = loop.reduce(%1) {kind = "max", over = [1]} : f32
+    %3 = loop.sub(%1, %2) : f32
+    loop.store(%3) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>}
+  }
+  %4 = loop.nest @n1(%h) {space = #loop.space<d0: 4, d1: 8>} : !loop.buffer<8xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %5 = loop.load(%h) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>} : f32
+    %6 = loop.reduce(%5) {kind = "sum", over = [0]} : f32
+    loop.store(%6) {map = #loop.map<(d0, d1) -> (d1)>}
+  }
+  loop.return(%4) {views = [#loop.view<8>]}
+}
+
+// -----
+
+// CHECK-LABEL: @no_fuse_as_it_is_read_at_another_point
+// CHECK-COUNT-2: loop.nest
+// CHECK:         blocked = [#loop.blocked<@n0 by "%h: it is read at another point than it is written">]
+loop.func @no_fuse_as_it_is_read_at_another_point(%x: !loop.buffer<8xf32>) {
+  %h = loop.nest @n0(%x) {space = #loop.space<d0: 8>} : !loop.buffer<8xf32> {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    %2 = loop.exp(%1) : f32
+    loop.store(%2) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %3 = loop.nest @n1(%h) {space = #loop.space<d0: 4>} : !loop.buffer<4xf32> {
+  ^bb0(%d0: index):
+    %4 = loop.load(%h) {map = #loop.map<(d0) -> (d0 * 2)>} : f32
+    loop.store(%4) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%3) {views = [#loop.view<4>]}
+}
+
+// -----
+
+// CHECK-LABEL: @no_fuse_as_it_would_be_computed_in_every_row
+// CHECK-COUNT-2: loop.nest
+// CHECK:         blocked = [#loop.blocked<@n0 by "%h: it would be computed 100 times">]
+loop.func @no_fuse_as_it_would_be_computed_in_every_row(%x: !loop.buffer<100x8xf32>, %w: !loop.buffer<8xf32>) {
+  %h = loop.nest @n0(%w) {space = #loop.space<d0: 8>} : !loop.buffer<8xf32> {
+  ^bb0(%d0: index):
+    %1 = loop.load(%w) {map = #loop.map<(d0) -> (d0)>} : f32
+    %2 = loop.exp(%1) : f32
+    loop.store(%2) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %3 = loop.nest @n1(%x, %h) {space = #loop.space<d0: 100, d1: 8>} : !loop.buffer<100x8xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %4 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>} : f32
+    %5 = loop.load(%h) {map = #loop.map<(d0, d1) -> (d1)>} : f32
+    %6 = loop.mul(%4, %5) : f32
+    loop.store(%6) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>}
+  }
+  loop.return(%3) {views = [#loop.view<100x8>]}
+}

@@ -1,0 +1,101 @@
+// RUN: lect-opt %s -p loop-plan-buffers --split-input-file | filecheck %s
+!m = !loop.buffer<4x4xf32>
+
+// The first buffer is dead once the library has read it; the third takes its slot. What the graph returns has memory of its own.
+// CHECK-LABEL: loop.func @a_dead_buffer_lends_its_slot(%x: !loop.buffer<4x4xf32>) {slot_bytes = [64], peak_bytes = 192}
+// CHECK:         loop.nest @n0(%x) {space = #loop.space<d0: 16>, slots = [0]}
+// CHECK:         loop.nest @n1({{.*}}) {space = #loop.space<d0: 16>, slots = [0]}
+// CHECK:         loop.nest @n2({{.*}}) {space = #loop.space<d0: 16>} : (!loop.buffer<4x4xf32>, !loop.buffer<4x4xf32>)
+loop.func @a_dead_buffer_lends_its_slot(%x: !m) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 16>} : !m {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    loop.store(%1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %2 = loop.extern @e0(%0) {callee = @aten.mm.default, views = [#loop.view<4x4>], args = [#loop.operand<0>, #loop.operand<0>], result_views = [#loop.view<4x4>]} : !m
+  %3 = loop.nest @n1(%2) {space = #loop.space<d0: 16>} : !m {
+  ^bb0(%d0: index):
+    %4 = loop.load(%2) {map = #loop.map<(d0) -> (d0)>} : f32
+    loop.store(%4) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %5, %6 = loop.nest @n2(%3) {space = #loop.space<d0: 16>} : (!m, !m) {
+  ^bb0(%d0: index):
+    %7 = loop.load(%3) {map = #loop.map<(d0) -> (d0)>} : f32
+    %8 = loop.neg(%7) : f32
+    loop.store(%7) {map = #loop.map<(d0) -> (d0)>}
+    loop.store(%8) {to = 1, map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%5, %6) {views = [#loop.view<4x4>, #loop.view<4x4>]}
+}
+
+// -----
+!v = !loop.buffer<16xf32>
+
+// CHECK-LABEL: @in_place_where_each_point_reads_what_it_writes
+// CHECK:         loop.nest @n0({{.*}}) {{.*}}slots = [0]}
+// CHECK:         loop.nest @n1({{.*}}) {{.*}}slots = [0], in_place = {{\[\[}}0, 0{{\]\]}}}
+loop.func @in_place_where_each_point_reads_what_it_writes(%x: !v) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 16>} : !v {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    loop.store(%1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %2 = loop.nest @n1(%0) {space = #loop.space<d0: 16>} : !v {
+  ^bb0(%d0: index):
+    %3 = loop.load(%0) {map = #loop.map<(d0) -> (d0)>} : f32
+    loop.store(%3) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %4 = loop.nest @n2(%2) {space = #loop.space<d0: 16>} : !v {
+  ^bb0(%d0: index):
+    %5 = loop.load(%2) {map = #loop.map<(d0) -> (d0)>} : f32
+    loop.store(%5) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%4) {views = [#loop.view<16>]}
+}
+
+// -----
+!v = !loop.buffer<16xf32>
+
+// A reversed read would see elements that were written already.
+// CHECK-LABEL: @not_in_place_as_other_points_are_read
+// CHECK-SAME:    slot_bytes = [64, 64]
+// CHECK:         loop.nest @n1({{.*}}) {{.*}}slots = [1]}
+loop.func @not_in_place_as_other_points_are_read(%x: !v) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 16>} : !v {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    loop.store(%1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %2 = loop.nest @n1(%0) {space = #loop.space<d0: 16>} : !v {
+  ^bb0(%d0: index):
+    %3 = loop.load(%0) {map = #loop.map<(d0) -> (15 - d0)>} : f32
+    loop.store(%3) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %4 = loop.nest @n2(%2) {space = #loop.space<d0: 16>} : !v {
+  ^bb0(%d0: index):
+    %5 = loop.load(%2) {map = #loop.map<(d0) -> (d0)>} : f32
+    loop.store(%5) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%4) {views = [#loop.view<16>]}
+}
+
+// -----
+!v = !loop.buffer<16xf32>
+
+// The parameter belongs to the caller.
+// CHECK-LABEL: @no_slot_of_a_parameter
+// CHECK-SAME:    {slot_bytes = [64], peak_bytes = 128}
+// CHECK:         loop.nest @n0({{.*}}) {{.*}}slots = [0]} : !loop.buffer<16xf32>
+loop.func @no_slot_of_a_parameter(%x: !v) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 16>} : !v {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    loop.store(%1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %2 = loop.nest @n1(%0) {space = #loop.space<d0: 16>} : !v {
+  ^bb0(%d0: index):
+    %3 = loop.load(%0) {map = #loop.map<(d0) -> (d0)>} : f32
+    loop.store(%3) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%2) {views = [#loop.view<16>]}
+}

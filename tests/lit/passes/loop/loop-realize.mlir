@@ -1,0 +1,130 @@
+// RUN: lect-opt %s -p loop-realize --split-input-file | filecheck %s
+!v = !loop.buffer<8xf32>
+
+// One reader: nothing is gained by storing. The last one leaves the graph.
+// CHECK-LABEL: @inline_for_one_reader
+// CHECK:         loop.nest @n0(%x) {{.*}}realize = ["inline"]
+// CHECK:         loop.nest @n1({{.*}}) {{.*}}realize = ["graph output"]
+loop.func @inline_for_one_reader(%x: !v) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 8>} : !v {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    %2 = loop.exp(%1) : f32
+    loop.store(%2) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %3 = loop.nest @n1(%0) {space = #loop.space<d0: 8>} : !v {
+  ^bb0(%d0: index):
+    %4 = loop.load(%0) {map = #loop.map<(d0) -> (d0)>} : f32
+    %5 = loop.neg(%4) : f32
+    loop.store(%5) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%3) {views = [#loop.view<8>]}
+}
+
+// -----
+!v = !loop.buffer<8xf32>
+
+// CHECK-LABEL: @stored_as_two_readers_would_repeat_heavy_work
+// CHECK:         loop.nest @n0(%x) {{.*}}realize = ["2 readers x 1 heavy operations"]
+loop.func @stored_as_two_readers_would_repeat_heavy_work(%x: !v) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 8>} : !v {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    %2 = loop.exp(%1) : f32
+    loop.store(%2) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %3 = loop.nest @n1(%0) {space = #loop.space<d0: 8>} : !v {
+  ^bb0(%d0: index):
+    %4 = loop.load(%0) {map = #loop.map<(d0) -> (d0)>} : f32
+    %5 = loop.neg(%4) : f32
+    loop.store(%5) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %6 = loop.nest @n2(%0) {space = #loop.space<d0: 8>} : !v {
+  ^bb0(%d0: index):
+    %7 = loop.load(%0) {map = #loop.map<(d0) -> (d0)>} : f32
+    %8 = loop.abs(%7) : f32
+    loop.store(%8) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%3, %6) {views = [#loop.view<8>, #loop.view<8>]}
+}
+
+// -----
+
+// CHECK-LABEL: @stored_as_a_library_reads_it
+// CHECK:         loop.nest @n0(%x) {{.*}}realize = ["operand of aten.mm.default"]
+// CHECK:         loop.nest @n1({{.*}}) {{.*}}realize = ["folded from many values"]
+// CHECK:         loop.nest @n2({{.*}}) {{.*}}realize = ["graph output"]
+loop.func @stored_as_a_library_reads_it(%x: !loop.buffer<4x4xf32>) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 16>} : !loop.buffer<4x4xf32> {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    %2 = loop.exp(%1) : f32
+    loop.store(%2) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %3 = loop.extern @e0(%0) {callee = @aten.mm.default, views = [#loop.view<4x4>], args = [#loop.operand<0>, #loop.operand<0>], result_views = [#loop.view<4x4>]} : !loop.buffer<4x4xf32>
+  %4 = loop.nest @n1(%3) {space = #loop.space<d0: 4, d1: 4>} : !loop.buffer<4xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %5 = loop.load(%3) {map = #loop.map<(d0, d1) -> (d0 * 4 + d1)>} : f32
+    %6 = loop.reduce(%5) {kind = "sum", over = [1]} : f32
+    loop.store(%6) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  %7 = loop.nest @n2(%4) {space = #loop.space<d0: 4>} : !loop.buffer<4xf32> {
+  ^bb0(%d0: index):
+    %8 = loop.load(%4) {map = #loop.map<(d0) -> (d0)>} : f32
+    %9 = loop.neg(%8) : f32
+    loop.store(%9) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%7) {views = [#loop.view<4>]}
+}
+
+// -----
+!v = !loop.buffer<8xf32>
+
+// What nothing reads goes: a whole nest, and one of two results with all that only it needed.
+// CHECK-LABEL: @dropped_as_nothing_reads_it
+// CHECK-NEXT:    %[[R:.*]] = loop.nest @n1(%x) {{.*}} : !loop.buffer<8xf32>
+// CHECK-NOT:     loop.exp
+// CHECK:         loop.neg
+// CHECK-NOT:     loop.exp
+// CHECK:         loop.return(%[[R]])
+loop.func @dropped_as_nothing_reads_it(%x: !v, %y: !v) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 8>} : !v {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    loop.store(%1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %2, %3 = loop.nest @n1(%x, %y) {space = #loop.space<d0: 8>} : (!v, !v) {
+  ^bb0(%d0: index):
+    %4 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    %5 = loop.load(%y) {map = #loop.map<(d0) -> (d0)>} : f32
+    %6 = loop.exp(%5) : f32
+    %7 = loop.neg(%4) : f32
+    loop.store(%6) {map = #loop.map<(d0) -> (d0)>}
+    loop.store(%7) {to = 1, map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%3) {views = [#loop.view<8>]}
+}
+
+// -----
+!v = !loop.buffer<2x4xf32>
+
+// The point of the first nest cannot be found without division where the second one reads with an offset under a mask.
+// CHECK-LABEL: @stored_as_it_is_read_under_a_mask
+// CHECK:         loop.nest @n0(%x) {{.*}}realize = ["read under a mask"]
+loop.func @stored_as_it_is_read_under_a_mask(%x: !v) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 2, d1: 4>} : !v {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 4 + d1)>} : f32
+    %2 = loop.neg(%1) : f32
+    loop.store(%2) {map = #loop.map<(d0, d1) -> (d0 * 4 + d1)>}
+  }
+  %3 = loop.nest @n1(%0) {space = #loop.space<d0: 2, d1: 6>} : !loop.buffer<2x6xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %4 = loop.index() {map = #loop.map<(d0, d1) -> (d1 - 2)>} : i64
+    %5 = loop.const() {value = 0} : i64
+    %6 = loop.ge(%4, %5) : i1
+    %7 = loop.load(%0; %6) {map = #loop.map<(d0, d1) -> (d0 * 4 + d1 - 2)>} : f32
+    loop.store(%7) {map = #loop.map<(d0, d1) -> (d0 * 6 + d1)>}
+  }
+  loop.return(%3) {views = [#loop.view<2x6>]}
+}

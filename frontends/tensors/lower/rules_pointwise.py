@@ -304,7 +304,11 @@ _FLOAT_UNARY = (
     "reciprocal sqrt rsqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc erfinv "
     "lgamma digamma sigmoid"
 )
-_SPECIAL: Final = {"special_erfcx": p.FLOAT_UNARY["ErfcxOp"], "special_ndtri": p.FLOAT_UNARY["NdtriOp"], "special_log_ndtr": p.FLOAT_UNARY["LogNdtrOp"]}  # fmt: skip
+_SPECIAL: Final = {
+    "special_erfcx": p.FLOAT_UNARY["ErfcxOp"],
+    "special_ndtri": p.FLOAT_UNARY["NdtriOp"],
+    "special_log_ndtr": p.FLOAT_UNARY["LogNdtrOp"],
+}
 _BESSEL: Final = {
     "i0": "i0", "special_i0e": "i0e", "special_i1": "i1", "special_i1e": "i1e", "special_bessel_j0": "j0", "special_bessel_j1": "j1",
     "special_bessel_y0": "y0", "special_bessel_y1": "y1", "special_modified_bessel_i0": "modified_i0", "special_modified_bessel_i1": "modified_i1",

@@ -21,7 +21,7 @@ REFERENCE: Mapping[str, str] = MappingProxyType(
     {
         "host.func": "lect.backends.reference.kernel:run_host",
         "loop.func": "lect.backends.reference.loop:run",
-        "functional.func": "lect.backends.reference.functional:run",
+        "functional.func": "lect.backends.reference.functional:run_functional",
         "fx.graph": "lect.backends.reference.fx:run",
     }
 )

@@ -139,12 +139,15 @@ def _internal(name: str, stage: str, error: Exception) -> Fallback:
 
 def _link(module: Operation, made: Compiled, ctx: Context) -> Callable[..., Any]:
     """The residual function with its graph, ready to be called like the function itself."""
-    from lect.runtime.executable import build
-    from lect.runtime.residual import link_residual
+    from lect.runtime.executable import build, find_host_function
+    from lect.runtime.residual import link_residual, shared_outputs, with_own_outputs
 
     frame = ctx.resources["frame"]
     function: FunctionType = frame.function
-    executable = build(module, ctx) if ctx.options.get("level", "native") == "native" else interpreted(module, ctx)
+    if ctx.options.get("level", "native") == "native":
+        executable: Callable[..., list[Any]] = with_own_outputs(build(module, ctx), shared_outputs(find_host_function(module, None)))
+    else:
+        executable = interpreted(module, ctx)
     assert made.residual is not None
     return link_residual(made.residual, function, executable, made.objects, any_grad(made.guards))
 

@@ -32,6 +32,32 @@ def link_residual(residual: Operation, function: FunctionType, graph: Callable[.
     return made
 
 
+def shared_outputs(host: Operation) -> tuple[int, ...]:
+    """Numbers of the outputs that are an input, or an earlier output, under another name: eager gives a tensor object of its own for each."""
+    returned = host.body.last
+    seen = set(host.body.args)
+    numbers = []
+    for number, value in enumerate(returned.operands if returned is not None else ()):
+        if value in seen:
+            numbers.append(number)
+        seen.add(value)
+    return tuple(numbers)
+
+
+def with_own_outputs(graph: Callable[..., list[Any]], shared: tuple[int, ...]) -> Callable[..., list[Any]]:
+    """`graph` with an alias of the same memory in the place of each shared output."""
+    if not shared:
+        return graph
+
+    def run(*tensors: Any) -> list[Any]:
+        outputs = graph(*tensors)
+        for number in shared:
+            outputs[number] = outputs[number].detach()
+        return outputs
+
+    return run
+
+
 def without_autograd(graph: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
     """`graph` run with autograd off: its outputs need no gradients, and library calls that write into given tensors refuse to record."""
     switch = torch._C._set_grad_enabled

@@ -151,7 +151,8 @@ class PatternSet:
 def apply_greedily(top: Operation, patterns: PatternSet | Iterable[Pattern], remove_dead: bool = True) -> int:
     """Apply patterns inside `top` until none matches; also drop operations that become dead.  Returns the number of changes.
 
-    Raises `LectError` when one operation is rewritten more than `MAX_REWRITES_PER_OP` times, as patterns that undo each other do.
+    Raises `LectError` when one operation is rewritten more than `MAX_REWRITES_PER_OP` times, or all together are that often on average, as patterns
+    that undo each other do.
     """
     table = patterns if isinstance(patterns, PatternSet) else PatternSet(patterns)
     by_root, anywhere = table.by_root, table.anywhere
@@ -160,6 +161,7 @@ def apply_greedily(top: Operation, patterns: PatternSet | Iterable[Pattern], rem
     work.reverse()
     queued = set(work)
     times: dict[Operation, int] = {}
+    left = MAX_REWRITES_PER_OP * (len(work) + 16)
     while work:
         op = work.pop()
         queued.discard(op)
@@ -171,8 +173,9 @@ def apply_greedily(top: Operation, patterns: PatternSet | Iterable[Pattern], rem
             for pattern in by_root.get(type(op), anywhere):
                 if pattern.rewrite(op, rewriter):
                     times[op] = times.get(op, 0) + 1
-                    if times[op] > MAX_REWRITES_PER_OP:
-                        raise LectError(f"{type(pattern).__name__} rewrites the same operation again and again", op=op)
+                    left -= 1
+                    if times[op] > MAX_REWRITES_PER_OP or left < 0:
+                        raise LectError(f"{type(pattern).__name__} rewrites the same operation again and again", op.loc, None if op in rewriter.erased else op)
                     if op not in rewriter.erased:
                         rewriter.touched[op] = None
                     break

@@ -114,6 +114,7 @@ class Builder:
 
     def build(self, tree: list[Any]) -> list[Operation]:
         """The top-level operations."""
+        self.depth = -1 if len(tree) == 1 and tree[0].name == "builtin.module" else 0  # the module may be left out of the text
         ops = [self.op(node) for node in tree]
         self.close_scope()
         return ops

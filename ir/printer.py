@@ -134,6 +134,8 @@ class Printer:
 
     def _from_hint(self, hint: str) -> str:
         base = "%" + (_NOT_NAME.sub("_", hint) or "_")
+        if base[1].isdigit():  # a number is no hint to the parser
+            base = "%_" + base[1:]
         name, suffix = base, 0
         while name in self.taken:
             suffix += 1

@@ -7,8 +7,8 @@ arguments, a dictionary of keyword arguments, a pair of both, or one argument.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import sys
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -34,15 +34,14 @@ def load_file(path: Path) -> ModuleType:
     """Run a Python file as a module; files beside it can be imported meanwhile.  Raises `LectError` when that fails."""
     if not path.is_file():
         raise LectError(f"cannot read '{path}': no such file")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise LectError(f"'{path}' is no Python file")
-    module = importlib.util.module_from_spec(spec)
+    loader = SourceFileLoader(path.stem, str(path))  # with the path as given, which is what locations then show
+    module = ModuleType(path.stem)
+    module.__file__, module.__loader__ = str(path), loader
     shadowed = sys.modules.get(path.stem)
     sys.modules[path.stem] = module
     sys.path.insert(0, str(path.parent))
     try:
-        spec.loader.exec_module(module)
+        loader.exec_module(module)
     except Exception as error:
         raise LectError(f"running the file failed with {type(error).__name__}: {error}", failing_line(error, path)) from error
     finally:

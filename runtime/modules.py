@@ -7,6 +7,7 @@ So parameters, buffers, children, hooks, `training` and every other attribute ar
 from __future__ import annotations
 
 import copy
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -36,7 +37,7 @@ def wrap_module(module: torch.nn.Module, run: Run, recompile: Callable[[torch.nn
         return recompile(copy.copy(module))
 
     def __reduce_ex__(self: Any, protocol: Any) -> Any:
-        return module.__reduce_ex__(protocol)
+        return operator.getitem, ((module,), 0)  # what is loaded is the original, and needs no lect
 
     body = {
         "__call__": __call__,

@@ -91,6 +91,7 @@ def call_frame(t: Tracer, frame: Frame) -> Box:
     outer, loc, caught = t.frame, t.guards.loc, t.caught
     t.depth += 1
     t.calls += 1
+    frame.caller = outer
     try:
         return run(frame)
     finally:
@@ -101,7 +102,7 @@ def call_frame(t: Tracer, frame: Frame) -> Box:
 class Frame:
     """One activation: `env` holds the values of the current block, `locals` and `cells` the variables."""
 
-    __slots__ = ("cells", "env", "function", "globals", "globals_source", "locals", "program", "returned", "t")
+    __slots__ = ("caller", "cells", "env", "function", "globals", "globals_source", "locals", "program", "returned", "t")
 
     def __init__(self, t: Tracer, program: Program, callee: Box, bound: dict[str, Box]) -> None:
         self.t = t
@@ -113,6 +114,7 @@ class Frame:
         self.locals = bound
         self.cells: dict[str, Box] = {}
         self.returned: Box | None = None
+        self.caller: Frame | None = None
         self._make_cells(callee, bound)
 
     def _make_cells(self, callee: Box, bound: dict[str, Box]) -> None:

@@ -317,11 +317,21 @@ def _fold(answer: Any) -> Rule:
 
 
 def _fastpath(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-    """torch's fused transformer kernels compute the same without masks; the plain ops are what can be compiled."""
-    local = t.frame.locals
-    masks = ("src_mask", "src_key_padding_mask", "attn_mask", "key_padding_mask", "mask")
-    unmasked = all(local[name][0] is None for name in masks if name in local)
-    return (False if unmasked else torch.backends.mha.get_fastpath_enabled(), None)
+    """Whether torch may use its fused kernel for an encoder layer.
+
+    Without masks and on a contiguous input the kernel gives the values and strides of the plain operations, and those can be compiled, so a compiled
+    layer is told no.  Attention on its own gives other strides with the kernel, so there the answer is the real one.
+    """
+    frame = t.frame
+    while frame is not None:
+        if frame.function[0] is torch.nn.TransformerEncoderLayer.forward:
+            source = frame.locals["src"][0]
+            unmasked = all(frame.locals[name][0] is None for name in ("src_mask", "src_key_padding_mask"))
+            if unmasked and type(source) is LT and source.is_contiguous():
+                return (False, None)
+            break
+        frame = frame.caller
+    return (run_real(torch.backends.mha.get_fastpath_enabled), None)
 
 
 def _outside(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:

@@ -43,6 +43,8 @@ def _step(op: Operation, values: dict[Value, torch.Tensor]) -> None:
     if len(listed) != len(op.results):
         raise LectError(f"'{op.name}' gave {len(listed)} results instead of {len(op.results)}", op=op)
     for value, result in zip(op.results, listed):
+        if not value.users:
+            continue
         values[value] = laid_out(op, value.type, result)
 
 

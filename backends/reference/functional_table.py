@@ -38,7 +38,7 @@ def binary(function: Callable[..., Any]) -> Reference:
 
 
 def precise(function: Callable[..., Any]) -> Reference:
-    """As `binary`, but a second number is not rounded."""
+    """As `binary`, but a second number reaches torch as a number: it is not rounded, and pow has forms of its own for some."""
     return lambda op, t: function(t(op.x), op.other) if op.y is None and not op.reversed else binary(function)(op, t)
 
 
@@ -271,7 +271,7 @@ def polynomial(op: Any, t: Any) -> Any:
 
 _UNARY = "reciprocal sqrt rsqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc erfinv"
 _MORE_UNARY = "lgamma digamma sigmoid abs neg floor ceil round trunc bitwise_not logical_not isnan isinf signbit sign frexp frac sinc sgn relu"
-_BINARY = "remainder fmod pow atan2 hypot copysign nextafter maximum minimum fmax fmin bitwise_and bitwise_or bitwise_xor gcd"
+_BINARY = "remainder fmod atan2 hypot copysign nextafter maximum minimum fmax fmin bitwise_and bitwise_or bitwise_xor gcd"
 _COMPARISONS = "eq ne lt le gt ge logical_and logical_or logical_xor"
 
 POINTWISE: Final[dict[str, Reference]] = {
@@ -284,6 +284,7 @@ POINTWISE: Final[dict[str, Reference]] = {
     "sub": lambda op, t: binary(lambda x, y: torch.sub(x, y, alpha=op.alpha))(op, t),
     "mul": precise(torch.mul),
     "div": lambda op, t: precise(lambda x, y: torch.div(x, y, rounding_mode=None if op.mode == "true" else op.mode))(op, t),
+    "pow": precise(torch.pow),
     "zeta": binary(torch.special.zeta),
     "igamma": binary(torch.igamma),
     "igammac": binary(torch.igammac),

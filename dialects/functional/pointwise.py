@@ -256,7 +256,7 @@ REAL_BINARY = members(
     {
         "remainder": "x modulo y, with the sign of y (Python's %).",
         "fmod": "x modulo y, with the sign of x (C's fmod).",
-        "pow": "x to the power of y.",
+        "pow": "x to the power of y; for the numbers 2, 3, 0.5, -0.5, -1 and -2 that is x * x, x * x * x, sqrt(x), 1 / sqrt(x), 1 / x and 1 / (x * x).",
     },
 )
 FLOAT_BINARY = members(

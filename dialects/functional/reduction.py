@@ -31,7 +31,7 @@ def reduced_type(op: Operation, x: TensorType, dims: Any, keepdim: bool, element
 
 def require_elements(op: Operation, x: TensorType, dims: Any) -> None:
     """Raise `VerifyError` when a reduction without a neutral element would see nothing."""
-    require(all(x.shape[dim] for dim in dims) or not x.rank, op, "'{}' needs elements to choose from, got {}", op.name, x)
+    require(not x.rank or all(x.shape[dim] for dim in dims), op, "'{}' needs elements to choose from, got {}", op.name, x)
 
 
 class AccumulateTemplate(FunctionalOp):

@@ -63,8 +63,8 @@ def expanded_view_strides(x: TensorType, shape: tuple[int, ...]) -> tuple[int, .
     for dim in range(len(shape) - 1, -1, -1):
         if dim >= missing:
             strides[dim] = x.strides[dim - missing] if shape[dim] == x.shape[dim - missing] else 0
-        elif shape[dim] == 1:
-            strides[dim] = shape[dim + 1] * strides[dim + 1] if dim + 1 < len(shape) else 1
+        elif shape[dim] == 1 and dim + 1 < len(shape):
+            strides[dim] = shape[dim + 1] * strides[dim + 1]
     return tuple(strides)
 
 

@@ -22,7 +22,8 @@ _INDEXING = frozenset({aten.index.Tensor, aten.index_put.default, aten.index_put
 
 def run_on_meta(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Template:
     """The template of `func(*args, **kwargs)`.  Raises what torch raises, `DataDependent` when the result's size is in the data."""
-    if torch.Tag.data_dependent_output in func.tags or torch.Tag.dynamic_output_shape in func.tags:
+    by_data = torch.Tag.data_dependent_output in func.tags or torch.Tag.dynamic_output_shape in func.tags
+    if by_data and not (func in _INDEXING and not _has_mask(args[1])):
         raise DataDependent(f"{func} needs the elements of a traced tensor")
     keep_refs_quiet()
     stand_ins = _MetaArguments(func)
@@ -35,6 +36,11 @@ def run_on_meta(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tem
     except NotImplementedError:
         return _run_on_fake(func, args, kwargs)
     return _template(result, meta_args, meta_kwargs, device)
+
+
+def _has_mask(indices: Any) -> bool:
+    """True when an index is a mask, so that the number of its true elements decides a size."""
+    return any(isinstance(index, torch.Tensor) and index.dtype in (torch.bool, torch.uint8) for index in indices)
 
 
 class _MetaArguments:
@@ -61,8 +67,7 @@ class _MetaArguments:
             raise RuntimeError(f"Expected all tensors to be on the same device, but found at least two devices, {self.device} and {meta.device}!")
         if not meta.storage_offset:
             return torch.empty_strided(meta.shape, meta.strides, dtype=meta.dtype, device=META)
-        reach = sum((size - 1) * stride for size, stride in zip(meta.shape, meta.strides)) if all(meta.shape) else -1
-        storage = torch.empty(meta.storage_offset + 1 + reach, dtype=meta.dtype, device=META)
+        storage = torch.empty(max(meta.reach + 1, meta.storage_offset), dtype=meta.dtype, device=META)
         return storage.as_strided(meta.shape, meta.strides, meta.storage_offset)
 
     def place(self, kwargs: dict[str, Any]) -> torch.device:

@@ -32,6 +32,13 @@ class TensorMeta(NamedTuple):
         """Dense and row-major."""
         return is_contiguous(self.shape, self.strides)
 
+    @property
+    def reach(self) -> int:
+        """Offset of the last element in the storage; -1 when there is none."""
+        if 0 in self.shape:
+            return -1
+        return self.storage_offset + sum((size - 1) * stride for size, stride in zip(self.shape, self.strides))
+
     def like(self, shape: Any, dtype: torch.dtype | None = None, strides: tuple[int, ...] | None = None) -> TensorMeta:
         """A new tensor on the same device: contiguous unless `strides` are given."""
         shape = tuple(shape)

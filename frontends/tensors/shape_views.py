@@ -61,7 +61,7 @@ def expand(x: TensorMeta, shape: Any, *, implicit: bool = False) -> Result:
     for dim in range(len(sizes) - 1, -1, -1):
         if dim < missing:
             # A new dim of size 1 lies where a contiguous one would.
-            strides[dim] = 0 if sizes[dim] != 1 else (sizes[dim + 1] * strides[dim + 1] if dim + 1 < len(sizes) else 1)
+            strides[dim] = sizes[dim + 1] * strides[dim + 1] if sizes[dim] == 1 and dim + 1 < len(sizes) else 0
             continue
         own = x.shape[dim - missing]
         sizes[dim] = own if sizes[dim] == -1 else sizes[dim]

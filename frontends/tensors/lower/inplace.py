@@ -32,3 +32,18 @@ def _same_arguments(func: Any, variant: Any) -> bool:
         return False
     agree = all(a.name == b.name and str(a.type) == str(b.type) and a.kwarg_only == b.kwarg_only for a, b in zip(own, others))
     return agree and all(argument.has_default_value() for argument in others[len(own) :])
+
+
+def with_defaults(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments with those defaults written out that the pure variant may not have; the dispatcher leaves them away."""
+    full = list(args)
+    named = dict(kwargs)
+    for position, argument in enumerate(func._schema.arguments):
+        if position < len(args) or argument.name in named or not argument.has_default_value():
+            continue
+        if argument.kwarg_only:
+            if argument.default_value is not None:
+                named[argument.name] = argument.default_value
+        elif position == len(full):
+            full.append(argument.default_value)
+    return tuple(full), named

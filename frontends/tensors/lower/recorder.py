@@ -16,15 +16,19 @@ from lect.dialects.functional.types import TensorType
 from lect.frontends.tensors.elements import type_of as type_of_meta
 from lect.frontends.tensors.errors import UnsupportedTensor
 from lect.frontends.tensors.lower.emitter import Emitter, restride, type_of
-from lect.frontends.tensors.lower.inplace import functional_variant
+from lect.frontends.tensors.lower.inplace import functional_variant, with_defaults
 from lect.frontends.tensors.lower.opaque import emit_opaque
 from lect.frontends.tensors.lower.rules_views import constant
 from lect.frontends.tensors.lower.table import RULES
 from lect.frontends.tensors.lt import LT, layout_of
+from lect.frontends.tensors.metadata import TensorMeta
 from lect.frontends.tensors.propagate import Propagation
-from lect.ir import LectError, Operation, Value
+from lect.ir import LectError, Operation, Value, VerifyError
 
 aten = torch.ops.aten
+
+
+_ABSOLUTE = frozenset({aten.as_strided.default, aten.as_strided_copy.default, aten.as_strided_scatter.default})
 
 
 class Storage:
@@ -55,6 +59,7 @@ class Recorder(Propagation):
         self.emitter = emitter
         self.entries: dict[int, Entry] = {}
         self.operation: Operation | None = None
+        self.failure: Exception | None = None
 
     # ---- tensors and values ------------------------------------------------------------------------------------------
 
@@ -90,10 +95,21 @@ class Recorder(Propagation):
     # ---- one op ------------------------------------------------------------------------------------------------------
 
     def observe(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
-        """Write what `func` did."""
+        """Write what `func` did.  An error of ours is kept in `failure`, so that it is not taken for one of torch's."""
+        try:
+            self._observe(func, args, kwargs, result)
+        except LectError:
+            raise
+        except Exception as error:
+            self.failure = error
+            raise
+
+    def _observe(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         if func._schema.is_mutable:
             self._observe_mutation(func, args, kwargs, result)
             return
+        if func in _ABSOLUTE:
+            args, kwargs = self._relative(func, args, kwargs)
         tensors = list(_tensors(result))
         values = self._emit(func, args, kwargs, [_result_type(tensor) for tensor in tensors], exact=True)
         source = self._aliased(func, args) if _returns_alias(func) else None
@@ -108,6 +124,19 @@ class Recorder(Propagation):
                 return self.entry(given).storage
         return None
 
+    def _relative(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """as_strided counts from the start of the storage; a value has none, so the offset is made one from its first element."""
+        absolute = args[3] if len(args) > 3 else kwargs.get("storage_offset")
+        if func is not aten.as_strided.default or (absolute is not None and self.entry(args[0]).storage.source is not None):
+            raise LectError(f"{func} addresses the storage of its operand, which is not known here", op=self.operation)
+        x, size, stride = args[:3]
+        own = layout_of(x)
+        offset = 0 if absolute is None else absolute - own.storage_offset
+        found = TensorMeta(tuple(size), own.dtype, tuple(stride), own.device, offset)
+        if offset < 0 or found.reach > own._replace(storage_offset=0).reach:
+            raise LectError(f"{func} reads memory outside of the tensor it is given", op=self.operation)
+        return (x, size, stride, offset), {}
+
     def _emit(self, func: Any, args: Any, kwargs: dict[str, Any], types: list[TensorType | None], exact: bool) -> list[Value | None]:
         """Write one call; a value for each result, typed as eager has it if `exact`."""
         e = self.emitter
@@ -117,7 +146,10 @@ class Recorder(Propagation):
         behind = e.block.last
         rule = RULES.get(func)
         if rule is not None and not _has_complex(arguments, types):
-            found = rule(e, *arguments, **named)
+            try:
+                found = rule(e, *arguments, **named)
+            except VerifyError:
+                found = None  # eager takes what the closed set has no operation for
             if found is not None:
                 values = list(found) if isinstance(found, tuple | list) else [found]
                 if not exact or self._settle(values, types, behind):
@@ -144,15 +176,15 @@ class Recorder(Propagation):
 
     def _observe_mutation(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         written = _written(func, args, kwargs)
-        if len(written) != 1:
-            raise LectError(f"{func} writes to {len(written)} tensors, which is not lowered", op=self.operation)
+        if any(self.entry(tensor).storage.source is not None for tensor in written):
+            raise LectError("this writes to an input of the graph, which is not lowered", op=self.operation, hint="return the new value instead")
+        if len(written) != 1 or result is not written[0]:
+            raise LectError(f"{func} writes to a tensor that is not its only result, which is not lowered", op=self.operation)
         target = written[0]
         entry = self.entry(target)
         if torch.Tag.inplace_view in func.tags:
             self._observe_new_view(func, args, kwargs, target, entry)
             return
-        if entry.storage.source is not None:
-            raise LectError("this writes to an input of the graph, which is not lowered", op=self.operation, hint="return the new value instead")
         value = self._pure_value(func, args, kwargs, target, entry)
         entry.storage.version += 1
         self.bind(target, value, entry.storage)
@@ -168,6 +200,7 @@ class Recorder(Propagation):
             variant, args = aten.full_like.default, (target, 0 if func is aten.zero_.default else args[1])
         else:
             variant = functional_variant(func)
+            args, kwargs = with_defaults(func, args, kwargs)
         if variant is None or kwargs.get("out") is not None:
             raise LectError(f"{func} writes in place and has no pure form", op=self.operation)
         (value, *_) = self._emit(variant, args, kwargs, [type], exact=False)
@@ -176,8 +209,6 @@ class Recorder(Propagation):
 
     def _observe_new_view(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], target: torch.Tensor, entry: Entry) -> None:
         """`t_`, `unsqueeze_`, ...: the tensor becomes another view of its storage."""
-        if entry.storage.source is not None:
-            raise LectError("this changes the shape of an input of the graph, which is not lowered", op=self.operation)
         variant = functional_variant(func)
         if variant is None:
             raise LectError(f"{func} has no pure form", op=self.operation)

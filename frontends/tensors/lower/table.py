@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from lect.frontends.tensors.lower import rules_blocks, rules_gather, rules_pointwise, rules_reductions, rules_views
+from lect.frontends.tensors.lower import rules_blocks, rules_gather, rules_plain, rules_pointwise, rules_reductions, rules_views
 from lect.frontends.tensors.lower.emitter import Rule
 
 RULES: Final[Mapping[Any, Rule]] = MappingProxyType(
@@ -17,5 +17,6 @@ RULES: Final[Mapping[Any, Rule]] = MappingProxyType(
         **rules_reductions.TABLE,
         **rules_blocks.TABLE,
         **rules_gather.TABLE,
+        **rules_plain.TABLE,
     }
 )

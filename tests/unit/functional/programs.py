@@ -9,7 +9,7 @@ import torch
 from lect.backends.reference.functional import run_functional
 from lect.dialects.functional.ops import FuncOp
 from lect.dialects.fx.ops import CallOp, GraphOp, ReturnOp
-from lect.dialects.fx.types import ConstantAttr, DeviceAttr, EllipsisAttr, OperandRef, TensorType
+from lect.dialects.fx.types import ConstantAttr, DeviceAttr, EllipsisAttr, OperandRef, ResultRef, TensorType
 from lect.frontends.tensors import layout_of
 from lect.frontends.tensors.elements import ELEMENTS
 from lect.frontends.tensors.lower.graph import lower_graph
@@ -49,7 +49,9 @@ class GraphBuilder:
         named = {key: self._encode(value, operands) for key, value in kwargs.items()}
         result = function(*args, **kwargs)
         tensors = [result] if isinstance(result, torch.Tensor) else list(result)
-        op = CallOp(operands, SymbolRef(name), args=encoded, kwargs=named, result_types=[fx_type(tensor) for tensor in tensors])
+        structure = (ResultRef(0),) if len(tensors) == 1 and not isinstance(result, torch.Tensor) else None
+        types = [fx_type(tensor) for tensor in tensors]
+        op = CallOp(operands, SymbolRef(name), args=encoded, kwargs=named, structure=structure, result_types=types)
         self.block.append(op)
         for tensor, value in zip(tensors, op.results):
             self._bind(tensor, value)

@@ -22,7 +22,15 @@ import encoder  # noqa: E402 - the folder of this file holds it
 import mlp  # noqa: E402
 
 CALLS = 200
-PIECE = 14  # lines shown of each level
+WIDTH = 150
+
+# What a stage gives, the pipelines up to it, and of which operations how many lines are shown.
+STAGES = (
+    ("captured: guards, the graph of torch calls, and the code that stays Python", "capture", (("guard.set", 5), ("fx.graph", 12), ("pyframe.func", 6))),
+    ("pure operations with exact types", "capture,aot", (("functional.func", 16),)),
+    ("loop nests, fused where it pays", "capture,aot,loop", (("loop.func", 24),)),
+    ("tile programs and the host program", "capture,aot,loop,kernel", (("kernel.func", 16), ("host.func", 30))),
+)
 
 
 def median_us(call: Callable[[], Any]) -> float:
@@ -53,29 +61,21 @@ def show_model(name: str, model: torch.nn.Module, x: torch.Tensor) -> None:
 
 def show_levels(target: str) -> None:
     """The captured function after each stage of the pipeline."""
-    stages = [
-        ("what was captured: guards, the graph of torch calls, and the code that stays Python", "capture"),
-        ("pure operations with exact types", "capture,aot"),
-        ("loop nests, fused", "capture,aot,loop"),
-        ("tile programs and the host program", "capture,aot,loop,kernel"),
-    ]
-    for what, pipeline in stages:
+    for what, pipeline, shown in STAGES:
         out, err = io.StringIO(), io.StringIO()
         if lect_opt.run(["--capture", target, "-p", pipeline], None, out, err):
             raise SystemExit(err.getvalue())
         lines = out.getvalue().splitlines()
-        print(f"\n== {what}\n   (lect-opt --capture {Path(target).name} -p '{pipeline}')\n")
-        for line in lines[:PIECE] if pipeline != "capture" else pick(lines):
-            print("   " + (line if len(line) < 150 else line[:147] + "..."))
-        if len(lines) > PIECE:
-            print(f"   ... {len(lines)} lines in all")
-
-
-def pick(lines: list[str]) -> list[str]:
-    """The graph out of a captured module, and the first guards before it."""
-    graph = next((i for i, line in enumerate(lines) if line.startswith("fx.graph")), 0)
-    guards = next((i for i, line in enumerate(lines) if line.startswith("guard.set")), 0)
-    return [*lines[guards : guards + 4], "  ...", *lines[graph : graph + PIECE - 5]]
+        print(f"\n== {what}\n   lect-opt --capture examples/{Path(target).name} -p '{pipeline}'   ({len(lines)} lines in all)\n")
+        for name, count in shown:
+            start = next((number for number, line in enumerate(lines) if line.startswith(name)), None)
+            if start is not None:
+                end = next(number for number, line in enumerate(lines[start:], start) if line == "}")
+                cut = min(end + 1, start + count)
+                for line in lines[start:cut]:
+                    print("   " + (line if len(line) < WIDTH else line[: WIDTH - 3] + "..."))
+                if cut <= end:
+                    print("     ...\n   }")
 
 
 def main() -> None:

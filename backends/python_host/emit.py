@@ -149,11 +149,31 @@ def _memory(source: Source, op: host.MemoryOp) -> None:
 def _view(source: Source, op: host.ViewOp) -> None:
     type: TensorType = op.tensor.type
     buffer = source.use(op.buffer)
-    if isinstance(op.buffer.owner, host.MemoryOp):
+    if not isinstance(op.buffer.owner, host.MemoryOp):
+        source.emit(f"{source.define(op.tensor)} = {buffer}.as_strided({type.sizes}, {type.strides}, {op.offset})")
+        return
+    whole: TensorType = op.buffer.owner.tensor.type
+    order = permutation(whole, type) if not op.offset else None
+    if order is not None:
+        turned = f"{buffer}.t()" if order == (1, 0) else f"{buffer}.permute({order})"
+        source.emit(f"{source.define(op.tensor)} = {buffer if order == tuple(range(len(order))) else turned}")
+    else:
         # the memory of a tensor begins at its first element, which may lie inside a larger storage
         source.emit(f"{source.define(op.tensor)} = {buffer}.as_strided({type.sizes}, {type.strides}, {buffer}.storage_offset() + {op.offset})")
-    else:
-        source.emit(f"{source.define(op.tensor)} = {buffer}.as_strided({type.sizes}, {type.strides}, {op.offset})")
+
+
+def permutation(whole: TensorType, part: TensorType) -> tuple[int, ...] | None:
+    """The order of dims in which `part` is `whole` seen again, or None.  It is cheaper than a view by strides, and says what it is."""
+    assert whole.strides is not None and part.strides is not None
+    left = list(zip(whole.sizes, whole.strides))
+    order = []
+    for dim in zip(part.sizes, part.strides):
+        if dim not in left:
+            return None
+        position = left.index(dim)
+        left[position] = (-1, -1)
+        order.append(position)
+    return tuple(order) if len(order) == len(whole.sizes) else None
 
 
 def _size(source: Source, op: host.SizeOp) -> None:

@@ -25,6 +25,22 @@ host.func @view_of_a_parameter(%x: !host.tensor<8x8xf32>) {
   host.return(%v)
 }
 
+// What only reorders dims says so; sizes that agree but strides that do not are no reordering.
+// CHECK-LABEL: # @reordered_parameters
+// CHECK: a = x.t()
+// CHECK-NEXT: b = y.permute((2, 0, 1))
+// CHECK-NEXT: c = x
+// CHECK-NEXT: d = x.as_strided((4, 8), (4, 1), x.storage_offset() + 0)
+host.func @reordered_parameters(%x: !host.tensor<4x8xf32>, %y: !host.tensor<2x3x4xf32>) {
+  %m = host.memory(%x) : !host.buffer<32xf32>
+  %n = host.memory(%y) : !host.buffer<24xf32>
+  %a = host.view(%m) : !host.tensor<8x4xf32, strides [1, 8]>
+  %b = host.view(%n) : !host.tensor<4x2x3xf32, strides [1, 12, 4]>
+  %c = host.view(%m) : !host.tensor<4x8xf32>
+  %d = host.view(%m) : !host.tensor<4x8xf32, strides [4, 1]>
+  host.return(%a, %b, %c, %d)
+}
+
 // Own tensors have the strides of their type.
 // CHECK-LABEL: # @own_tensors
 // CHECK: a = empty((2, 3), dtype=bf16)

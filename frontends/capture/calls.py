@@ -141,7 +141,8 @@ def check_hooks(t: Tracer, module: Box) -> None:
         raise t.stop("LB0017", describe(value))
     if source is not None:
         t.guards.no_hooks(source)
-        t.guards.no_attr(source, "forward")
+        if "forward" not in names:
+            t.guards.no_attr(source, "forward")
     forward = lookup(t, type(value), "forward")
     if forward.kind == "function":
         guard_class_entry(t, type(value), "forward", forward.value)

@@ -10,8 +10,10 @@ their keys alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import Enum, auto
+from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -44,7 +46,7 @@ class PropagationCache:
 
     def find(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Template:
         """The template of a call, computed on a miss.  Raises what the op raises; errors are not remembered."""
-        key = (func, _key(args), _key(tuple(kwargs.items())) if kwargs else None)
+        key = (func, torch.get_default_dtype(), _key(args), _key(tuple(kwargs.items())) if kwargs else None)
         template = self._templates.get(key, self)
         if template is self:
             self.misses += 1
@@ -97,15 +99,12 @@ def _metadata(value: Any) -> Any:
     return value
 
 
-Observer = Callable[[Any, tuple[Any, ...], dict[str, Any], Any], None]
-
-
 class Propagation(TorchDispatchMode):
     """The dispatch mode.  A subclass overrides `observe` to see each op with its arguments and results."""
 
-    def __init__(self, cache: PropagationCache = _SHARED_CACHE) -> None:
+    def __init__(self, templates: PropagationCache = _SHARED_CACHE) -> None:
         super().__init__()
-        self.cache = cache
+        self.cache = templates
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -117,20 +116,25 @@ class Propagation(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
-        if func.namespace == "prim":
-            return _attribute_query(func, args, kwargs)
-        if func is aten._local_scalar_dense.default:
-            return self._element(args[0])
-        if _is_composite(func):
-            with self:
-                result = func.decompose(*args, **kwargs)
+        kind = _kind(func)
+        if kind is not Kind.PLAIN:
+            result = self._special(kind, func, args, kwargs)
             if result is not NotImplemented:
                 return result
-        if torch.Tag.inplace_view in func.tags or func._schema.name in _STORAGE_OPS:
-            return self._change_metadata(func, args, kwargs)
         result = instantiate(self.cache.find(func, args, kwargs), args, kwargs)
         self.observe(func, args, kwargs, result)
         return result
+
+    def _special(self, kind: Kind, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Ops that are not looked up by metadata; NotImplemented for a composite that turns out not to be one."""
+        if kind is Kind.QUERY:
+            return _attribute_query(func, args, kwargs)
+        if kind is Kind.ELEMENT:
+            return self._element(args[0])
+        if kind is Kind.METADATA:
+            return self._change_metadata(func, args, kwargs)
+        with self:
+            return func.decompose(*args, **kwargs)
 
     def _element(self, tensor: torch.Tensor) -> Any:
         if type(tensor) is LT:
@@ -149,9 +153,28 @@ class Propagation(TorchDispatchMode):
         return tensor
 
 
-def _is_composite(func: Any) -> bool:
-    """Ops that are written in terms of others; they arrive whole only in inference mode."""
-    return func._can_decompose()
+class Kind(Enum):
+    """How an op is treated: PLAIN ops have results that follow from metadata, COMPOSITE ones are written in terms of others (and arrive whole only in
+    inference mode), METADATA ones change the tensor itself, ELEMENT reads an element, a QUERY is no op."""
+
+    PLAIN = auto()
+    COMPOSITE = auto()
+    METADATA = auto()
+    ELEMENT = auto()
+    QUERY = auto()
+
+
+@cache
+def _kind(func: Any) -> Kind:
+    if func.namespace == "prim":
+        return Kind.QUERY
+    if func is aten._local_scalar_dense.default:
+        return Kind.ELEMENT
+    if func._can_decompose():
+        return Kind.COMPOSITE
+    if torch.Tag.inplace_view in func.tags or func._schema.name in _STORAGE_OPS:
+        return Kind.METADATA
+    return Kind.PLAIN
 
 
 def _attribute_query(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -26,6 +26,7 @@ def capture_file(target: str, ctx: Context) -> Operation:
     module = load_file(Path(path))
     function = find(module, name, path)
     args, kwargs = inputs_of(module, name, path)
+    check_inputs(function, name, args, kwargs)
     api = importlib.import_module(OPEN_FRAME)
     return api.open_frame(function, args, kwargs, ctx)
 
@@ -74,6 +75,18 @@ def find(module: ModuleType, name: str, path: str) -> Any:
     if not callable(found):
         raise LectError(f"'{name}' of '{path}' is no function but {type(found).__name__}")
     return found
+
+
+def check_inputs(function: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raise `LectError` when a call with these inputs would not even start."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return  # a callable that does not tell its parameters
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise LectError(f"the inputs do not fit {name}{signature}: {error}") from None
 
 
 def inputs_of(module: ModuleType, name: str, path: str) -> tuple[tuple[Any, ...], dict[str, Any]]:

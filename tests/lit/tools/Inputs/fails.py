@@ -1,0 +1,2 @@
+"""A file that does not run."""
+raise KeyError("here")

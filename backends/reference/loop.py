@@ -254,6 +254,26 @@ def _shift_right(value: torch.Tensor, amount: torch.Tensor) -> torch.Tensor:
     return value >> torch.where((amount >= 0) & (amount < width), amount, torch.full_like(amount, width - 1))
 
 
+def _fused(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor) -> torch.Tensor:
+    """a * b + c rounded once: in f64 for f32, and with the error of the product carried along for f64."""
+    if a.dtype != torch.float64:
+        return (a.double() * b.double() + c.double()).to(a.dtype)
+    product = a * b
+    (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
+    error = a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
+    total = product + c
+    shift = total - product
+    lost = (product - (total - shift)) + (c - shift) + error
+    return torch.where(lost.isfinite(), total + lost, total)
+
+
+def _halves(value: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """A double as a sum of two that have half the digits."""
+    scaled = value * 134217729.0
+    high = scaled - (scaled - value)
+    return high, value - high
+
+
 def _negative(value: torch.Tensor) -> torch.Tensor:
     return -value
 
@@ -274,7 +294,7 @@ SCALAR: Mapping[str, Callable[..., torch.Tensor]] = MappingProxyType(
         "not": torch.bitwise_not,
         "shl": _shift_left,
         "shr": _shift_right,
-        "fma": lambda a, b, c: (a.double() * b.double() + c.double()).to(a.dtype),
+        "fma": _fused,
         "neg": _negative,
         "sign": torch.sign,
         **{

@@ -9,9 +9,9 @@ from typing import Any
 
 from lect.dialects.functional import composite
 from lect.ir import Operation
-from lect.ir.types import i1
+from lect.ir.types import f16, i1
 from lect.passes.convert.functional_to_loop_base import Body, Num
-from lect.passes.convert.functional_to_loop_pointwise import Formula, sign_of, truth
+from lect.passes.convert.functional_to_loop_pointwise import Formula, rounded, sign_of, truth
 
 LARGEST: Mapping[str, float] = MappingProxyType({"f16": 65504.0, "bf16": 3.3895313892515355e38, "f32": 3.4028234663852886e38, "f64": 1.7976931348623157e308})
 
@@ -97,7 +97,8 @@ def _threshold(body: Body, op: Any) -> Num:
 
 def _hardshrink(body: Body, op: Any) -> Num:
     x = body.read(op.x)
-    return ((x >= -op.lambd) & (x <= op.lambd)).choose(0, x)
+    limit = rounded(x.const(op.lambd), op.x.type.element)
+    return ((x >= -limit) & (x <= limit)).choose(0, x)
 
 
 def _softshrink(body: Body, op: Any) -> Num:
@@ -117,7 +118,7 @@ def _glu(body: Body, op: Any) -> Num:
 
 def _entr(body: Body, op: Any) -> Num:
     x = body.read(op.x)
-    value = (x > 0).choose(-x * x.op("log"), x.equals(0).choose(0, x.const(-math.inf)))
+    value = (x > 0).choose(-x * rounded(x.op("log"), op.x.type.element), x.equals(0).choose(0, x.const(-math.inf)))
     return x.op("isnan").choose(x, value)
 
 
@@ -199,8 +200,10 @@ def _masked_fill(body: Body, op: Any) -> Num:
 
 
 def _sigmoid_backward(body: Body, op: Any) -> Num:
-    y = body.read(op.result_value)
-    return body.read(op.gradient) * (1 - y) * y
+    y, gradient = body.read(op.result_value), body.read(op.gradient)
+    if op.output.type.element is f16:
+        return rounded(gradient * rounded(1 - y, f16), f16) * y
+    return gradient * (1 - y) * y
 
 
 def _tanh_backward(body: Body, op: Any) -> Num:
@@ -215,7 +218,7 @@ def _threshold_backward(body: Body, op: Any) -> Num:
 
 def _log_sigmoid_backward(body: Body, op: Any) -> Num:
     x = body.read(op.x)
-    small = (-x.op("abs")).op("exp")
+    small = rounded((-x.op("abs")).op("exp"), op.x.type.element)
     below = x < 0
     return (below.choose(1, x.const(0)) - below.choose(1, x.const(-1)) * (small / (1 + small))) * body.read(op.gradient)
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from lect.dialects.functional import creation, pointwise
 from lect.ir import LectError, Operation, ScalarType
-from lect.ir.types import f32, i1, i32, i64
+from lect.ir.types import bf16, f16, f32, f64, i1, i32, i64, ui8
 from lect.passes.convert.functional_to_loop_base import Body, Lowering, Num, Rule, Seen, compute_type, truth
 
 Formula = Callable[[Body, Any], "Num | None"]
@@ -97,13 +97,20 @@ def pair(body: Body, op: Any) -> tuple[Num, Num]:
     return (y, x) if op.reversed else (x, y)
 
 
+def rounded(x: Num, element: ScalarType) -> Num:
+    """x as eager has it after storing it in a half and loading it again; other types keep every bit anyway."""
+    return x.cast(element).cast(x.type) if element.is_half else x
+
+
 def _sum(name: str) -> Formula:
     def formula(body: Body, op: Any) -> Num:
         x, y = pair(body, op)
         if x.type is i1:
             return x | y if op.alpha else x
-        scaled = y if op.alpha == 1 and type(op.alpha) is not float else y * body.const(op.alpha, y.type)
-        return x.op(name, scaled)
+        if op.alpha == 1:
+            return x.op(name, y)
+        alpha = rounded(body.const(op.alpha if name == "add" else -op.alpha, y.type), op.output.type.element)
+        return alpha.op("fma", y, x) if x.type.is_float else x + alpha * y
 
     return formula
 
@@ -127,6 +134,12 @@ def _skipping_nan(name: str, plain: str) -> Formula:
         return x.op(name if x.type.is_float else plain, y)
 
     return formula
+
+
+def _shift_right(body: Body, op: Any) -> Num:
+    x, y = pair(body, op)
+    shifted = x.op("shr", y)
+    return (y >= x.type.bits).choose(0, shifted) if x.type.kind == "unsigned" else shifted
 
 
 def _logical(name: str) -> Formula:
@@ -159,7 +172,7 @@ def _div(body: Body, op: Any) -> Num | None:
         x, y = pair(body, op)
         if op.mode == "floor":
             return floor_quotient(x, y)
-        return (x / y).op("trunc") if op.mode == "trunc" else x / y
+        return rounded(x / y, op.output.type.element).op("trunc") if op.mode == "trunc" else x / y
     divisor = _constant_divisor(op)
     if divisor is None:
         return None  # a zero divisor raises
@@ -196,7 +209,7 @@ def _pow(body: Body, op: Any) -> Num | None:
             return None
         return power(x, int(op.other))
     if op.y is None and not op.reversed:
-        exact = _simple_power(x, float(op.other))
+        exact = _simple_power(x, float(op.other), op.output.type.element)
         if exact is not None:
             return exact
     return x.op("pow", y)
@@ -213,19 +226,24 @@ def power(x: Num, exponent: int) -> Num:
     return out
 
 
-def _simple_power(x: Num, exponent: float) -> Num | None:
-    """The exponents that eager does not compute by pow."""
+def _simple_power(x: Num, exponent: float, element: ScalarType) -> Num | None:
+    """The exponents that eager does not compute by pow; in bf16 it rounds the square in between."""
     if exponent == 0.5:
         return x.op("sqrt")
-    if exponent == 2.0:
-        return x * x
-    if exponent == 3.0:
-        return x * x * x
+    if element is f16:
+        return x * x if exponent == 2.0 else None
     if exponent == -0.5:
-        return x.op("sqrt").op("reciprocal")
+        return x.op("rsqrt")
     if exponent == -1.0:
         return x.op("reciprocal")
-    return (x * x).op("reciprocal") if exponent == -2.0 else None
+    square = x * x
+    if exponent == 2.0:
+        return square
+    if element is bf16:
+        square = rounded(square, element)
+    if exponent == 3.0:
+        return square * x
+    return square.op("reciprocal") if exponent == -2.0 else None
 
 
 # ---- selections, casts, constants ------------------------------------------------------------------------------------
@@ -246,7 +264,7 @@ def _clamp(body: Body, op: Any) -> Num:
 
 
 def convert(x: Num, to: ScalarType) -> Num:
-    """A cast with eager's results: a float that an integer does not hold gives the least i32 or i64, of which narrower ones take the low bits."""
+    """A cast with eager's results: a float that i32 (i64, for i64 and from f64 to ui8) does not hold gives the least one; narrower types take low bits."""
     if x.type is to:
         return x
     if to is i1:
@@ -254,7 +272,7 @@ def convert(x: Num, to: ScalarType) -> Num:
     if to.is_half:
         return x.cast(f32).cast(to)
     if x.type.is_float and to.is_integer:
-        wide = i64 if to.bits == 64 else i32
+        wide = i64 if to.bits == 64 or (to is ui8 and x.type is f64) else i32
         x = x.cast(compute_type(x.type))
         limit = float(1 << (wide.bits - 1))
         fits = (x > -limit - 1) & (x < limit) if x.type.bits == 64 and wide is i32 else (x >= -limit) & (x < limit)
@@ -322,7 +340,7 @@ FORMULAS: Mapping[type[Operation], Formula] = MappingProxyType(
         pointwise.FmaxOp: _skipping_nan("fmax", "maximum"),
         pointwise.FminOp: _skipping_nan("fmin", "minimum"),
         pointwise.ShiftLeftOp: _binary("shl"),
-        pointwise.ShiftRightOp: _binary("shr"),
+        pointwise.ShiftRightOp: _shift_right,
         pointwise.WhereOp: _where,
         pointwise.ClampOp: _clamp,
         creation.CastOp: _cast,

@@ -7,6 +7,7 @@ arguments, a dictionary of keyword arguments, a pair of both, or one argument.
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 from importlib.machinery import SourceFileLoader
 from pathlib import Path

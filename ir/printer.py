@@ -20,7 +20,7 @@ from .scanner import quote
 from .traits import FuncLike, IsolatedFromAbove
 from .value import Value
 
-_IDENTIFIER = re.compile(r"[A-Za-z_][\w$]*\Z", re.ASCII)
+_IDENTIFIER = re.compile(r"[A-Za-z_](?:[\w$]*|\w*\.[\w$.]+)\Z", re.ASCII)
 _NOT_NAME = re.compile(r"[^A-Za-z0-9_$]")
 _I64 = range(-(2**63), 2**63)
 

@@ -19,16 +19,22 @@ from lect.ir import (
     SymbolTableTrait,
     Value,
     op,
+    require,
 )
 
 
 @op("builtin.module")
 class ModuleOp(Operation):
-    """A list of operations with symbol names: functions, graphs, guard sets.  `attributes` of any name may be set on it."""
+    """A list of operations with symbol names: functions, graphs, guard sets.  Other attributes have a dialect's name in front, as in `lect.version`."""
 
     contents: RegionField
     sym_name: Attr[str] = None
     traits = (IsolatedFromAbove, SymbolTableTrait, NoTerminator, SingleBlock)
+
+    def verify(self) -> None:
+        """MLIR's rule, so that its parser takes our modules."""
+        for name in self.attrs:
+            require("." in name or name == "sym_name", self, "attributes of 'builtin.module' need a dialect's name in front, as in 'lect.{}'", name)
 
 
 @op("builtin.unrealized_conversion_cast")

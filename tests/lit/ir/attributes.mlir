@@ -33,8 +33,8 @@
 // CHECK-NEXT: "test.types"() {a = !fx.tensor<2x3xf32>, b = complex<f32>}
 "test.types"() {a = !fx.tensor<2x3xf32>, b = complex<f32>} : () -> ()
 
-// CHECK-NEXT: "test.keywords"() {loc = 1 : i64, to = 2 : i64, "1x" = 3 : i64, "with.dot" = 4 : i64}
-"test.keywords"() {loc = 1, to = 2, "1x" = 3, "with.dot" = 4} : () -> ()
+// CHECK-NEXT: "test.keywords"() {loc = 1 : i64, to = 2 : i64, "1x" = 3 : i64, with.dot = 4 : i64}
+"test.keywords"() {loc = 1, to = 2, "1x" = 3, with.dot = 4} : () -> ()
 
 // In the pretty form numbers stand without types.
 // CHECK: fx.graph @pretty() {a = 1, b = 1.0, c = -0.0, d = inf, e = -inf, f = nan, g = 9223372036854775808, h = [1, -2.5], i = true, "operand segments" = none} {

@@ -44,3 +44,9 @@ builtin.module @twice {
 %0 = "test.make"() : () -> f32
 // expected-error @+1 {{'builtin.unrealized_conversion_cast' has one result, got 0}}
 builtin.unrealized_conversion_cast(%0)
+
+// -----
+
+// expected-error @+1 {{attributes of 'builtin.module' need a dialect's name in front, as in 'lect.version'}}
+builtin.module @named {version = "1"} {
+}

@@ -25,7 +25,6 @@ MODULES = (
     "torch._C._special",
     "torch._C._sparse",
     "torch._C._VariableFunctions",
-    "torch._C",
     "torch._VF",
     "torch.special",
     "torch.linalg",

@@ -22,7 +22,7 @@ MODULE_PARTS = ("_parameters", "_buffers", "_modules")
 # Read from a class as they are; their values cannot change while the class is the same object, or are guarded where they decide.
 _TYPE_FACTS = frozenset({"__name__", "__qualname__", "__module__", "__mro__", "__bases__", "__doc__", "__flags__", "__basicsize__", "__annotations__"})
 METADATA = frozenset(
-    "shape dtype device ndim requires_grad is_cuda layout is_leaf is_sparse is_quantized is_nested is_meta itemsize nbytes is_cpu is_mps is_xpu "
+    "shape dtype device ndim requires_grad is_cuda layout is_sparse is_quantized is_nested is_meta itemsize nbytes is_cpu is_mps is_xpu "
     "names is_sparse_csr is_mkldnn is_vulkan is_xla is_mtia is_ipu is_maia".split()
 )
 _KINDS: Mapping[type, str] = MappingProxyType(
@@ -345,6 +345,10 @@ def tensor_attr(t: Tracer, box: Box, name: str) -> Box:
     real = t.real_of.get(id(value))
     if name in METADATA:
         return (getattr(value, name), None)
+    if name == "is_leaf":
+        if real is not None and real.requires_grad:
+            raise t.stop("LB0016", "is_leaf of an input that requires gradients")
+        return (value.is_leaf, None)
     if name == "__class__":
         return t.static(type(real) if real is not None else torch.Tensor)
     if name in ("grad", "grad_fn", "__dict__", "_backward_hooks", "_version", "_base", "output_nr"):

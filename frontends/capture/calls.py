@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import enum
 import functools
 import types
 from types import BuiltinFunctionType, FunctionType, MethodType
@@ -20,7 +21,7 @@ from lect.frontends.capture.operators import check_plain, contains
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.targets import name_of
 from lect.frontends.capture.torch_calls import holds_tensor, torch_call
-from lect.frontends.capture.tracer import NONE, Box, Tracer
+from lect.frontends.capture.tracer import NONE, Box, Tracer, path_key
 from lect.frontends.tensors import LT
 
 C_FUNCTIONS = (
@@ -34,6 +35,8 @@ MODULE_CALL = torch.nn.Module.__call__
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _GLOBAL_HOOKS = ("_global_backward_pre_hooks", "_global_backward_hooks", "_global_forward_hooks", "_global_forward_pre_hooks")
 _READ_ONE = frozenset({dict.get, dict.__getitem__, dict.__contains__, set.__contains__})
+_VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
+_IMMUTABLE = (type, enum.Enum, range, slice, torch.Size, *_VIEWS)
 Kwargs = dict[str, Box]
 
 
@@ -66,10 +69,9 @@ def call(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
 
 
 def _special(t: Tracer, value: Any) -> Any:
-    try:
+    if isinstance(value, C_FUNCTIONS) or type(value) in (type, FunctionType):
         return t.code_table.specials.get(value)
-    except TypeError:
-        return None
+    return None
 
 
 def call_method(t: Tracer, box: Box, name: str, args: list[Box]) -> Box:
@@ -392,9 +394,11 @@ def _pure_argument(t: Tracer, function: Any, box: Box) -> Any:
     for name in ("__iter__", "__next__", "__len__", "__index__", "__int__", "__float__", "__abs__", "__round__", "__reversed__", "__bool__", "__hash__"):
         if python_method(t, kind, name) is not None and kind.__module__ != "enum":
             raise t.stop("LB0003", f"{describe(function)} of a {kind.__name__}")
-    if source is not None and not hasattr(kind, "__next__"):
-        t.guards.is_object(source, value)
-    return value
+    if t.is_fresh(value) or isinstance(value, _IMMUTABLE):
+        if source is not None and isinstance(value, type | enum.Enum):
+            t.guards.is_object(source, value)
+        return value
+    raise t.stop("LB0003", f"{describe(function)} of a {kind.__module__}.{kind.__qualname__}")
 
 
 def _sourced_get(t: Tracer, args: list[Box]) -> Box:
@@ -407,4 +411,4 @@ def _sourced_get(t: Tracer, args: list[Box]) -> Box:
     if raw not in now:
         t.guards.has_key(source, raw, raw in value)
         return args[2] if len(args) > 2 else NONE
-    return t.wrap(now[raw], source.item(raw) if id(value) not in t.shadows else None)
+    return t.wrap(now[raw], source.item(path_key(t, raw)) if id(value) not in t.shadows else None)

@@ -10,9 +10,12 @@ from lect.frontends.capture.attributes import lookup, python_method
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import run_real
 from lect.frontends.capture.operators import load_item
+from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.torch_calls import torch_call
-from lect.frontends.capture.tracer import CONTAINERS, Box, Tracer
+from lect.frontends.capture.tracer import CONTAINERS, Box, Tracer, path_key
 from lect.frontends.tensors import LT
+
+_ITERABLE = (*CONTAINERS, tuple, frozenset, range, type({}.keys()), type({}.values()), type({}.items()))
 
 
 class Exhausted(Exception):
@@ -36,6 +39,10 @@ def get_iter(t: Tracer, box: Box) -> Box:
         return t.made(iter([item[0] for item in _by_index(t, box)]))
     if hasattr(kind, "__next__") and (source is not None or not t.is_fresh(value)):
         raise t.stop("LB0009", "an iterator made outside of the compiled frame is advanced")
+    if kind in SCALAR_TYPES:
+        t.leak(box)
+    elif not t.is_fresh(value) and not isinstance(value, _ITERABLE):
+        raise t.stop("LB0003", f"iteration over a {kind.__module__}.{kind.__qualname__}")
     t.register(box)
     made = run_real(iter, t.now(box))
     if made is value:
@@ -124,6 +131,6 @@ def mapping_items(t: Tracer, box: Box) -> dict[Any, Box]:
             t.register(box)
             return {key: t.wrap(item) for key, item in dict.items(t.now(box))}
         t.register(box)
-        return {key: t.wrap(item, source.item(key)) for key, item in dict.items(value)}
+        return {key: t.wrap(item, source.item(path_key(t, key))) for key, item in dict.items(value)}
     keys = iterate(t, call_method(t, box, "keys", []))
     return {t.leak(key): load_item(t, box, key) for key in keys}

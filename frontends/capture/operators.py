@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import types
 from collections import deque
 from collections.abc import Callable, Mapping
 from types import FunctionType, MappingProxyType
@@ -16,7 +17,7 @@ from lect.frontends.capture.effects import check_key, mutate, run_real
 from lect.frontends.capture.policy import MUTATORS
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.torch_calls import torch_call
-from lect.frontends.capture.tracer import Box, Tracer
+from lect.frontends.capture.tracer import Box, Tracer, path_key
 from lect.frontends.tensors import LT
 
 Function = Callable[..., Any]
@@ -52,8 +53,11 @@ COMPARE: Mapping[str, Function] = MappingProxyType(
 UNARY: Mapping[str, Function] = MappingProxyType({"-": operator.neg, "+": operator.pos, "~": operator.invert})
 _IN_PLACE = frozenset(value for symbol, value in BINARY.items() if symbol.endswith("="))
 _COMPARISONS = frozenset(COMPARE.values())
+_SIZED = (list, dict, set, tuple, frozenset, deque, range, type({}.keys()), type({}.values()), type({}.items()))
 _REFLECTED = MappingProxyType({"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"})
 _MUTABLE = (list, dict, set, deque)
+_KNOWN = (str, bytes, int, float, complex, tuple, frozenset, range, slice, type, types.UnionType, types.GenericAlias, types.FunctionType, *_MUTABLE)
+_OPERATOR_NAMES = tuple(f"__{prefix}{name}__" for name in _SYMBOLS.values() for prefix in ("", "r", "i"))
 
 
 def python_operator(t: Tracer, kind: type) -> bool:
@@ -80,7 +84,9 @@ def binary(t: Tracer, function: Function, left: Box, right: Box) -> Box:
         return torch_call(t, function, [left, right], {})
     t.guard_type(left)
     t.guard_type(right)
-    if function in _IN_PLACE and kind_a in _MUTABLE:
+    check_known(t, kind_a)
+    check_known(t, kind_b)
+    if function in _IN_PLACE and isinstance(a, _MUTABLE):
         found = lookup(t, kind_a, f"__{function.__name__}__")
         if found.value not in MUTATORS:
             raise UserError(TypeError(f"unsupported operand type(s) for {function.__name__}: '{kind_a.__name__}' and '{kind_b.__name__}'"))
@@ -94,6 +100,14 @@ def binary(t: Tracer, function: Function, left: Box, right: Box) -> Box:
     if function in (operator.eq, operator.ne) and lookup(t, kind_a, f"__{function.__name__}__").value is object.__dict__[f"__{function.__name__}__"]:
         _guard_identity(t, left, right)
     return t.result(run_real(function, t.now(left), t.now(right)), 0)
+
+
+def check_known(t: Tracer, kind: type) -> None:
+    """Break for an instance of a C type whose operators may read or write more than the tables know (arrays, files, ...)."""
+    if kind in SCALAR_TYPES or issubclass(kind, _KNOWN):
+        return
+    if kind.__eq__ is not object.__eq__ or any(lookup(t, kind, name).kind != "missing" for name in _OPERATOR_NAMES):
+        raise t.stop("LB0003", f"an operator of {kind.__module__}.{kind.__qualname__}")
 
 
 def _guard_identity(t: Tracer, left: Box, right: Box) -> None:
@@ -166,6 +180,7 @@ def unary(t: Tracer, function: Function, box: Box) -> Box:
     method = python_method(t, type(box[0]), f"__{function.__name__}__")
     if method is not None:
         return call_function(t, t.static(method), [box], {})
+    check_known(t, type(box[0]))
     return (run_real(function, t.leak(box)), None)
 
 
@@ -188,8 +203,12 @@ def truth(t: Tracer, box: Box) -> bool:
             return truth(t, call_function(t, t.static(found.value), [box], {}))
         if found.kind != "missing":
             break
+    else:
+        return True
+    if not isinstance(value, _SIZED) and not t.is_fresh(value):
+        raise t.stop("LB0003", f"the truth value of a {kind.__module__}.{kind.__qualname__}")
     answer = bool(t.now(box))
-    if source is not None and isinstance(value, list | dict | set | tuple | frozenset | deque | str):
+    if source is not None:
         t.guards.truth(source, bool(value))
     return answer
 
@@ -205,10 +224,10 @@ def is_same(t: Tracer, left: Box, right: Box) -> bool:
             t.guards.equals(source, value)
         elif other[0] is None:
             t.guards.not_none(source)
-        elif type(value) is not LT and other[1] is None and not t.is_fresh(other[0]) and not same and type(other[0]) is not LT:
-            t.guards.is_object(source, value)
-        elif other[1] is not None:
+        elif other[1] is not None and type(other[0]) not in SCALAR_TYPES:
             (t.guards.same if same else t.guards.distinct)(source, other[1])
+        elif type(value) is not LT and type(other[0]) is not LT and not t.is_fresh(other[0]):
+            t.guards.is_object(source, value)
     return same
 
 
@@ -271,6 +290,10 @@ def load_item(t: Tracer, container: Box, key: Box) -> Box:
             t.register(container)
         else:
             t.guards.length(source, len(value))
+    if kind in SCALAR_TYPES:
+        t.leak(container)
+    elif not isinstance(value, list | tuple | deque | range) and not t.is_fresh(value):
+        raise t.stop("LB0003", f"an item of a {kind.__module__}.{kind.__qualname__}")
     read = run_real(operator.getitem, t.now(container), index)
     if source is not None and isinstance(value, list | tuple) and type(index) in (int, bool) and id(value) not in t.shadows:
         return t.wrap(read, source.item(int(index)))
@@ -293,8 +316,6 @@ def _dict_item(t: Tracer, container: Box, key: Box) -> Box:
         if type(value) is not dict and lookup(t, type(value), "__missing__").kind != "missing":
             raise t.stop("LB0003", f"a missing key of a {type(value).__name__}")
         raise UserError(KeyError(raw))
-    plain = type(raw) in SCALAR_TYPES
-    if source is not None and not plain:
-        t.register(container)
-    known = source is not None and plain and id(value) not in t.shadows
-    return t.wrap(now[raw], source.item(raw) if known and source is not None else None)
+    if source is None or id(value) in t.shadows:
+        return t.wrap(now[raw])
+    return t.wrap(now[raw], source.item(path_key(t, raw)))

@@ -128,5 +128,12 @@ NEEDS_ELEMENTS = frozenset(
 )
 REFUSED_METHODS = frozenset(
     {"backward", "register_hook", "set_", "resize_", "requires_grad_", "retain_grad", "share_memory_", "detach_", "pin_memory", "data", "grad"}
+    | {"storage_offset", "is_inference", "is_shared", "is_pinned", "set_data", "swap_tensors", "_version", "type"}
+)
+# Functions of torch that may be called on no tensor at all: they make one, or answer from their arguments alone.
+WITHOUT_TENSOR = frozenset(
+    "arange as_tensor bartlett_window blackman_window broadcast_shapes can_cast empty empty_strided eye finfo full hamming_window hann_window iinfo "
+    "kaiser_window linspace logspace normal ones promote_types rand randint randn randperm range result_type scalar_tensor tensor tril_indices "
+    "triu_indices zeros _none_or_dtype _canonical_mask _set_grad_enabled Size device".split()
 )
 OUTSIDE_WORLD = frozenset({print, input, open, exec, eval, compile, breakpoint, __import__})

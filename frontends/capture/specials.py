@@ -308,7 +308,7 @@ def _state_query(function: Callable[..., Any]) -> Rule:
 def _set_grad_enabled(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     mode = t.leak(args[0])
     torch._C._set_grad_enabled(mode)
-    t.graph.record("torch._C._set_grad_enabled", [mode], {}, None, t.loc)
+    t.graph.record("torch.set_grad_enabled", [mode], {}, None, t.loc)
     return NONE
 
 

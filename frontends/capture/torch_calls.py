@@ -45,7 +45,9 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
     if name is None:
         raise t.stop("LB0015", describe(function))
     short = name.rpartition(".")[2]
-    on_tensor = bool(raw) and holds_tensor(raw) or holds_tensor(raw_kwargs)
+    on_tensor = holds_tensor(raw) or holds_tensor(raw_kwargs)
+    if not on_tensor and short not in policy.WITHOUT_TENSOR:
+        raise t.stop("LB0003", f"{name} without a tensor")
     if on_tensor and short in policy.NEEDS_ELEMENTS:
         raise t.stop("LB0002", name)
     if short in policy.REFUSED_METHODS or short in _RANDOM or raw_kwargs.get("out") is not None:

@@ -39,6 +39,16 @@ def _count_in_callee(value: Any) -> int:
 ONE_REFERENCE = _count_in_callee([])
 
 
+_PATH_KEYS = frozenset({int, str, bool, type(None)})
+
+
+def path_key(t: Tracer, key: Any) -> Any:
+    """A dictionary key that a path can hold; breaks for others."""
+    if type(key) in _PATH_KEYS or (type(key) is float and key == key):
+        return key
+    raise t.stop("LB0007", f"a dictionary with a key of type {type(key).__name__}")
+
+
 class GraphInput:
     """A tensor that the graph takes: the traced stand-in, the source, and its number."""
 
@@ -231,10 +241,8 @@ class Tracer:
 
     def _register_dict(self, value: dict[Any, Any], source: Source) -> None:
         self.guards.keys(source, tuple(dict.keys(value)))
-        for number, (key, item) in enumerate(dict.items(value)):
-            if type(key) not in SCALAR_TYPES:
-                raise GraphBreak("LB0007", f"a dictionary whose key number {number} is a {type(key).__name__}", self.loc)
-            self._register_inner(self.wrap(item, source.item(key)))
+        for key, item in dict.items(value):
+            self._register_inner(self.wrap(item, source.item(path_key(self, key))))
 
     def _register_elements(self, value: Any, source: Source, step: str) -> None:
         if all(type(item) in SCALAR_TYPES for item in value):

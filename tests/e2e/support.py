@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +18,7 @@ def same(want: Any, got: Any, exact: bool = False) -> None:
         assert (want.dtype, want.device, want.stride(), want.requires_grad) == (got.dtype, got.device, got.stride(), got.requires_grad)
         tolerance = {"rtol": 0, "atol": 0} if exact else {"rtol": 2e-5, "atol": 2e-5} if want.dtype in (torch.float32, torch.float64) else {}
         torch.testing.assert_close(got, want, equal_nan=True, **tolerance)
-    elif isinstance(want, list | tuple):
+    elif isinstance(want, list | tuple | deque):
         assert len(want) == len(got)
         for a, b in zip(want, got):
             same(a, b, exact)

@@ -165,13 +165,13 @@ def _value(op: Operation, point: Point, values: Mapping[Value, torch.Tensor], me
 
 def _load(op: loop.LoadOp, point: Point, values: Mapping[Value, torch.Tensor], flat: torch.Tensor) -> torch.Tensor:
     where = point.evaluate(op.map.offset, [values[value] for value in op.indices])
+    if not flat.numel():
+        return torch.zeros(where.shape, dtype=flat.dtype)  # no point loads, or none that its mask lets through
     if not op.masks:
         return flat[where]
     mask = values[op.masks[0]]
     for other in op.masks[1:]:
         mask = mask & values[other]
-    if not flat.numel():
-        return torch.zeros(torch.broadcast_shapes(where.shape, mask.shape), dtype=flat.dtype)
     where, mask = torch.broadcast_tensors(where, mask)
     found = flat[torch.where(mask, where, torch.zeros_like(where))]
     return torch.where(mask, found, torch.zeros((), dtype=flat.dtype))
@@ -257,14 +257,23 @@ def _shift_right(value: torch.Tensor, amount: torch.Tensor) -> torch.Tensor:
 def _fused(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor) -> torch.Tensor:
     """a * b + c rounded once: in f64 for f32, and with the error of the product carried along for f64."""
     if a.dtype != torch.float64:
-        return (a.double() * b.double() + c.double()).to(a.dtype)
+        total, lost = _sum_and_error(a.double() * b.double(), c.double())
+        even = (total.contiguous().view(torch.int64) & 1) == 0
+        odd = torch.nextafter(total, torch.copysign(torch.full_like(lost, float("inf")), lost))
+        return torch.where(even & (lost != 0) & lost.isfinite(), odd, total).to(a.dtype)  # an odd last digit says that something is left
     product = a * b
     (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
     error = a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
-    total = product + c
-    shift = total - product
-    lost = (product - (total - shift)) + (c - shift) + error
+    total, lost = _sum_and_error(product, c)
+    lost = lost + error
     return torch.where(lost.isfinite(), total + lost, total)
+
+
+def _sum_and_error(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The rounded sum of two doubles and what rounding took away."""
+    total = a + b
+    shift = total - a
+    return total, (a - (total - shift)) + (b - shift)
 
 
 def _halves(value: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

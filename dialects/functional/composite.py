@@ -69,7 +69,7 @@ UNARY = members(
 
 @op("functional.relu")
 class ReluOp(Composite):
-    """x where it is above zero, else zero; NaN stays, -0.0 gives 0.0."""
+    """x where it is not below zero, else zero; NaN and -0.0 stay."""
 
     x: Operand[TensorType]
     output: Result[TensorType]

@@ -69,8 +69,6 @@ class FuncOp(Operation):
     def verify(self) -> None:
         for value in self.body.args:
             require(isinstance(value.type, TensorType), self, "inputs of '{}' are tensors, got {}", self.name, value.type)
-        last = self.body.last
-        require(last is not None and last.name == "functional.return", self, "'{}' must end in 'functional.return'", self.name)
 
 
 @op("functional.return")

@@ -18,8 +18,8 @@ class TensorType(Type):
 
     shape: tuple[int, ...]
     element: ScalarType
-    strides: tuple[int, ...]
-    device: str
+    strides: tuple[int, ...] = None  # type: ignore[assignment]  # None is row-major, which `normalize` spells out
+    device: str = "cpu"
 
     @classmethod
     def normalize(cls, shape: Any, element: ScalarType, strides: Any = None, device: str = "cpu") -> dict[str, Any]:

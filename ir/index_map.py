@@ -168,6 +168,7 @@ def coefficient(value: Expr, position: int) -> Size | None:
     return as_size(total)
 
 
+@lru_cache(maxsize=1 << 14)
 def strides_of(value: Expr, rank: int) -> tuple[Size, tuple[Size, ...]] | None:
     """(offset, stride of each dim) when an expression over dims alone is affine, else None."""
     if not is_affine(value) or indices_of(value):

@@ -102,8 +102,11 @@ def lower_operation(lowering: Lowering, op: Any) -> list[Seen]:
     rule = RULES.get(type(op))
     if rule is None:
         raise LectError(f"'{op.name}' has neither a loop form nor a library call", op=op)
-    if type(op) not in view.RULES and any(value.type.element.kind == "complex" for value in (*op.operands, *op.results)):
-        return extern.call(lowering, op)
+    if type(op) in view.RULES:
+        return rule(lowering, op)
+    for value in (*op.operands, *op.results):
+        if value.type.element.kind == "complex":
+            return extern.call(lowering, op)
     return rule(lowering, op)
 
 

@@ -164,7 +164,7 @@ def _place_units(order: list[int], type: TensorType) -> list[int]:
 class Layout:
     """Where the elements of a new tensor go: the space in physical order, the index of each logical dim in it, the buffer, the offset."""
 
-    __slots__ = ("buffer_type", "indices", "offset", "seen_offset", "space")
+    __slots__ = ("buffer_type", "indices", "offset", "seen_offset", "space", "view")
 
     def __init__(self, type: TensorType) -> None:
         order = physical_order(type)
@@ -177,11 +177,11 @@ class Layout:
         else:  # gaps, or dims that repeat one element
             sizes = tuple([1 if stride == 0 else size for size, stride in zip(type.shape, type.strides)])
             self.indices = space_dims(sizes)
-            span = ViewAttr(type.shape, type.strides).span
-            self.buffer_type = BufferType((span,), type.element)
+            self.buffer_type = BufferType((ViewAttr(type.shape, type.strides).span,), type.element)
             self.offset = strided(self.indices, type.strides)
         self.space = SpaceAttr(sizes)
         self.seen_offset = strided(space_dims(type.shape), type.strides)
+        self.view = ViewAttr(type.shape, type.strides)
 
 
 class Body:
@@ -234,6 +234,20 @@ def wrapped(number: Any, element: ScalarType) -> Any:
     return number
 
 
+def _find_view(seen: Seen) -> ViewAttr | None:
+    type = seen.type
+    if type.count == 0:
+        return ViewAttr(type.shape, type.strides)
+    found = strides_of(seen.offset, type.rank)
+    if found is None:
+        return None
+    offset, strides = found
+    for size, have, want in zip(type.shape, strides, type.strides):
+        if size != 1 and have != want:
+            return None
+    return ViewAttr(type.shape, type.strides, offset)
+
+
 class Lowering:
     """One graph under construction: `block` is its body, `seen` where each functional value is."""
 
@@ -243,6 +257,8 @@ class Lowering:
         self._names = 0
         self._layouts: dict[TensorType, Layout] = {}
         self._offsets: dict[tuple[Expr, Dims, Point, SpaceAttr], Expr] = {}
+        self._reindexed: dict[tuple[Expr, Dims, Point], Expr] = {}
+        self._views: dict[tuple[Expr, TensorType], ViewAttr | None] = {}
 
     # ---- nests ---------------------------------------------------------------------------------------------------
 
@@ -290,27 +306,19 @@ class Lowering:
 
     def reindexed(self, seen: Seen, type: TensorType, indices: Sequence[Expr]) -> Seen:
         """The tensor of `type` whose element at (d0, d1, ...) is the element of `seen` at `indices`."""
-        ranges = ranges_of(type.shape)
-        key = (seen.offset, type.shape, tuple(indices), SpaceAttr(type.shape))
-        offset = self._offsets.get(key)
+        key = (seen.offset, type.shape, tuple(indices))
+        offset = self._reindexed.get(key)
         if offset is None:
             own = [ZERO if size == 1 else index for size, index in zip(seen.type.shape, indices)]
-            offset = self._offsets[key] = substitute(seen.offset, own, ranges)
+            offset = self._reindexed[key] = substitute(seen.offset, own, ranges_of(type.shape))
         return Seen(seen.buffer, offset, type)
 
     def view_of(self, seen: Seen) -> ViewAttr | None:
         """The strided view that a tensor is in its buffer, with exactly eager's strides; None when it lies there otherwise."""
-        type = seen.type
-        if type.count == 0:
-            return ViewAttr(type.shape, type.strides)
-        found = strides_of(seen.offset, type.rank)
-        if found is None:
-            return None
-        offset, strides = found
-        for size, have, want in zip(type.shape, strides, type.strides):
-            if size != 1 and have != want:
-                return None
-        return ViewAttr(type.shape, type.strides, offset)
+        key = (seen.offset, seen.type)
+        if key not in self._views:
+            self._views[key] = _find_view(seen)
+        return self._views[key]
 
     def materialized(self, seen: Seen, loc: Location = UNKNOWN) -> Seen:
         """A copy laid out as the type says."""
@@ -357,7 +365,7 @@ class Lowering:
             tuple([view for _, view in operands]),
             written,
             named,
-            tuple([ViewAttr(type.shape, type.strides) for type in types]),
+            tuple([layout.view for layout in layouts]),
             result_types=[layout.buffer_type for layout in layouts],
             loc=op.loc,
         )

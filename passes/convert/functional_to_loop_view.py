@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -18,8 +19,13 @@ def reshaped(lowering: Lowering, seen: Seen, type: TensorType) -> Seen:
     """The elements in row-major order under another shape."""
     if seen.type.count == 0:
         return Seen(seen.buffer, ZERO, type)
-    position = linearize(space_dims(type.shape), type.shape)
-    return lowering.reindexed(seen, type, delinearize(position, seen.type.shape, ranges_of(type.shape)))
+    return lowering.reindexed(seen, type, reshaped_indices(seen.type.shape, type.shape))
+
+
+@lru_cache(maxsize=4096)
+def reshaped_indices(old: tuple[int, ...], new: tuple[int, ...]) -> tuple[Expr, ...]:
+    """Where the element at (d0, d1, ...) of the new shape stands in the old one."""
+    return delinearize(linearize(space_dims(new), new), old, ranges_of(new))
 
 
 def _reshape(lowering: Lowering, op: Any) -> list[Seen]:

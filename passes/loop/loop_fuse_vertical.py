@@ -38,7 +38,7 @@ class LoopFuseVertical(Pass):
             fuser = Fuser(func, self.max_body)
             fuser.run()
             ctx.count("nests fused", fuser.fused)
-            ctx.count("fusions refused", len(fuser.refused))
+            ctx.count("fusions refused", sum(map(len, fuser.refused.values())))
             ctx.count("bytes saved", fuser.saved)
 
 
@@ -48,7 +48,8 @@ class Fuser:
     def __init__(self, func: FuncOp, max_body: int) -> None:
         self.graph = FusionGraph(func)
         self.max_body = max_body
-        self.refused: dict[tuple[str, str], BlockedAttr] = {}
+        self.alive = {op.sym_name for op in func.body if isinstance(op, (NestOp, ExternOp))}
+        self.refused: dict[str, list[BlockedAttr]] = {}
         self.fused = 0
         self.saved = 0
 
@@ -61,8 +62,7 @@ class Fuser:
 
     def notes(self, nest: NestOp) -> None:
         """Write the refusals on the nest that stayed alone."""
-        alive = {op.sym_name for op in self.graph.position if isinstance(op, (NestOp, ExternOp))}
-        found = [note for (consumer, producer), note in self.refused.items() if consumer == nest.sym_name and producer in alive]
+        found = [note for note in self.refused.get(nest.sym_name, ()) if note.other in self.alive]
         if found:
             nest.blocked = tuple(found[:MAX_NOTES])
 
@@ -93,12 +93,13 @@ class Fuser:
                 raise Blocked(f"cycle through @{detour[0].symbol or detour[0].name}")
         except Blocked as reason:
             name = buffers[0].hint or f"result {buffers[0].index}"
-            self.refused[consumer.sym_name, producer.sym_name] = BlockedAttr(producer.sym_name, f"%{name}: {reason}")
+            self.refused.setdefault(consumer.sym_name, []).append(BlockedAttr(producer.sym_name, f"%{name}: {reason}"))
             return None
         new = join(producer, consumer, joint, keep)
         saves = sum(nbytes(value) * (1 if value.index in keep else 2) for value in buffers)
         self.fused += 1
         self.saved += saves
+        self.alive.discard(producer.sym_name)
         decisions = _decisions(producer, consumer, keep, FuseAttr("vertical", producer.sym_name, consumer.sym_name, saves))
         new.attrs.update(decisions)
         return self.put(producer, consumer, new, keep)

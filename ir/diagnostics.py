@@ -30,6 +30,13 @@ class LectError(Exception):
     def __str__(self) -> str:
         return self.render()
 
+    def about(self, op: Operation) -> None:
+        """Name the operation that an error is about, unless it names one itself."""
+        if self.op is None:
+            self.op = op
+            if not self.loc.known:
+                self.loc = op.loc
+
     def render(self, ir: bool = True) -> str:
         """`file:line:column: error: sentence`, the hint, and (when `ir`) the operation's neighbourhood."""
         place = f"{self.loc}: " if self.loc.known else ""

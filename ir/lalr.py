@@ -114,8 +114,8 @@ def _reducer(size: int, template: list[Any], callback: Callback | None) -> Callb
     """The function from a rule's values to its value: picks by the template, then calls back (a repetition has no callback: its value is the list)."""
     if callback is None:
         if template and isinstance(template[0], list):
-            return _extend if len(template) > 1 else itemgetter(0)
-        return (lambda values: [values[template[0]]]) if template else (lambda values: [])
+            return _extender(template[1:]) if len(template) > 1 else itemgetter(0)
+        return lambda values: [values[part] if part >= 0 else None for part in template]
     if template == list(range(size)):
         return callback
     if not any(isinstance(part, list) for part in template):
@@ -133,10 +133,15 @@ def _reducer(size: int, template: list[Any], callback: Callback | None) -> Callb
     return spliced
 
 
-def _extend(values: Sequence[Any]) -> list[Any]:
-    """The list so far, with one more; it belongs to nobody else, so it may grow in place."""
-    values[0].append(values[-1])
-    return values[0]
+def _extender(more: list[int]) -> Callback:
+    """The list so far, which is the first value, with more members.  It belongs to nobody else, so it may grow in place."""
+
+    def extend(values: Sequence[Any]) -> list[Any]:
+        for part in more:
+            values[0].append(values[part] if part >= 0 else None)
+        return values[0]
+
+    return extend
 
 
 def _picker(template: list[int], callback: Callback) -> Callback:

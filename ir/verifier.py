@@ -40,7 +40,11 @@ class _Verifier:
                 raise VerifyError(f"the use list of an operand of '{op.name}' does not agree with its operands", op=op)
         definition = op.definition
         if definition is not None:
-            verify_structure(op)
+            try:
+                verify_structure(op)
+            except VerifyError as error:  # rules shared by operations know only types
+                error.about(op)
+                raise
             for trait in definition.checked_traits:
                 trait.verify(op)
         if op.successors:

@@ -344,3 +344,13 @@ def test_error_shows_the_neighbourhood():
     assert text.startswith("loop.mlir:5:8: error: result of 'cf.add' must be f32, got f64\n")
     assert any(line.startswith("  -->") and "cf.add" in line for line in text.split("\n"))
     assert 5 <= text.count("\n") <= 14
+
+
+def test_error_of_a_type_rule_is_about_the_operation(monkeypatch):
+    def infer(self):
+        raise VerifyError("a rule that knows only types")
+
+    module = parse_module(LOOP, cf.make_context(), "loop.mlir")
+    monkeypatch.setattr(cf.AddOp, "infer", infer)
+    with pytest.raises(VerifyError, match=r"loop.mlir:\d+:\d+: error: a rule that knows only types"):
+        verify(module)

@@ -18,6 +18,7 @@ from lect.ir import (
     quote,
 )
 from lect.ir.scanner import Scanner, unescape
+from lect.ir.syntax import load_syntax
 from lect.ir.types import SCALARS
 from tests.unit.passes import cf
 
@@ -123,6 +124,25 @@ def test_white_space_and_comments_are_free():
 
 def test_operand_lists_over_several_lines():
     assert "cf.add(%x, %x)" in roundtrip("cf.func @f(%x: f32) {\n%0 = cf.add( %x ,%x ) : f32\n%1 = cf.add(\n%x,\n%x\n) : f32\ncf.return()}")
+
+
+@pytest.mark.parametrize(
+    ("operands", "groups"),
+    [
+        ("", []),
+        ("()", []),
+        ("(;)", [0, 0]),
+        ("(%x)", [1]),
+        ("(%x;)", [1, 0]),
+        ("(;%x)", [0, 1]),
+        ("(%x, %x; ; %x)", [2, 0, 1]),
+        ("(;;;)", [0, 0, 0, 0]),
+        ("(%x: f32; %x)", [1, 1]),
+    ],
+)
+def test_operand_groups_may_be_empty(operands, groups):
+    (node,) = load_syntax().parse(f"d.op{operands}", CONTEXT)
+    assert [len(group) for group in node.operands] == groups or (groups == [] and not any(node.operands))
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])

@@ -4,7 +4,6 @@ from lect.dialects.functional import composite, contraction, creation, gather, n
 from lect.dialects.functional.canonicalization import PATTERNS
 from lect.ir import Dialect
 
-DIALECT = Dialect.collect(
-    "functional", ops, types, pointwise, composite, creation, view, reduction, gather, contraction, window, normalization, patterns=PATTERNS
-)
+MODULES = (ops, types, pointwise, composite, creation, view, reduction, gather, contraction, window, normalization)
+DIALECT = Dialect.collect("functional", *MODULES, patterns=PATTERNS)
 """The dialect; the closed set is all its operations but `func`, `return` and `opaque`."""

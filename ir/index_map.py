@@ -162,9 +162,10 @@ def coefficient(value: Expr, position: int) -> Size | None:
         others.remove(next(a for a in atoms if a.kind == "d" and a.index == position))
         if any(a.kind != "s" for a in others):
             return None
+        term = constant(factor)
         for atom in others:
-            factor = of_atom(atom) * factor  # noqa: PLW2901
-        total = factor + total
+            term = term * of_atom(atom)
+        total = term + total
     return as_size(total)
 
 

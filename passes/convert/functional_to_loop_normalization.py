@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -10,7 +11,7 @@ from lect.dialects.functional import normalization
 from lect.dialects.loop.attributes import SpaceAttr
 from lect.ir import Operation
 from lect.ir.index_map import space_dims
-from lect.ir.symbolic import ZERO, product
+from lect.ir.symbolic import ZERO
 from lect.passes.convert.functional_to_loop_base import Body, Dims, Lowering, Num, Point, Rule, Seen
 from lect.passes.convert.functional_to_loop_extern import call
 from lect.passes.convert.functional_to_loop_reduction import Fold
@@ -57,7 +58,7 @@ def _group_norm(lowering: Lowering, op: Any) -> list[Seen]:
     channel = dims[1] * width + dims[2]
     body = Body(lowering, SpaceAttr(sizes), (dims[0], channel, *dims[3:]), op.loc)
     over = tuple([k for k in range(2, len(sizes)) if sizes[k] != 1])
-    distance, mean, rstd = moments(body.read(op.x), over, int(product(sizes[2:])), op.eps)
+    distance, mean, rstd = moments(body.read(op.x), over, math.prod(sizes[2:]), op.eps)
     body.store(scaled(body, op, distance * rstd, (channel,)), op.output.type, body.indices)
     body.store(mean, op.mean.type, (dims[0], dims[1]))
     body.store(rstd, op.rstd.type, (dims[0], dims[1]))

@@ -14,7 +14,7 @@ from lect.dialects.functional import reduction
 from lect.dialects.functional.types import TensorType
 from lect.ir import Operation, Value
 from lect.ir.index_map import linearize
-from lect.ir.symbolic import ZERO, product
+from lect.ir.symbolic import ZERO
 from lect.ir.types import f32, i1, i32
 from lect.passes.convert.functional_to_loop_base import Body, Dims, Lowering, Num, Point, Rule, Seen, compute_type, truth
 from lect.passes.convert.functional_to_loop_pointwise import convert
@@ -31,7 +31,7 @@ class Fold:
         sizes = self.body.builder.space.sizes
         positions = {index: k for k, index in enumerate(self.body.builder.space.dims)}
         self.over: Dims = tuple(sorted(positions[self.body.indices[dim]] for dim in dims if self.type.shape[dim] != 1))
-        self.count = int(product([self.type.shape[dim] for dim in dims]))
+        self.count = math.prod([self.type.shape[dim] for dim in dims])
         self.sizes = sizes
 
     def read(self) -> Num:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from lect.dialects.loop.attributes import SpaceAttr
 from lect.dialects.loop.building import Inlining, NestBuilder, copy_block, whole_range
@@ -139,6 +140,6 @@ def join(first: NestOp, second: NestOp, joint: Joint, keep: Sequence[int]) -> Ne
     return builder.finish(second.sym_name)
 
 
-def _stored(nest: NestOp, number: int, made: dict[int, tuple[Value, Expr]]) -> tuple[Value, object, Expr]:
+def _stored(nest: NestOp, number: int, made: dict[int, tuple[Value, Expr]]) -> tuple[Value, Any, Expr]:
     value, offset = made[number]
     return value, nest.results[number].type, offset

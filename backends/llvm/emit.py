@@ -30,6 +30,13 @@ from lect.ir.types import i1
 CACHE_LINE = 64
 
 
+def global_name(symbol: str) -> str:
+    """A symbol as LLVM writes it, between quotes where it is no plain name."""
+    if symbol.isascii() and symbol.replace(".", "a").replace("_", "a").replace("$", "a").isalnum() and not symbol[0].isdigit():
+        return "@" + symbol
+    return '@"' + "".join([chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\{byte:02X}" for byte in symbol.encode()]) + '"'
+
+
 class Extent(NamedTuple):
     """Lanes of an axis in the code being written: `live` of them count, vectors have `width` lanes."""
 
@@ -71,7 +78,7 @@ class FunctionEmitter:
         """The function's text."""
         writer = self.writer
         args = self.func.body.args
-        header = [f"define void @{self.symbol}(ptr %args, i64 %lo, i64 %hi) #0 {{", "entry:"]
+        header = [f"define void {global_name(self.symbol)}(ptr %args, i64 %lo, i64 %hi) #0 {{", "entry:"]
         for number, value in enumerate(args):
             header.append(f"  %slot{number} = getelementptr ptr, ptr %args, i64 {number}")
             header.append(f"  %p{number} = load ptr, ptr %slot{number}")
@@ -160,7 +167,7 @@ class FunctionEmitter:
 
     def _block(self, block: Block) -> None:
         for op in block:
-            if op.loc.known:
+            if op.results or not isinstance(op, (kernel.YieldOp, kernel.ReturnOp)):
                 self.writer.source(op.loc)
             handler = HANDLERS.get(op.name)
             if handler is not None:

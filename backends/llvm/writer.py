@@ -55,6 +55,7 @@ class Writer:
         self.lines: list[str] = []
         self.block = "entry"
         self.mathematics: set[tuple[str, str, int]] = set()
+        self.place = ""
         self._names = 0
         self._labels = 0
 
@@ -89,9 +90,11 @@ class Writer:
         self.start_block(label)
 
     def source(self, loc: Location) -> None:
-        """A comment that names the line of the user's program, if known."""
-        if loc.known:
-            self.lines.append(f"  ; {loc}")
+        """A comment that names the line of the user's program, where it is another than before."""
+        place = f"{loc.file}:{loc.line}" if loc.known else ""
+        if place and place != self.place:
+            self.lines.append("  ; " + " ".join(place.split()))
+        self.place = place or self.place
 
     # ---- shapes ------------------------------------------------------------------------------------------------------
 

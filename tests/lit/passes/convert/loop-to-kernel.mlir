@@ -1,0 +1,188 @@
+// RUN: lect-opt %s --split-input-file -p loop-to-kernel | filecheck %s
+
+// CHECK-LABEL: kernel.func @flat(%x: !kernel.ptr<f32>, %y: !kernel.ptr<f32>) {grid = [4], axes = #kernel.axes<X: 100 grid>, blocks = #kernel.blocks<X = 32>, vector = "X"} {
+// CHECK-NEXT: %[[P:.*]] = kernel.program_id() : index
+// CHECK-NEXT: %[[L:.*]] = kernel.lanes(%[[P]]) {axis = "X"} : !kernel.tile<Xxindex>
+// CHECK-NEXT: %[[B:.*]] = kernel.bound(%[[L]]) {axis = "X"} : !kernel.tile<Xxi1>
+// CHECK-NEXT: %[[V:.*]] = kernel.load(%x, %[[L]]; %[[B]]) {map = #loop.map<(d0) -> (d0)>} : !kernel.tile<Xxf32>
+// CHECK-NEXT: %[[N:.*]] = kernel.neg(%[[V]]) : !kernel.tile<Xxf32>
+// CHECK-NEXT: kernel.store(%y, %[[N]], %[[L]]; %[[B]]) {map = #loop.map<(d0) -> (d0)>}
+// CHECK-NEXT: kernel.return()
+// CHECK: host.func @pointwise(%x: !host.tensor<10x10xf32>) {
+// CHECK-NEXT: %y = host.empty() {reason = "graph output"} : !host.tensor<10x10xf32>
+// CHECK-NEXT: %[[XM:.*]] = host.memory(%x) : !host.buffer<100xf32>
+// CHECK-NEXT: %[[YM:.*]] = host.memory(%y) : !host.buffer<100xf32>
+// CHECK-NEXT: host.launch(%[[XM]], %[[YM]]) {kernel = @flat, grid = 4, grain = 1311}
+// CHECK-NEXT: host.return(%y)
+loop.func @pointwise(%x: !loop.buffer<10x10xf32>) {
+  %y = loop.nest @flat(%x) {space = #loop.space<d0: 100>, realize = ["graph output"]} : !loop.buffer<10x10xf32> {
+  ^bb0(%d0: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    %1 = loop.neg(%0) : f32
+    loop.store(%1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%y) {views = [#loop.view<10x10>]}
+}
+
+// -----
+
+// A value behind a reduction that varies over the folded dim again takes a second sweep; what varies over no loop stands outside.
+// CHECK-LABEL: kernel.func @row
+// CHECK-SAME: {grid = [7], axes = #kernel.axes<R: 64 loop>, blocks = #kernel.blocks<R = 32>, vector = "R"}
+// CHECK: %[[P:.*]] = kernel.program_id() : index
+// CHECK: %[[Z:.*]] = kernel.const() {value = 0.0} : !kernel.tile<Rxf32>
+// CHECK: %[[SUM:.*]] = kernel.for(%[[Z]]) {axis = "R"} : !kernel.tile<Rxf32> {
+// CHECK-NEXT: ^bb0(%[[AT:.*]]: index, %[[ACC:.*]]: !kernel.tile<Rxf32>):
+// CHECK-NEXT: %[[L:.*]] = kernel.lanes(%[[AT]]) {axis = "R"} : !kernel.tile<Rxindex>
+// CHECK-NEXT: %[[V:.*]] = kernel.load(%x, %[[P]], %[[L]]) {map = #loop.map<(d0, d1) -> (d0 * 64 + d1)>} : !kernel.tile<Rxf32>
+// CHECK-NEXT: %[[NEXT:.*]] = kernel.add(%[[ACC]], %[[V]]) : !kernel.tile<Rxf32>
+// CHECK-NEXT: kernel.yield(%[[NEXT]])
+// CHECK: %[[TOTAL:.*]] = kernel.reduce(%[[SUM]]) {kind = "sum", axis = "R"} : f32
+// CHECK-NEXT: %[[ROOT:.*]] = kernel.sqrt(%[[TOTAL]]) : f32
+// CHECK-NEXT: kernel.for() {axis = "R"} {
+// CHECK: kernel.mul(%{{.*}}, %[[ROOT]]) : !kernel.tile<Rxf32>
+// CHECK-NEXT: kernel.store(%y
+loop.func @two_sweeps(%x: !loop.buffer<7x64xf32>) {
+  %y = loop.nest @row(%x) {space = #loop.space<d0: 7, d1: 64>} : !loop.buffer<7x64xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 64 + d1)>} : f32
+    %1 = loop.reduce(%0) {kind = "sum", over = [1]} : f32
+    %2 = loop.sqrt(%1) : f32
+    %3 = loop.mul(%0, %2) : f32
+    loop.store(%3) {map = #loop.map<(d0, d1) -> (d0 * 64 + d1)>}
+  }
+  loop.return(%y) {views = [#loop.view<7x64>]}
+}
+
+// -----
+
+// Columns: rows of a chunk are folded at once, one row of accumulators is carried; lanes beyond the end are neutral.
+// CHECK-LABEL: kernel.func @column
+// CHECK-SAME: {grid = [2], axes = #kernel.axes<R: 90 loop, X: 100 grid>, blocks = #kernel.blocks<R = 4, X = 64>, vector = "X"}
+// CHECK: kernel.for(%{{.*}}) {axis = "R"} : !kernel.tile<1xXxf32> {
+// CHECK: %[[IN:.*]] = kernel.bound(%{{.*}}) {axis = "R"} : !kernel.tile<Rx1xi1>
+// CHECK: %[[V:.*]] = kernel.load(%x, {{.*}}; %[[IN]], %{{.*}}) {{.*}} : !kernel.tile<RxXxf32>
+// CHECK-NEXT: %[[LOW:.*]] = kernel.const() {value = -inf} : f32
+// CHECK-NEXT: %[[M:.*]] = kernel.select(%[[IN]], %[[V]], %[[LOW]]) : !kernel.tile<RxXxf32>
+// CHECK-NEXT: %[[F:.*]] = kernel.reduce(%[[M]]) {kind = "max", axis = "R"} : !kernel.tile<1xXxf32>
+// CHECK-NEXT: kernel.maximum(%{{.*}}, %[[F]]) : !kernel.tile<1xXxf32>
+loop.func @maxima_of_columns(%x: !loop.buffer<90x100xf32>) {
+  %y = loop.nest @column(%x) {space = #loop.space<d0: 90, d1: 100>} : !loop.buffer<100xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 100 + d1)>} : f32
+    %1 = loop.reduce(%0) {kind = "max", over = [0]} : f32
+    loop.store(%1) {map = #loop.map<(d0, d1) -> (d1)>}
+  }
+  loop.return(%y) {views = [#loop.view<100>]}
+}
+
+// -----
+
+// Folded dims that cannot be merged are loops in loops; the outer is walked one by one.
+// CHECK-LABEL: kernel.func @apart
+// CHECK-SAME: axes = #kernel.axes<R: 64 loop, R1: 3 loop>, blocks = #kernel.blocks<R = 32, R1 = 1>
+// CHECK: kernel.for(%{{.*}}) {axis = "R1"} : !kernel.tile<Rx1xf32> {
+// CHECK-NEXT: ^bb0(%[[A:.*]]: index,
+// CHECK-NEXT: kernel.for(%{{.*}}) {axis = "R"} : !kernel.tile<Rx1xf32> {
+// CHECK: kernel.load(%x, %[[A]], %{{.*}}, %{{.*}}) {map = #loop.map<(d0, d1, d2) -> (d0 * 320 + d1 * 64 + d2)>}
+loop.func @channel_sums(%x: !loop.buffer<3x5x64xf32>) {
+  %y = loop.nest @apart(%x) {space = #loop.space<d0: 3, d1: 5, d2: 64>} : !loop.buffer<5xf32> {
+  ^bb0(%d0: index, %d1: index, %d2: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1, d2) -> (d0 * 320 + d1 * 64 + d2)>} : f32
+    %1 = loop.reduce(%0) {kind = "sum", over = [0, 2]} : f32
+    loop.store(%1) {map = #loop.map<(d0, d1, d2) -> (d1)>}
+  }
+  loop.return(%y) {views = [#loop.view<5>]}
+}
+
+// -----
+
+// The position of the greatest value: both are carried, and the first of equals wins.
+// CHECK-LABEL: kernel.func @position
+// CHECK: %[[LOW:.*]] = kernel.const() {value = -inf} : !kernel.tile<Rxf32>
+// CHECK-NEXT: %[[LAST:.*]] = kernel.const() {value = 9223372036854775807} : !kernel.tile<Rxi64>
+// CHECK: %[[V:.*]], %[[I:.*]] = kernel.for(%[[LOW]], %[[LAST]]) {axis = "R"}
+// CHECK: kernel.isnan
+// CHECK: kernel.reduce_index(%[[V]], %[[I]]) {kind = "max", axis = "R"} : i64
+loop.func @argmax(%x: !loop.buffer<64xf32>) {
+  %y = loop.nest @position(%x) {space = #loop.space<d0: 64>} : !loop.buffer<i64> {
+  ^bb0(%d0: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    %1 = loop.index() {map = #loop.map<(d0) -> (d0)>} : i64
+    %2 = loop.reduce_index(%0, %1) {kind = "max", over = [0]} : i64
+    loop.store(%2) {map = #loop.map<(d0) -> (0)>}
+  }
+  loop.return(%y) {views = [#loop.view<scalar>]}
+}
+
+// -----
+
+// A scan carries its total from step to step.
+// CHECK-LABEL: kernel.func @running
+// CHECK: kernel.for(%{{.*}}) {axis = "R"} : f64 {
+// CHECK-NEXT: ^bb0(%{{.*}}: index, %[[CARRY:.*]]: f64):
+// CHECK: %[[S:.*]] = kernel.scan(%[[V:.*]]) {kind = "sum", axis = "R"} : !kernel.tile<Rxf64>
+// CHECK-NEXT: %[[T:.*]] = kernel.reduce(%[[V]]) {kind = "sum", axis = "R"} : f64
+// CHECK-NEXT: %[[NEXT:.*]] = kernel.add(%[[CARRY]], %[[T]]) : f64
+// CHECK-NEXT: %[[OUT:.*]] = kernel.add(%[[CARRY]], %[[S]]) : !kernel.tile<Rxf64>
+// CHECK-NEXT: kernel.store(%y, %[[OUT]]
+// CHECK-NEXT: kernel.yield(%[[NEXT]])
+loop.func @cumsum(%x: !loop.buffer<64xf64>) {
+  %y = loop.nest @running(%x) {space = #loop.space<d0: 64>} : !loop.buffer<64xf64> {
+  ^bb0(%d0: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f64
+    %1 = loop.scan(%0) {kind = "sum", over = 0} : f64
+    loop.store(%1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%y) {views = [#loop.view<64>]}
+}
+
+// -----
+
+// Loaded numbers are symbols of the map; masks of the loop level stand behind the bounds of the axes.
+// CHECK-LABEL: kernel.func @gather
+// CHECK: %[[I:.*]] = kernel.load(%at, %{{.*}}; %[[B:.*]]) {map = #loop.map<(d0) -> (d0)>} : !kernel.tile<Xxi64>
+// CHECK: %[[OK:.*]] = kernel.ge(%[[I]], %{{.*}}) : !kernel.tile<Xxi1>
+// CHECK: kernel.load(%x, %[[I]]; %[[B]], %[[OK]]) {map = #loop.map<()[i0] -> (i0)>} : !kernel.tile<Xxf32>
+loop.func @picked(%at: !loop.buffer<100xi64>, %x: !loop.buffer<50xf32>) {
+  %y = loop.nest @gather(%at, %x) {space = #loop.space<d0: 100>} : !loop.buffer<100xf32> {
+  ^bb0(%d0: index):
+    %0 = loop.load(%at) {map = #loop.map<(d0) -> (d0)>} : i64
+    %1 = loop.const() {value = 0} : i64
+    %2 = loop.ge(%0, %1) : i1
+    %3 = loop.load(%x, %0; %2) {map = #loop.map<(d0)[i0] -> (i0)>} : f32
+    loop.store(%3) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%y) {views = [#loop.view<100>]}
+}
+
+// -----
+
+// Equal nests share a kernel; library calls take views, and what is not used any more is freed.
+// CHECK: kernel.func @first
+// CHECK-NOT: kernel.func
+// CHECK-LABEL: host.func @around_a_library_call(%x: !host.tensor<4x8xf32>, %w: !host.tensor<8x8xf32>) {
+// CHECK-NEXT: %a = host.empty() : !host.tensor<4x8xf32>
+// CHECK: host.launch(%{{.*}}, %{{.*}}) {kernel = @first, grid = 1, grain = 1024}
+// CHECK-NEXT: %m = host.extern(%a, %w) {callee = @aten.mm.default, args = [#host.operand<0>, #host.operand<1>]} : !host.tensor<4x8xf32>
+// CHECK-NEXT: host.free(%a)
+// CHECK-NEXT: %[[V:.*]] = host.empty() : !host.tensor<4x8xf32>
+// CHECK: host.launch(%{{.*}}, %{{.*}}) {kernel = @first, grid = 1, grain = 1024}
+// CHECK-NEXT: host.free(%m)
+// CHECK-NEXT: host.return(%[[V]])
+loop.func @around_a_library_call(%x: !loop.buffer<4x8xf32>, %w: !loop.buffer<8x8xf32>) {
+  %a = loop.nest @first(%x) {space = #loop.space<d0: 32>} : !loop.buffer<4x8xf32> {
+  ^bb0(%d0: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    %1 = loop.neg(%0) : f32
+    loop.store(%1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %m = loop.extern @second(%a, %w) {callee = @aten.mm.default, views = [#loop.view<4x8>, #loop.view<8x8>], args = [#loop.operand<0>, #loop.operand<1>], result_views = [#loop.view<4x8>]} : !loop.buffer<4x8xf32>
+  %y = loop.nest @third(%m) {space = #loop.space<d0: 32>} : !loop.buffer<4x8xf32> {
+  ^bb0(%d0: index):
+    %0 = loop.load(%m) {map = #loop.map<(d0) -> (d0)>} : f32
+    %1 = loop.neg(%0) : f32
+    loop.store(%1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%y) {views = [#loop.view<4x8>]}
+}

@@ -1,0 +1,117 @@
+// RUN: lect-opt %s -p kernel-choose-tiles | filecheck %s
+
+// CHECK-LABEL: loop.func @a_row_is_cut_into_programs
+loop.func @a_row_is_cut_into_programs(%x: !loop.buffer<4096xf32>) {
+  // CHECK: tiles = #kernel.tiles<"flat", X: d0 by 32 grid, vector X>
+  %y = loop.nest @n0(%x) {space = #loop.space<d0: 4096>} : !loop.buffer<4096xf32> {
+  ^bb0(%d0: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    %1 = loop.neg(%0) : f32
+    loop.store(%1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%y) {views = [#loop.view<4096>]}
+}
+
+// CHECK-LABEL: loop.func @fewer_lanes_where_much_is_computed
+loop.func @fewer_lanes_where_much_is_computed(%x: !loop.buffer<4096xf32>) {
+  // CHECK: tiles = #kernel.tiles<"flat", X: d0 by 16 grid, vector X>
+  %y = loop.nest @n0(%x) {space = #loop.space<d0: 4096>} : !loop.buffer<4096xf32> {
+  ^bb0(%d0: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    %1 = loop.exp(%0) : f32
+    loop.store(%1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%y) {views = [#loop.view<4096>]}
+}
+
+// CHECK-LABEL: loop.func @fewer_lanes_of_a_wider_type
+loop.func @fewer_lanes_of_a_wider_type(%x: !loop.buffer<4096xf64>) {
+  // CHECK: tiles = #kernel.tiles<"flat", X: d0 by 16 grid, vector X>
+  %y = loop.nest @n0(%x) {space = #loop.space<d0: 4096>} : !loop.buffer<4096xf64> {
+  ^bb0(%d0: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f64
+    loop.store(%0) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%y) {views = [#loop.view<4096>]}
+}
+
+// CHECK-LABEL: loop.func @many_short_rows_are_programs
+loop.func @many_short_rows_are_programs(%x: !loop.buffer<500x100xf32>, %b: !loop.buffer<100xf32>) {
+  // CHECK: tiles = #kernel.tiles<"flat", X: d1 by 32 loop, vector X>
+  %y = loop.nest @n0(%x, %b) {space = #loop.space<d0: 500, d1: 100>} : !loop.buffer<500x100xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 100 + d1)>} : f32
+    %1 = loop.load(%b) {map = #loop.map<(d0, d1) -> (d1)>} : f32
+    %2 = loop.add(%0, %1) : f32
+    loop.store(%2) {map = #loop.map<(d0, d1) -> (d0 * 100 + d1)>}
+  }
+  loop.return(%y) {views = [#loop.view<500x100>]}
+}
+
+// CHECK-LABEL: loop.func @a_transposition_is_turned_in_blocks
+loop.func @a_transposition_is_turned_in_blocks(%x: !loop.buffer<100x500xf32>) {
+  // CHECK: tiles = #kernel.tiles<"tiled", Y: d0 by 8 grid, X: d1 by 8 grid, vector X>
+  %y = loop.nest @n0(%x) {space = #loop.space<d0: 500, d1: 100>} : !loop.buffer<500x100xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d1 * 500 + d0)>} : f32
+    loop.store(%0) {map = #loop.map<(d0, d1) -> (d0 * 100 + d1)>}
+  }
+  loop.return(%y) {views = [#loop.view<500x100>]}
+}
+
+// CHECK-LABEL: loop.func @a_folded_row_is_walked_along
+loop.func @a_folded_row_is_walked_along(%x: !loop.buffer<50x1000xf32>) {
+  // CHECK: tiles = #kernel.tiles<"row", R: d1 by 32 loop, vector R>
+  %y = loop.nest @n0(%x) {space = #loop.space<d0: 50, d1: 1000>} : !loop.buffer<50xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 1000 + d1)>} : f32
+    %1 = loop.reduce(%0) {kind = "sum", over = [1]} : f32
+    loop.store(%1) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  loop.return(%y) {views = [#loop.view<50>]}
+}
+
+// CHECK-LABEL: loop.func @a_short_row_has_few_lanes
+loop.func @a_short_row_has_few_lanes(%x: !loop.buffer<50x5xf32>) {
+  // CHECK: tiles = #kernel.tiles<"row", R: d1 by 8 loop, vector R>
+  %y = loop.nest @n0(%x) {space = #loop.space<d0: 50, d1: 5>} : !loop.buffer<50xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 5 + d1)>} : f32
+    %1 = loop.reduce(%0) {kind = "sum", over = [1]} : f32
+    loop.store(%1) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  loop.return(%y) {views = [#loop.view<50>]}
+}
+
+// CHECK-LABEL: loop.func @columns_are_folded_side_by_side
+loop.func @columns_are_folded_side_by_side(%x: !loop.buffer<1000x500xf32>) {
+  // CHECK: tiles = #kernel.tiles<"column", R: d0 by 4 loop, X: d1 by 64 grid, vector X>
+  %y = loop.nest @n0(%x) {space = #loop.space<d0: 1000, d1: 500>} : !loop.buffer<500xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 500 + d1)>} : f32
+    %1 = loop.reduce(%0) {kind = "sum", over = [0]} : f32
+    loop.store(%1) {map = #loop.map<(d0, d1) -> (d1)>}
+  }
+  loop.return(%y) {views = [#loop.view<500>]}
+}
+
+// CHECK-LABEL: loop.func @one_number_has_no_axes
+loop.func @one_number_has_no_axes(%x: !loop.buffer<f32>) {
+  // CHECK: tiles = #kernel.tiles<"point">
+  %y = loop.nest @n0(%x) {space = #loop.space<>} : !loop.buffer<f32> {
+    %0 = loop.load(%x) {map = #loop.map<() -> (0)>} : f32
+    loop.store(%0) {map = #loop.map<() -> (0)>}
+  }
+  loop.return(%y) {views = [#loop.view<scalar>]}
+}
+
+// CHECK-LABEL: loop.func @no_choice_where_one_was_made
+loop.func @no_choice_where_one_was_made(%x: !loop.buffer<4096xf32>) {
+  // CHECK: tiles = #kernel.tiles<"mine", X: d0 by 4 grid, vector X>
+  %y = loop.nest @n0(%x) {space = #loop.space<d0: 4096>, tiles = #kernel.tiles<"mine", X: d0 by 4 grid, vector X>} : !loop.buffer<4096xf32> {
+  ^bb0(%d0: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    loop.store(%0) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%y) {views = [#loop.view<4096>]}
+}

@@ -1,0 +1,87 @@
+// RUN: lect-opt %s -p loop-collapse-dims | filecheck %s
+
+// CHECK-LABEL: loop.func @contiguous_dims_become_one
+loop.func @contiguous_dims_become_one(%x: !loop.buffer<2x3x4xf32>) {
+  // CHECK: space = #loop.space<d0: 24>
+  // CHECK: ^bb0(%d0: index):
+  // CHECK-NEXT: loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+  // CHECK-NEXT: loop.store({{.*}}) {map = #loop.map<(d0) -> (d0)>}
+  %y = loop.nest @n0(%x) {space = #loop.space<d0: 2, d1: 3, d2: 4>} : !loop.buffer<2x3x4xf32> {
+  ^bb0(%d0: index, %d1: index, %d2: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1, d2) -> (d0 * 12 + d1 * 4 + d2)>} : f32
+    loop.store(%0) {map = #loop.map<(d0, d1, d2) -> (d0 * 12 + d1 * 4 + d2)>}
+  }
+  loop.return(%y) {views = [#loop.view<2x3x4>]}
+}
+
+// CHECK-LABEL: loop.func @a_bias_keeps_its_dim
+loop.func @a_bias_keeps_its_dim(%x: !loop.buffer<2x3x4xf32>, %b: !loop.buffer<4xf32>) {
+  // CHECK: space = #loop.space<d0: 6, d1: 4>
+  // CHECK: loop.load(%b) {map = #loop.map<(d0, d1) -> (d1)>} : f32
+  %y = loop.nest @n0(%x, %b) {space = #loop.space<d0: 2, d1: 3, d2: 4>} : !loop.buffer<2x3x4xf32> {
+  ^bb0(%d0: index, %d1: index, %d2: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1, d2) -> (d0 * 12 + d1 * 4 + d2)>} : f32
+    %1 = loop.load(%b) {map = #loop.map<(d0, d1, d2) -> (d2)>} : f32
+    %2 = loop.add(%0, %1) : f32
+    loop.store(%2) {map = #loop.map<(d0, d1, d2) -> (d0 * 12 + d1 * 4 + d2)>}
+  }
+  loop.return(%y) {views = [#loop.view<2x3x4>]}
+}
+
+// CHECK-LABEL: loop.func @folded_dims_merge_among_themselves
+loop.func @folded_dims_merge_among_themselves(%x: !loop.buffer<2x3x4x5xf32>) {
+  // CHECK: space = #loop.space<d0: 6, d1: 20>
+  // CHECK: loop.reduce({{.*}}) {kind = "sum", over = [1]} : f32
+  %y = loop.nest @n0(%x) {space = #loop.space<d0: 2, d1: 3, d2: 4, d3: 5>} : !loop.buffer<2x3xf32> {
+  ^bb0(%d0: index, %d1: index, %d2: index, %d3: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1, d2, d3) -> (d0 * 60 + d1 * 20 + d2 * 5 + d3)>} : f32
+    %1 = loop.reduce(%0) {kind = "sum", over = [2, 3]} : f32
+    loop.store(%1) {map = #loop.map<(d0, d1, d2, d3) -> (d0 * 3 + d1)>}
+  }
+  loop.return(%y) {views = [#loop.view<2x3>]}
+}
+
+// CHECK-LABEL: loop.func @dims_of_size_one_go
+loop.func @dims_of_size_one_go(%x: !loop.buffer<4xf32>) {
+  // CHECK: space = #loop.space<d0: 4>
+  %y = loop.nest @n0(%x) {space = #loop.space<d0: 1, d1: 4, d2: 1>} : !loop.buffer<1x4x1xf32> {
+  ^bb0(%d0: index, %d1: index, %d2: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1, d2) -> (d1)>} : f32
+    loop.store(%0) {map = #loop.map<(d0, d1, d2) -> (d1)>}
+  }
+  loop.return(%y) {views = [#loop.view<1x4x1>]}
+}
+
+// CHECK-LABEL: loop.func @no_merge_as_a_transposed_operand_walks_them_apart
+loop.func @no_merge_as_a_transposed_operand_walks_them_apart(%x: !loop.buffer<4x3xf32>) {
+  // CHECK: space = #loop.space<d0: 3, d1: 4>
+  %y = loop.nest @n0(%x) {space = #loop.space<d0: 3, d1: 4>} : !loop.buffer<3x4xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d1 * 3 + d0)>} : f32
+    loop.store(%0) {map = #loop.map<(d0, d1) -> (d0 * 4 + d1)>}
+  }
+  loop.return(%y) {views = [#loop.view<3x4>]}
+}
+
+// CHECK-LABEL: loop.func @no_merge_as_only_one_is_folded
+loop.func @no_merge_as_only_one_is_folded(%x: !loop.buffer<3x4xf32>) {
+  // CHECK: space = #loop.space<d0: 3, d1: 4>
+  %y = loop.nest @n0(%x) {space = #loop.space<d0: 3, d1: 4>} : !loop.buffer<3xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 4 + d1)>} : f32
+    %1 = loop.reduce(%0) {kind = "sum", over = [1]} : f32
+    loop.store(%1) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  loop.return(%y) {views = [#loop.view<3>]}
+}
+
+// CHECK-LABEL: loop.func @no_merge_of_an_empty_space
+loop.func @no_merge_of_an_empty_space(%x: !loop.buffer<0x4xf32>) {
+  // CHECK: space = #loop.space<d0: 0, d1: 4>
+  %y = loop.nest @n0(%x) {space = #loop.space<d0: 0, d1: 4>} : !loop.buffer<0x4xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 4 + d1)>} : f32
+    loop.store(%0) {map = #loop.map<(d0, d1) -> (d0 * 4 + d1)>}
+  }
+  loop.return(%y) {views = [#loop.view<0x4>]}
+}

@@ -18,7 +18,7 @@ from lect.frontends.capture.effects import check_key, mutate, run_real
 from lect.frontends.capture.iteration import iterate_raw
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.operators import check_plain, contains
-from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
 from lect.frontends.capture.targets import name_of
 from lect.frontends.capture.torch_calls import holds_tensor, torch_call
 from lect.frontends.capture.tracer import NONE, Box, Tracer, path_key
@@ -35,8 +35,7 @@ MODULE_CALL = torch.nn.Module.__call__
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _GLOBAL_HOOKS = ("_global_backward_pre_hooks", "_global_backward_hooks", "_global_forward_hooks", "_global_forward_pre_hooks")
 _READ_ONE = frozenset({dict.get, dict.__getitem__, dict.__contains__, set.__contains__})
-_VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
-_IMMUTABLE = (type, enum.Enum, range, slice, torch.Size, *_VIEWS)
+_IMMUTABLE: tuple[type, ...] = (type, enum.Enum, range, slice, torch.Size, *DICT_VIEWS)
 Kwargs = dict[str, Box]
 
 
@@ -357,7 +356,7 @@ def call_pure(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
         for value in raw[1:]:
             check_plain(t, value)
     returned = run_real(function, *raw, **raw_kwargs)
-    if hasattr(type(returned), "__next__") or type(returned).__name__.endswith(("_keys", "_values", "_items")):
+    if hasattr(type(returned), "__next__") or isinstance(returned, DICT_VIEWS):
         for value, _ in args:
             if isinstance(value, dict | list | set | collections.deque) and not t.is_fresh(value):
                 t.captured[id(value)] = value
@@ -366,9 +365,10 @@ def call_pure(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
 
 def _distinct_first_items(value: Any) -> bool:
     """True for the items of a dictionary whose keys are distinct strings or ints: sorting them compares the keys alone."""
-    if type(value) is not type({}.items()):
+    if type(value) is not DICT_VIEWS[2]:
         return False
-    kinds = {type(key) for key, _ in value}
+    items: Any = value
+    kinds = {type(key) for key, _ in items}
     return kinds in ({str}, {int})
 
 

@@ -50,7 +50,9 @@ class GuardList:
             self._ask(source, "type_is", cls)
 
     def is_object(self, source: Source, value: Any) -> None:
-        """The object there is this very object."""
+        """The object there is this very object (which needs no saying of a kept object)."""
+        if source.kind == "O":
+            return
         self._ask(source, "is", value)
 
     def tensor(self, source: Source, tensor: torch.Tensor) -> None:

@@ -10,12 +10,12 @@ from lect.frontends.capture.attributes import lookup, python_method
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import run_real
 from lect.frontends.capture.operators import load_item
-from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
 from lect.frontends.capture.torch_calls import torch_call
 from lect.frontends.capture.tracer import CONTAINERS, Box, Tracer, path_key
 from lect.frontends.tensors import LT
 
-_ITERABLE = (*CONTAINERS, tuple, frozenset, range, type({}.keys()), type({}.values()), type({}.items()))
+_ITERABLE: tuple[type, ...] = (*CONTAINERS, tuple, frozenset, range, *DICT_VIEWS)
 
 
 class Exhausted(Exception):

@@ -15,7 +15,7 @@ from lect.frontends.capture.attributes import lookup, python_method
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import check_key, mutate, run_real
 from lect.frontends.capture.policy import MUTATORS
-from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
 from lect.frontends.capture.torch_calls import torch_call
 from lect.frontends.capture.tracer import Box, Tracer, path_key
 from lect.frontends.tensors import LT
@@ -53,7 +53,7 @@ COMPARE: Mapping[str, Function] = MappingProxyType(
 UNARY: Mapping[str, Function] = MappingProxyType({"-": operator.neg, "+": operator.pos, "~": operator.invert})
 _IN_PLACE = frozenset(value for symbol, value in BINARY.items() if symbol.endswith("="))
 _COMPARISONS = frozenset(COMPARE.values())
-_SIZED = (list, dict, set, tuple, frozenset, deque, range, type({}.keys()), type({}.values()), type({}.items()))
+_SIZED: tuple[type, ...] = (list, dict, set, tuple, frozenset, deque, range, *DICT_VIEWS)
 _REFLECTED = MappingProxyType({"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"})
 _MUTABLE = (list, dict, set, deque)
 _KNOWN = (str, bytes, int, float, complex, tuple, frozenset, range, slice, type, types.UnionType, types.GenericAlias, types.FunctionType, *_MUTABLE)

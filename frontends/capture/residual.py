@@ -279,9 +279,9 @@ class ResidualBuilder:
         function, value = effect.function, effect.target[0]
         if isinstance(value, CellType):
             self.block.append(py.StoreAttrOp(target, args[0], "cell_contents", loc=effect.loc))
-        elif function is object.__setattr__ and find_in_type(type(value), "__setattr__") is object.__setattr__:
+        elif function is object.__setattr__ and isinstance(find_in_type(type(value), "__setattr__"), types.WrapperDescriptorType):
             self.block.append(py.StoreAttrOp(target, args[1], effect.args[0], loc=effect.loc))
-        elif function is object.__delattr__ and find_in_type(type(value), "__delattr__") is object.__delattr__:
+        elif function is object.__delattr__ and isinstance(find_in_type(type(value), "__delattr__"), types.WrapperDescriptorType):
             self.block.append(py.DeleteAttrOp(target, effect.args[0], loc=effect.loc))
         elif function in _ITEM_WRITES and find_in_type(type(value), "__setitem__") is function:
             self.block.append(py.StoreItemOp(target, args[0], args[1], loc=effect.loc))

@@ -18,6 +18,7 @@ SCALAR_TYPES = frozenset(
     {int, float, bool, str, type(None), bytes, complex, type(...), type(NotImplemented), torch.dtype, torch.device, torch.layout, torch.memory_format}
 )
 ELEMENT_OF: Mapping[torch.dtype, Any] = MappingProxyType({getattr(torch, name): SCALARS[text] for text, name in DTYPE_NAMES.items()})
+DICT_VIEWS: tuple[type, ...] = tuple(type(make({1: 1})) for make in (dict.keys, dict.values, dict.items))  # type: ignore[operator]
 _LITERALS = frozenset({int, float, bool, str, type(None)})
 
 

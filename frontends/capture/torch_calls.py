@@ -37,6 +37,23 @@ def holds_tensor(value: Any) -> bool:
     return False
 
 
+def traced_tensors(value: Any) -> list[LT]:
+    """The traced tensors inside plain containers."""
+    kind = type(value)
+    if kind is LT:
+        return [value]
+    if kind is tuple or kind is list:
+        return [tensor for item in value for tensor in traced_tensors(item)]
+    if kind is dict:
+        return [tensor for item in value.values() for tensor in traced_tensors(item)]
+    return []
+
+
+def _write_counts(tensors: list[LT]) -> list[int]:
+    """How often each tensor was written in place; tensors of inference mode do not count."""
+    return [-1 if tensor.is_inference() else tensor._version for tensor in tensors]
+
+
 def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]) -> Box:
     """Call a torch function (or an operator on tensors) and record it."""
     raw = [lower_box(t, box) for box in args]
@@ -54,7 +71,11 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
         raise t.stop("LB0004", name)
     if function is setattr or (function is getattr and raw[1] in policy.REFUSED_METHODS):
         raise t.stop("LB0016", str(raw[1]))
+    tensors = traced_tensors([raw, raw_kwargs]) if on_tensor else []
+    before = _write_counts(tensors)
     returned = _run(t, function, raw, raw_kwargs, name)
+    if _write_counts(tensors) != before:
+        t.graph.writes = True
     return _record(t, function, name, raw, raw_kwargs, returned)
 
 
@@ -81,9 +102,7 @@ def _record(t: Tracer, function: Any, name: str, raw: list[Any], raw_kwargs: dic
             raise t.stop("LB0007", f"{name} gave a tensor that is not traced")
         returned, kind = make_lt(meta_of(returned)), LT
     short = name.rpartition(".")[2]
-    if function in _IN_PLACE_OPERATORS or (short.endswith("_") and not short.startswith("_")):
-        t.graph.writes = True
-    elif returned is None or (raw_kwargs.get("inplace") is True):
+    if function in _IN_PLACE_OPERATORS or (short.endswith("_") and not short.startswith("_")) or torch.is_inference_mode_enabled():
         t.graph.writes = True
     t.graph.record(name, raw, raw_kwargs, returned, t.loc)
     if kind is LT:

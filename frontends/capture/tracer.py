@@ -275,7 +275,7 @@ class Tracer:
 
 def _input_name(source: Source) -> str:
     _, chain = source.steps()
-    words = [str(node.key) for node in chain if isinstance(node.key, str | int) and not str(node.key).startswith("__")]
+    words = [str(node.key) for node in chain if isinstance(node.key, str | int) and not str(node.key).startswith("_")]
     root, _ = source.steps()
     if root.kind == "L" and root.key != "self":
         words.insert(0, str(root.key))

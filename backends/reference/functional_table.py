@@ -9,9 +9,9 @@ from typing import Any, Final
 import torch
 import torch.nn.functional as F
 
+from lect.backends.reference.functional_blocks import BLOCKS, GATHER, WINDOWS, Reference
 from lect.dialects.functional.python_values import dtype_of
 
-Reference = Callable[[Any, Callable[[Any], Any]], Any]
 aten = torch.ops.aten
 
 
@@ -88,169 +88,6 @@ def tested(function: Callable[..., Any]) -> Reference:
         return found
 
     return run
-
-
-def gathered(op: Any, t: Any) -> Any:
-    """Advanced indexing with full slices in the other dims."""
-    x = t(op.x)
-    places: list[Any] = [None] * x.dim()
-    for dim, index in zip(op.dims, op.indices):
-        places[dim] = _checked_index(op, t(index), x.shape[dim])
-    return aten.index.Tensor(x, places)
-
-
-def _checked_index(op: Any, index: torch.Tensor, size: int) -> torch.Tensor:
-    if not op.negative and index.numel() and (index.min() < 0 or index.max() >= size):
-        raise IndexError("index out of range in self")
-    return index
-
-
-def put(op: Any, t: Any) -> Any:
-    """Advanced indexing on the left."""
-    x = t(op.x)
-    places: list[Any] = [None] * x.dim()
-    for dim, index in zip(op.dims, op.indices):
-        places[dim] = _checked_index(op, t(index), x.shape[dim])
-    return aten.index_put.default(x, places, t(op.values), op.accumulate)
-
-
-def scattered(op: Any, t: Any) -> Any:
-    """scatter in all its modes."""
-    x, index, src = t(op.x), t(op.index), t(op.src)
-    if op.mode == "set":
-        return aten.scatter.value(x, op.dim, index, op.value) if src is None else aten.scatter.src(x, op.dim, index, src)
-    if src is None:
-        return aten.scatter.value_reduce(x, op.dim, index, op.value, reduce=op.mode)
-    if op.mode == "add":
-        return aten.scatter_add.default(x, op.dim, index, src)
-    if op.mode == "multiply":
-        return aten.scatter.reduce(x, op.dim, index, src, reduce="multiply")
-    return aten.scatter_reduce.two(x, op.dim, index, src, op.mode, include_self=op.include_self)
-
-
-def attention(op: Any, t: Any) -> Any:
-    """The fused kernel of the CPU."""
-    query, key, value = t(op.query), t(op.key), t(op.value)
-    options = {"attn_mask": t(op.mask), "scale": op.scale}
-    return aten._scaled_dot_product_flash_attention_for_cpu.default(query, key, value, 0.0, op.is_causal, **options)
-
-
-def attention_backward(op: Any, t: Any) -> Any:
-    """Its gradient."""
-    saved = [t(value) for value in (op.gradient, op.query, op.key, op.value, op.output, op.logsumexp)]
-    return aten._scaled_dot_product_flash_attention_for_cpu_backward.default(*saved, 0.0, op.is_causal, attn_mask=t(op.mask), scale=op.scale)
-
-
-def convolution(op: Any, t: Any) -> Any:
-    """Convolution and its transpose."""
-    extra = op.output_padding or (0,) * len(op.stride)
-    return aten.convolution.default(t(op.x), t(op.weight), t(op.bias), op.stride, op.padding, op.dilation, op.transposed, extra, op.groups)
-
-
-def convolution_backward(op: Any, t: Any) -> Any:
-    """The three gradients of a convolution."""
-    gradient, x, weight = t(op.gradient), t(op.x), t(op.weight)
-    extra = op.output_padding or (0,) * len(op.stride)
-    lists = (op.stride, op.padding, op.dilation, op.transposed, extra, op.groups)
-    return aten.convolution_backward.default(gradient, x, weight, [gradient.shape[1]], *lists, [True, True, True])
-
-
-def window_sum(op: Any, t: Any) -> Any:
-    """Average pools, times the divisor for plain sums."""
-    x = t(op.x)
-    if op.output_size is not None:
-        adaptive = (F.adaptive_avg_pool1d, F.adaptive_avg_pool2d, F.adaptive_avg_pool3d)[len(op.output_size) - 1]
-        return adaptive(x, list(op.output_size))
-    lists = (list(op.kernel), list(op.stride), list(op.padding), op.ceil_mode)
-    if len(op.kernel) == 1:
-        return F.avg_pool1d(x, *lists, op.divisor != "valid")
-    pool = F.avg_pool2d if len(op.kernel) == 2 else F.avg_pool3d
-    override = 1 if op.divisor == "none" else op.divisor if isinstance(op.divisor, int) else None
-    return pool(x, *lists, op.divisor != "valid", override)
-
-
-def window_max(op: Any, t: Any) -> Any:
-    """Max pools with indices."""
-    x = t(op.x)
-    if op.output_size is not None:
-        adaptive = (F.adaptive_max_pool1d, F.adaptive_max_pool2d, F.adaptive_max_pool3d)[len(op.output_size) - 1]
-        return adaptive(x, list(op.output_size), True)
-    pool = (F.max_pool1d, F.max_pool2d, F.max_pool3d)[len(op.kernel) - 1]
-    return pool(x, op.kernel, op.stride, op.padding, op.dilation, op.ceil_mode, True)
-
-
-def upsample(op: Any, t: Any) -> Any:
-    """The upsample ops by kind and number of dims."""
-    names = {"nearest": "upsample_nearest{}d", "nearest-exact": "_upsample_nearest_exact{}d", "cubic": "upsample_bicubic{}d"}
-    linear = ("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d")
-    spatial = len(op.size)
-    name = linear[spatial - 1] if op.kind == "linear" else names[op.kind].format(spatial)
-    scales = op.scales or (None,) * spatial
-    align = () if op.kind.startswith("nearest") else (op.align_corners,)
-    return getattr(aten, name).default(t(op.x), list(op.size), *align, *scales)
-
-
-def layer_norm_backward(op: Any, t: Any) -> Any:
-    """All three gradients; a missing weight is one of ones."""
-    x, weight = t(op.x), t(op.weight)
-    weight = torch.ones(op.normalized, dtype=x.dtype, device=x.device) if weight is None else weight
-    saved = (t(op.gradient), x, list(op.normalized), t(op.mean), t(op.rstd), weight, weight)
-    return aten.native_layer_norm_backward.default(*saved, [True, True, True])
-
-
-def group_norm(op: Any, t: Any) -> Any:
-    """native_group_norm."""
-    x = t(op.x)
-    batch, channels = x.shape[:2]
-    return aten.native_group_norm.default(x, t(op.weight), t(op.bias), batch, channels, x[0, 0].numel(), op.groups, op.eps)
-
-
-def batch_norm(op: Any, t: Any) -> Any:
-    """Statistics of the batch or of the past; the running ones are copied first."""
-    mean, var = t(op.running_mean).clone(), t(op.running_var).clone()
-    found = aten.native_batch_norm.default(t(op.x), t(op.weight), t(op.bias), mean, var, op.training, op.momentum, op.eps)
-    return *found, mean, var
-
-
-REDUCTIONS: Final[Mapping[str, int]] = MappingProxyType({"none": 0, "mean": 1, "sum": 2})
-
-
-def loss(function: Callable[..., Any], *tensors: str) -> Reference:
-    """A loss with a reduction."""
-    return lambda op, t: function(t(op.x), t(op.target), *[t(getattr(op, name)) for name in tensors], REDUCTIONS[op.reduction])
-
-
-def huber(op: Any, t: Any) -> Any:
-    """huber_loss and smooth_l1_loss."""
-    function = aten.smooth_l1_loss.default if op.smooth else aten.huber_loss.default
-    return function(t(op.x), t(op.target), REDUCTIONS[op.reduction], op.delta)
-
-
-def negative_log_likelihood(op: Any, t: Any) -> Any:
-    """nll_loss of classes, or of maps of classes."""
-    function = aten.nll_loss2d_forward.default if t(op.target).dim() == 3 else aten.nll_loss_forward.default
-    return function(t(op.x), t(op.target), t(op.weight), REDUCTIONS[op.reduction], op.ignore_index)
-
-
-def negative_log_likelihood_backward(op: Any, t: Any) -> Any:
-    """Its gradient."""
-    function = aten.nll_loss2d_backward.default if t(op.target).dim() == 3 else aten.nll_loss_backward.default
-    return function(t(op.gradient), t(op.x), t(op.target), t(op.weight), REDUCTIONS[op.reduction], op.ignore_index, t(op.total_weight))
-
-
-def max_pool_backward(op: Any, t: Any) -> Any:
-    """The gradient scattered to the indices of the flattened spatial dims."""
-    gradient, x, indices = t(op.gradient), t(op.x), t(op.indices)
-    kept = x.dim() - op.spatial
-    flat = torch.zeros((*x.shape[:kept], x[(0,) * kept].numel()), dtype=x.dtype, device=x.device)
-    return flat.scatter_add(-1, indices.flatten(kept), gradient.flatten(kept)).reshape(x.shape)
-
-
-def embedding_bag(op: Any, t: Any) -> Any:
-    """_embedding_bag."""
-    mode = ("sum", "mean", "max").index(op.mode)
-    tensors = (t(op.weight), t(op.indices), t(op.offsets))
-    return aten._embedding_bag.default(*tensors, False, mode, False, t(op.per_sample_weights), op.include_last_offset, op.padding)
 
 
 def bessel(op: Any, t: Any) -> Any:
@@ -422,47 +259,6 @@ def _softmax_backward(function: Callable[..., Any], op: Any, t: Any) -> Any:
     return function(t(op.gradient), t(op.result_value), op.dim, element(op) or t(op.gradient).dtype)
 
 
-GATHER: Final[dict[str, Reference]] = {
-    "index": gathered,
-    "index_put": put,
-    "gather": lambda op, t: torch.gather(t(op.x), op.dim, t(op.index)),
-    "scatter": scattered,
-    "slice_scatter": lambda op, t: torch.slice_scatter(t(op.x), t(op.src), op.dim, op.start, op.end, op.step),
-    "diagonal_scatter": lambda op, t: torch.diagonal_scatter(t(op.x), t(op.src), op.offset, op.dim1, op.dim2),
-    "as_strided_scatter": lambda op, t: torch.as_strided_scatter(t(op.x), t(op.src), op.size, op.stride, t(op.x).storage_offset() + op.offset),
-    "searchsorted": lambda op, t: torch.searchsorted(t(op.boundaries), t(op.values), right=op.right, sorter=t(op.sorter), out_int32=op.element.bits == 32),
-    "embedding_backward": lambda op, t: aten.embedding_dense_backward.default(t(op.gradient), t(op.indices), op.count, op.padding, op.scale_by_frequency),
-    "embedding_bag": embedding_bag,
-    "segment_reduce": lambda op, t: torch.segment_reduce(t(op.x), op.reduce, lengths=t(op.lengths), axis=op.axis, initial=op.initial),
-}
-
-BLOCKS: Final[dict[str, Reference]] = {
-    "mm": lambda op, t: torch.mm(t(op.x), t(op.y)),
-    "bmm": lambda op, t: torch.bmm(t(op.x), t(op.y)),
-    "addmm": lambda op, t: torch.addmm(t(op.added), t(op.x), t(op.y), beta=op.beta, alpha=op.alpha),
-    "baddbmm": lambda op, t: torch.baddbmm(t(op.added), t(op.x), t(op.y), beta=op.beta, alpha=op.alpha),
-    "attention": attention,
-    "attention_backward": attention_backward,
-    "convolution": convolution,
-    "convolution_backward": convolution_backward,
-    "window_sum": window_sum,
-    "window_max_with_index": window_max,
-    "max_pool_backward": max_pool_backward,
-    "upsample": upsample,
-    "layer_norm": lambda op, t: aten.native_layer_norm.default(t(op.x), list(op.normalized), t(op.weight), t(op.bias), op.eps),
-    "layer_norm_backward": layer_norm_backward,
-    "group_norm": group_norm,
-    "batch_norm": batch_norm,
-    "weight_norm": lambda op, t: aten._weight_norm_interface.default(t(op.v), t(op.g), op.dim),
-    "mse": loss(aten.mse_loss.default),
-    "huber": huber,
-    "bce": loss(aten.binary_cross_entropy.default, "weight"),
-    "bce_with_logits": loss(aten.binary_cross_entropy_with_logits.default, "weight", "pos_weight"),
-    "soft_margin": loss(aten.soft_margin_loss.default),
-    "nll": negative_log_likelihood,
-    "nll_backward": negative_log_likelihood_backward,
-}
-
 REFERENCES: Final[Mapping[str, Reference]] = MappingProxyType(
-    {f"functional.{name}": run for table in (POINTWISE, COMPOSITE, CREATION, VIEW, REDUCTION, GATHER, BLOCKS) for name, run in table.items()}
+    {f"functional.{name}": run for table in (POINTWISE, COMPOSITE, CREATION, VIEW, REDUCTION, GATHER, BLOCKS, WINDOWS) for name, run in table.items()}
 )

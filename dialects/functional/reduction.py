@@ -20,7 +20,7 @@ from lect.dialects.functional.families import (
 from lect.dialects.functional.shapes import reduced_shape
 from lect.dialects.functional.types import TensorType
 from lect.ir import Attr, Operand, Operation, Result, ScalarType, op, require
-from lect.ir.types import i1, i64
+from lect.ir.types import i1, i64, ui64
 
 
 def reduced_type(op: Operation, x: TensorType, dims: Any, keepdim: bool, element: ScalarType) -> TensorType:
@@ -52,8 +52,21 @@ class AccumulateTemplate(FunctionalOp):
 
 ACCUMULATE = members(
     AccumulateTemplate,
-    {"sum": "The sum; 0 of nothing.", "prod": "The product; 1 of nothing.", "xor_sum": "Bitwise exclusive or of the elements' bit patterns."},
+    {"sum": "The sum; 0 of nothing.", "prod": "The product; 1 of nothing."},
 )
+
+
+@op("functional.xor_sum")
+class XorSumOp(FunctionalOp):
+    """Bitwise exclusive or of the elements' bit patterns, each widened to 64 bits: integers with their sign, floats as f64."""
+
+    x: Operand[TensorType]
+    dims: Attr[tuple]
+    keepdim: Attr[bool] = False
+    output: Result[TensorType]
+
+    def type_rule(self) -> Types:
+        return reduced_type(self, self.x.type, self.dims, self.keepdim, ui64)
 
 
 class ExtremumTemplate(FunctionalOp):

@@ -356,8 +356,8 @@ functional.func @reductions(%x: !functional.tensor<8x16xf32>, %i: !functional.te
   %0 = functional.sum(%x) {dims = [1], keepdim = true} : !functional.tensor<8x1xf32>
   // CHECK-NEXT: functional.prod({{.*}}) {dims = [1], keepdim = true} : !functional.tensor<8x1xf32>
   %1 = functional.prod(%x) {dims = [1], keepdim = true} : !functional.tensor<8x1xf32>
-  // CHECK-NEXT: functional.xor_sum({{.*}}) {dims = [1], keepdim = true} : !functional.tensor<8x1xf32>
-  %2 = functional.xor_sum(%x) {dims = [1], keepdim = true} : !functional.tensor<8x1xf32>
+  // CHECK-NEXT: functional.xor_sum({{.*}}) {dims = [1], keepdim = true} : !functional.tensor<8x1xui64>
+  %2 = functional.xor_sum(%x) {dims = [1], keepdim = true} : !functional.tensor<8x1xui64>
   // CHECK-NEXT: functional.amax({{.*}}) {dims = [1], keepdim = true} : !functional.tensor<8x1xf32>
   %3 = functional.amax(%x) {dims = [1], keepdim = true} : !functional.tensor<8x1xf32>
   // CHECK-NEXT: functional.amin({{.*}}) {dims = [1], keepdim = true} : !functional.tensor<8x1xf32>
@@ -415,8 +415,8 @@ functional.func @reductions(%x: !functional.tensor<8x16xf32>, %i: !functional.te
 }
 
 // Reads and writes at computed places.
-// CHECK-LABEL: functional.func @gathers(%x: !functional.tensor<8x16xf32>, %i: !functional.tensor<3xi64>, %v: !functional.tensor<3x16xf32>, %j: !functional.tensor<8x2xi64>, %j2: !functional.tensor<8x2xf32>, %d: !functional.tensor<8xf32>, %b: !functional.tensor<5xf32>, %o: !functional.tensor<2xi64>)
-functional.func @gathers(%x: !functional.tensor<8x16xf32>, %i: !functional.tensor<3xi64>, %v: !functional.tensor<3x16xf32>, %j: !functional.tensor<8x2xi64>, %j2: !functional.tensor<8x2xf32>, %d: !functional.tensor<8xf32>, %b: !functional.tensor<5xf32>, %o: !functional.tensor<2xi64>) {
+// CHECK-LABEL: functional.func @gathers(%x: !functional.tensor<8x16xf32>, %i: !functional.tensor<3xi64>, %v: !functional.tensor<3x16xf32>, %j: !functional.tensor<8x2xi64>, %j2: !functional.tensor<8x2xf32>, %d: !functional.tensor<8xf32>, %b: !functional.tensor<5xf32>, %o: !functional.tensor<2xi64>, %l: !functional.tensor<2xi64>)
+functional.func @gathers(%x: !functional.tensor<8x16xf32>, %i: !functional.tensor<3xi64>, %v: !functional.tensor<3x16xf32>, %j: !functional.tensor<8x2xi64>, %j2: !functional.tensor<8x2xf32>, %d: !functional.tensor<8xf32>, %b: !functional.tensor<5xf32>, %o: !functional.tensor<2xi64>, %l: !functional.tensor<2xi64>) {
   // CHECK-NEXT: functional.index({{.*}}) {dims = [0]} : !functional.tensor<3x16xf32>
   %0 = functional.index(%x, %i) {dims = [0]} : !functional.tensor<3x16xf32>
   // CHECK-NEXT: functional.index_put({{.*}}) {dims = [0]} : !functional.tensor<8x16xf32>
@@ -442,7 +442,7 @@ functional.func @gathers(%x: !functional.tensor<8x16xf32>, %i: !functional.tenso
   // CHECK-NEXT: functional.embedding_bag_backward({{.*}}) {count = 8, mode = "mean"} : !functional.tensor<8x16xf32>
   %14 = functional.embedding_bag_backward(%10, %i, %11, %12, %13) {count = 8, mode = "mean"} : !functional.tensor<8x16xf32>
   // CHECK-NEXT: functional.segment_reduce({{.*}}) {reduce = "sum"} : !functional.tensor<2x16xf32>
-  %15 = functional.segment_reduce(%x, %o) {reduce = "sum"} : !functional.tensor<2x16xf32>
+  %15 = functional.segment_reduce(%x, %l) {reduce = "sum"} : !functional.tensor<2x16xf32>
   // CHECK-NEXT: functional.return({{.*}})
   functional.return(%15)
 }

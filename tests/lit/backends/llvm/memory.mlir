@@ -59,7 +59,7 @@ kernel.func @masked(%x: !kernel.ptr<f32>, %y: !kernel.ptr<f32>) {grid = [2], axe
 // CHECK: call void @llvm.prefetch.p0(ptr %[[L:.*]], i32 0, i32 3, i32 1)
 // CHECK-NEXT: getelementptr i8, ptr %[[L]], i64 64
 // CHECK: store <32 x float> %{{.*}}, ptr %{{.*}}, align 4
-// CHECK: atomicrmw fadd ptr %{{.*}}, float %{{.*}} monotonic, align 4
+// CHECK: atomicrmw fadd ptr %{{.*}}, float 0x0000000000000000 monotonic, align 4
 kernel.func @other(%x: !kernel.ptr<f32>) {grid = [1], axes = #kernel.axes<R: 96 loop>, blocks = #kernel.blocks<R = 32>, vector = "R"} {
   %s = kernel.scratch() : !kernel.scratch<96xf32>
   %zero = kernel.const() {value = 0.0} : f32

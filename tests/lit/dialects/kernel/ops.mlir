@@ -106,6 +106,6 @@ kernel.func @no_axes(%x: !kernel.ptr<i1>) {grid = [1], axes = #kernel.axes<>, bl
   kernel.return()
 }
 
-// CHECK: builtin.module {tiles = [#kernel.tiles<"point">, #kernel.tiles<"row", R: d1 by 32 loop, vector R>, #kernel.tiles<"tiled", Y: d0 by 8 grid, X: d1 by 8 grid, vector X>]}
-builtin.module {tiles = [#kernel.tiles<"point">, #kernel.tiles<"row", R: d1 by 32 loop, vector R>, #kernel.tiles<"tiled", Y: d0 by 8 grid, X: d1 by 8 grid, vector X>]} {
+// CHECK: builtin.module {kernel.tiles = [#kernel.tiles<"point">, #kernel.tiles<"row", R: d1 by 32 loop, vector R>, #kernel.tiles<"tiled", Y: d0 by 8 grid, X: d1 by 8 grid, vector X>]}
+builtin.module {kernel.tiles = [#kernel.tiles<"point">, #kernel.tiles<"row", R: d1 by 32 loop, vector R>, #kernel.tiles<"tiled", Y: d0 by 8 grid, X: d1 by 8 grid, vector X>]} {
 }

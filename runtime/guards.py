@@ -283,7 +283,11 @@ def _type_is(w: _Writer, op: Any) -> list[ast.expr]:
 
 
 def _is(w: _Writer, op: Any) -> list[ast.expr]:
-    return [_unequal(w.value(op.object), w.object(op.is_object))]
+    found, wanted = w.value(op.object), w.object(op.is_object)
+    differs = _unequal(found, wanted)
+    if isinstance(wanted, ast.Call):  # a reference that has died gives None, which must not hold for None
+        return [ast.BoolOp(ast.Or(), [differs, ast.Compare(found, [ast.Is()], [ast.Constant(None)])])]
+    return [differs]
 
 
 def _tensor(w: _Writer, op: Any) -> list[ast.expr]:

@@ -33,7 +33,7 @@ def collect_inputs():
 
 
 def unpack(x):
-    (a, b), *rest = x.split(1), x, x + 1
+    (a, _), *rest = x.split(1), x, x + 1
     return a, rest
 
 

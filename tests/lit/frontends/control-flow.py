@@ -41,8 +41,7 @@ def handled(x):
     finally:
         x = x * 3
     with torch.no_grad():
-        y = x + 1
-    return y
+        return x + 1
 
 
 def handled_inputs():

@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 
+from lect.frontends.capture.api import bind_parameters
+from lect.frontends.capture.interpreter import decode_code
 from lect.ir import LectError
 from lect.runtime.code_cache import CodeCache, Version
 from lect.runtime.events import Compile, EventLog, Fallback, Recompile, Trace
@@ -108,10 +110,8 @@ class CompiledFrame:
         return True
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
-        from lect.frontends.capture.api import bind_parameters
-
         try:
-            return bind_parameters(self.function, self.code_table().decode(self.function.__code__), args, kwargs)
+            return bind_parameters(self.function, decode_code(self.function.__code__)[0], args, kwargs)
         except Exception:
             return None
 

@@ -7,7 +7,8 @@ The pass `pyframe-to-fx` then follows that function on the live objects.
 
 from __future__ import annotations
 
-from types import FunctionType, MethodType
+from collections.abc import Mapping
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 import torch
@@ -16,19 +17,24 @@ from lect.dialects.builtin.ops import ModuleOp
 from lect.dialects.pyframe.control import FuncOp
 from lect.frontends.bytecode.decode import UnsupportedCode
 from lect.frontends.capture.breaks import GraphBreak
-from lect.frontends.capture.interpreter import CodeTable
+from lect.frontends.capture.interpreter import CodeTable, decode_code
 from lect.frontends.capture.objects import describe
 from lect.ir import Block, Context, Operation, PassFailure, Region
 
 
 class LiveFrame:
-    """A call that is about to run: the function, the values of its parameters by name, and whether it is the forward of a module being called."""
+    """A call that is about to run.
 
-    __slots__ = ("bound", "function", "of_module")
+    `bound` are the values of the parameters of `function` by name, `codes` the code objects that its IR names, and `of_module` says that it is the
+    forward of a module being called.
+    """
 
-    def __init__(self, function: FunctionType, bound: dict[str, Any], of_module: bool = False) -> None:
+    __slots__ = ("bound", "codes", "function", "of_module")
+
+    def __init__(self, function: FunctionType, bound: dict[str, Any], codes: Mapping[str, CodeType], of_module: bool = False) -> None:
         self.function = function
         self.bound = bound
+        self.codes = codes
         self.of_module = of_module
 
 
@@ -86,12 +92,13 @@ def open_frame(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], ctx: Cont
     ctx.resources["code_table"] = table
     try:
         function, front = python_function(fn)
-        func = table.decode(function.__code__)
+        func, codes = decode_code(function.__code__)
     except GraphBreak as stop:
         raise PassFailure(stop.render()) from None
     except UnsupportedCode as error:
         raise PassFailure(error.message, loc=error.loc) from None
-    ctx.resources["frame"] = LiveFrame(function, bind_parameters(function, func, (*front, *args), kwargs), isinstance(fn, torch.nn.Module))
+    bound = bind_parameters(function, func, (*front, *args), kwargs)
+    ctx.resources["frame"] = LiveFrame(function, bound, codes, isinstance(fn, torch.nn.Module))
     return ModuleOp(regions=[Region([_single(func)])])
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import CellType, CodeType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from lect.dialects.pyframe.control import FuncOp
 from lect.dialects.pyframe.types import PLACE
@@ -19,19 +20,20 @@ from lect.frontends.capture.effects import store_cell
 from lect.frontends.capture.rules import RULES
 from lect.frontends.capture.specials import special_table
 from lect.frontends.capture.tracer import Box, Tracer
-from lect.ir import UNKNOWN, Block, Operation, SymbolRef, Value
+from lect.ir import UNKNOWN, Block, Operation, Value
 
 Step = tuple[Callable[["Frame", Any], Any], Operation]
 MAX_DEPTH = 300
 
 
 class Program:
-    """A decoded function with its operations bound to rules, block by block."""
+    """A decoded function with its operations bound to rules, block by block; `codes` are the code objects among its constants, by symbol."""
 
-    __slots__ = ("func", "steps")
+    __slots__ = ("codes", "func", "steps")
 
-    def __init__(self, func: FuncOp) -> None:
+    def __init__(self, func: FuncOp, codes: Mapping[str, CodeType]) -> None:
         self.func = func
+        self.codes = codes
         self.steps: dict[Block, list[Step]] = {}
         for block in func.region.blocks:
             self.steps[block] = [(RULES.get(type(op).name, _no_rule), op) for op in block]
@@ -42,37 +44,20 @@ def _no_rule(frame: Frame, op: Operation) -> None:
 
 
 class CodeTable:
-    """What is known of code objects, kept between traces: decoded programs, symbols, and the rules for special functions."""
+    """What is known of code objects, kept between traces while they live: decoded programs, and the rules for special functions."""
 
     def __init__(self) -> None:
-        self.symbols = Symbols()
-        self.programs: dict[CodeType, Program] = {}
-        self.codes: dict[str, CodeType] = {}
+        self.programs: WeakKeyDictionary[CodeType, Program] = WeakKeyDictionary()
         self.specials: Mapping[Any, Any] = special_table()
-
-    def decode(self, code: CodeType) -> FuncOp:
-        """The `pyframe.func` of a code object; raises `UnsupportedCode`."""
-        return decode_function(code, self.symbol_of)
-
-    def symbol_of(self, code: CodeType) -> str:
-        """The symbol by which IR names a code object."""
-        symbol = self.symbols.of(code)
-        self.codes[symbol] = code
-        return symbol
-
-    def code_of(self, symbol: SymbolRef) -> CodeType:
-        """The code object of a symbol."""
-        return self.codes[symbol.leaf]
 
     def program(self, t: Tracer, code: CodeType) -> Program:
         """The program of a code object; breaks when it cannot be decoded."""
         found = self.programs.get(code)
         if found is None:
             try:
-                func = self.decode(code)
+                found = self.programs[code] = Program(*decode_code(code))
             except UnsupportedCode as error:
                 raise t.stop("LB0009", error.message) from None
-            found = self.programs[code] = Program(func)
         return found
 
     def inline(self, t: Tracer, callee: Box, args: list[Box], kwargs: dict[str, Box]) -> Box:
@@ -82,6 +67,12 @@ class CodeTable:
         bound = bind_arguments(t, callee, program.func, args, kwargs)
         frame = Frame(t, program, callee, bound)
         return call_frame(t, frame)
+
+
+def decode_code(code: CodeType) -> tuple[FuncOp, dict[str, CodeType]]:
+    """The `pyframe.func` of a code object, and the code objects that it names by symbols.  Raises `UnsupportedCode`."""
+    symbols = Symbols()
+    return decode_function(code, symbols.of), symbols.code_objects()
 
 
 def call_frame(t: Tracer, frame: Frame) -> Box:

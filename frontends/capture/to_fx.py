@@ -68,7 +68,7 @@ def _trace(t: Tracer, func: FuncOp, live: LiveFrame) -> Box:
     if live.of_module:
         check_hooks(t, next(iter(bound.values())))
     try:
-        return call_frame(t, Frame(t, Program(func), callee, bound))
+        return call_frame(t, Frame(t, Program(func, live.codes), callee, bound))
     except UserError as raised:
         error = raised.error
         raise GraphBreak("LB0012", f"{type(error).__name__} leaves the frame: {_short(error)}", raised.loc) from None

@@ -111,7 +111,8 @@ def load_cell_rule(frame: Any, op: Any) -> None:
 def load_const(frame: Any, op: Any) -> None:
     value = op.attrs["value"]
     if type(value) not in _PLAIN:
-        value = to_python(value, frame.t.code_table.code_of)
+        codes = frame.program.codes
+        value = to_python(value, lambda symbol: codes[symbol.leaf])
     frame.env[op.results[0]] = (value, None)
 
 

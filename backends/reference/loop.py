@@ -157,9 +157,9 @@ def _value(op: Operation, point: Point, values: Mapping[Value, torch.Tensor], me
     if isinstance(op, loop.ReduceOp):
         return reduce(op.kind, point.spread(args[0], op.over), op.over)
     if isinstance(op, loop.ReduceIndexOp):
-        return _reduce_index(op.kind, point.spread(args[0], op.over), point.spread(args[1], op.over), op.over)
+        return reduce_index(op.kind, point.spread(args[0], op.over), point.spread(args[1], op.over), op.over)
     if isinstance(op, loop.ScanOp):
-        return _scan(op.kind, point.spread(args[0], (op.over,)), op.over)
+        return scan(op.kind, point.spread(args[0], (op.over,)), op.over)
     return SCALAR[op.name.partition(".")[2]](*args)
 
 
@@ -219,7 +219,7 @@ def _identity(kind: str, value: torch.Tensor, dims: Sequence[int]) -> torch.Tens
     return torch.full(shape, number, dtype=value.dtype)
 
 
-def _reduce_index(kind: str, value: torch.Tensor, position: torch.Tensor, over: Sequence[int]) -> torch.Tensor:
+def reduce_index(kind: str, value: torch.Tensor, position: torch.Tensor, over: Sequence[int]) -> torch.Tensor:
     best = reduce(kind, value, over)
     hit = value == best
     if value.dtype.is_floating_point:
@@ -227,7 +227,7 @@ def _reduce_index(kind: str, value: torch.Tensor, position: torch.Tensor, over: 
     return reduce("min", torch.where(hit, position, torch.iinfo(torch.int64).max), over)
 
 
-def _scan(kind: str, value: torch.Tensor, over: int) -> torch.Tensor:
+def scan(kind: str, value: torch.Tensor, over: int) -> torch.Tensor:
     if kind == "sum":
         return value.cumsum(over, dtype=value.dtype)
     if kind == "prod":

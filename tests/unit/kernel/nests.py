@@ -12,7 +12,7 @@ from lect.ir import Context, Operation, parse_module, verify
 from lect.passes.manager import PassManager
 from lect.runtime.executable import build
 
-PIPELINE = "loop-collapse-dims,kernel-choose-tiles,loop-to-kernel"
+PIPELINE = "kernel"
 DTYPES = {
     "f16": torch.float16,
     "bf16": torch.bfloat16,

@@ -25,6 +25,16 @@ CALLS = ("pyframe.call", "pyframe.call_ex")
 PAIRING = ("pyframe.load_global", "pyframe.load_attr", "pyframe.load_super_attr")  # instructions that push the NULL or its like themselves
 
 
+def only_user(value: Value) -> Operation | None:
+    """The one operation that takes a value, once; an operation that only adds to the value while it is being built does not count."""
+    users = value.users
+    if len(users) == 1:
+        user, times = next(iter(users.items()))
+        return user if times == 1 else None
+    real = [user for user in users if user.name not in CONTAINER and user.name != "pyframe.dict_merge"]
+    return real[0] if len(real) == 1 and users[real[0]] == 1 else None
+
+
 class BlockAssembler:
     """Assembles one block into `frame.instrs`; the terminator is left to `edges`."""
 
@@ -36,6 +46,7 @@ class BlockAssembler:
         self.stack = Stack(self.emit, block.args)
         self.left: dict[Value, int] = {}  # uses of a value that are still to come
         self.nulls: dict[Value, Null] = {}  # the NULL on the stack beside a callee
+        self.early: set[Value] = set()  # values copied ahead of their use
         self.fused: set[Operation] = set()  # operations whose work the next one does as well
         self.cover: Cover | None = None
         self.kept: list[Value] = []
@@ -48,16 +59,46 @@ class BlockAssembler:
             place = len(handler.args) >= 2 and handler.args[-2].type is PLACE
             self.cover = Cover(frame.label(handler), len(self.kept), place)
         self.covering = False
+        self.last_raising = self._last_raising() if handler is not None else None
         self.begin = len(self.out)
 
     def run(self) -> None:
         """Assemble all operations but the terminator."""
+        if self.cover is not None and self.last_raising is None:
+            self.end_cover()
         op = self.block.first
         while op is not self.terminator:
             assert op is not None
             self.step(op)
+            if self.early:
+                self._drop_early_copies()
+            if op is self.last_raising:
+                self.end_cover()
             op = op.next
         self.loc = self.terminator.loc
+
+    def _drop_early_copies(self) -> None:
+        for value in list(self.early):
+            if not self.alive(value):
+                self.early.discard(value)
+                while value in self.stack.entries:
+                    self.stack.drop(value)
+
+    def _last_raising(self) -> Operation | None:
+        """The last operation for which the handler matters; a jump backward lets a signal handler run, and so may raise."""
+        op: Operation | None = self.terminator
+        if any(self.frame.is_placed(successor) for successor in self.terminator.successors):
+            return op
+        while op is not None and op.name in NEVER_RAISES:
+            op = op.prev
+        return op
+
+    def end_cover(self) -> None:
+        """From here on nothing raises: what the handler would keep may go."""
+        self.use(self.kept)
+        self.covering = False
+        self.cover = None
+        self.kept = []
 
     # ---- for the rules -----------------------------------------------------------------------------------------------
 
@@ -81,13 +122,8 @@ class BlockAssembler:
 
     def call_of(self, value: Value) -> Operation | None:
         """The call in this block whose callee `value` is and that is its only use."""
-        users = value.users
-        if len(users) != 1:
-            return None
-        user = next(iter(users))
-        if user.name not in CALLS or users[user] != 1 or user.operands[0] is not value:
-            return None
-        return user
+        user = only_user(value)
+        return user if user is not None and user.name in CALLS and user.operands[0] is value else None
 
     def tested_at_once(self, op: Operation) -> bool:
         """True when the only use of a comparison is the test of the conditional branch right behind it."""
@@ -222,11 +258,8 @@ class BlockAssembler:
         value = leaf.results[0]
         calls: list[Operation] = []
         while True:
-            users = value.users
-            if len(users) != 1:
-                break
-            user = next(iter(users))
-            if user is self.terminator or users[user] != 1:
+            user = only_user(value)
+            if user is None or user is self.terminator:
                 break
             wanted = consumed(user) if user.name != "pyframe.call_graph" else user.operands
             position = next((i for i, other in enumerate(wanted) if other is value), None)
@@ -267,7 +300,8 @@ class BlockAssembler:
             else:
                 wanted.append(value)
         taken = {value: sum(other is value for other in user.operands) for value in prefix}
-        self.stack.bring(wanted, lambda entry: isinstance(entry, Value) and self.uses_left(entry) > taken[entry])
+        self.stack.bring(wanted, lambda entry: isinstance(entry, Value) and only_user(entry) is not user and self.uses_left(entry) > taken[entry])
+        self.early.update(value for value in prefix if entries.count(value) > 1)
 
 
 # ---- operations with their own way -----------------------------------------------------------------------------------

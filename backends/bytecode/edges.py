@@ -14,14 +14,13 @@ from lect.backends.bytecode.blocks import BlockAssembler
 from lect.backends.bytecode.encode import Label
 from lect.backends.bytecode.rules import OLDER_THAN_312, SINCE_313, gives_bool
 from lect.backends.bytecode.stack import Entry
-from lect.dialects.pyframe.control import NEVER_RAISES
 from lect.ir import Block, Value
 
 
 def finish(a: BlockAssembler, following: Block | None) -> None:
     """Assemble the terminator; `following` is the block that comes next in the code."""
     name = a.terminator.name
-    if a.cover is not None and not a.covering and (name not in NEVER_RAISES or name == "pyframe.branch"):
+    if a.cover is not None and not a.covering:
         a.begin_cover()
     TERMINATORS[name](a, a.terminator, following)
 
@@ -127,8 +126,8 @@ def _test(a: BlockAssembler, op: Any, jumps_when: bool, label: Label) -> None:
 
 
 def _compared_as_bool(a: BlockAssembler, condition: Value) -> bool:
-    owner = condition.owner
-    return owner.name == "pyframe.compare" and a.tested_at_once(owner)  # type: ignore[union-attr,arg-type]
+    op = condition.op
+    return op is not None and op.name == "pyframe.compare" and a.tested_at_once(op)
 
 
 # ---- loops and exits -------------------------------------------------------------------------------------------------

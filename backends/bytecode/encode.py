@@ -15,7 +15,7 @@ from typing import NamedTuple
 from lect.ir import LectError, Location
 
 VERSION = sys.version_info[:2]
-OPCODES = dis.opmap
+OPCODES = {**dis.opmap, "STORE_FAST_MAYBE_NULL": dis.opmap["STORE_FAST"]}  # under a name of its own it is not joined with another instruction
 EXTENDED_ARG = OPCODES["EXTENDED_ARG"]
 _CACHE_TABLE = opcode._inline_cache_entries  # type: ignore[attr-defined]
 
@@ -24,7 +24,7 @@ def cache_units(name: str) -> int:
     """How many units of inline cache follow an instruction."""
     if isinstance(_CACHE_TABLE, Mapping):
         return _CACHE_TABLE.get(name, 0)
-    return _CACHE_TABLE[OPCODES[name]]
+    return int(_CACHE_TABLE[OPCODES[name]])
 
 
 class Label:

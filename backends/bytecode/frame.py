@@ -199,7 +199,7 @@ class FrameAssembler:
         self.deepest = max(self.deepest, stack.deepest)
 
     def _combine_pairs(self) -> None:
-        """3.13: two variable instructions of one line in one, as its compiler does."""
+        """3.13: two variable instructions in one, as its compiler does.  A pair has one position, so only instructions of one position are joined."""
         targets = {instr.arg.index for instr in self.instrs if isinstance(instr.arg, Label)}
         targets.update(instr.cover.target.index for instr in self.instrs if instr.cover is not None)
         out: list[Instr] = []
@@ -226,7 +226,7 @@ class FrameAssembler:
 
     def _fit_together(self, first: Instr, second: Instr) -> bool:
         small = isinstance(first.arg, int) and isinstance(second.arg, int) and first.arg < 16 and second.arg < 16
-        return small and first.loc.line == second.loc.line and first.cover is second.cover
+        return small and first.loc is second.loc and first.cover is second.cover
 
     def _all_labels(self) -> list[Label]:
         found = {id(instr.arg): instr.arg for instr in self.instrs if isinstance(instr.arg, Label)}

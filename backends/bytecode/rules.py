@@ -180,11 +180,11 @@ def attribute(name: str) -> Emit:
 
 
 def load_item(a: BlockAssembler, op: Any) -> None:
-    a.emit("BINARY_SLICE" if a.is_fused(op.key.owner) else "BINARY_SUBSCR", 0)
+    a.emit("BINARY_SLICE" if a.is_fused(op.key.op) else "BINARY_SUBSCR", 0)
 
 
 def store_item(a: BlockAssembler, op: Any) -> None:
-    a.emit("STORE_SLICE" if a.is_fused(op.key.owner) else "STORE_SUBSCR", 0)
+    a.emit("STORE_SLICE" if a.is_fused(op.key.op) else "STORE_SUBSCR", 0)
 
 
 def unary(a: BlockAssembler, op: Any) -> None:
@@ -210,8 +210,8 @@ BOOLS = frozenset({"pyframe.contains", "pyframe.is", "pyframe.match_exc", "pyfra
 
 def gives_bool(value: Value) -> bool:
     """True when a value is surely True or False."""
-    op = value.owner
-    return op.name in BOOLS or (op.name == "pyframe.unary" and op.attrs["operator"] in ("not", "bool"))  # type: ignore[union-attr]
+    op = value.op
+    return op is not None and (op.name in BOOLS or (op.name == "pyframe.unary" and op.attrs["operator"] in ("not", "bool")))
 
 
 def compare(a: BlockAssembler, op: Any) -> None:
@@ -236,7 +236,7 @@ def format_value(a: BlockAssembler, op: Any) -> None:
     if SINCE_313:
         a.emit("FORMAT_SIMPLE" if op.spec is None else "FORMAT_WITH_SPEC", 0)
         return
-    conversion = _CONVERSIONS[op.value.owner.conversion] if a.is_fused(op.value.owner) else 0
+    conversion = _CONVERSIONS[op.value.owner.conversion] if a.is_fused(op.value.op) else 0
     a.emit("FORMAT_VALUE", conversion | (4 if op.spec is not None else 0))
 
 
@@ -309,7 +309,7 @@ EMIT: Mapping[str, Emit] = MappingProxyType(
             "store_local": slot("STORE_FAST"),
             "delete_local": slot("DELETE_FAST"),
             "save_local": save_local,
-            "restore_local": slot("STORE_FAST"),
+            "restore_local": slot("STORE_FAST_MAYBE_NULL"),
             "load_global": load_global,
             "store_global": named("STORE_GLOBAL"),
             "delete_global": named("DELETE_GLOBAL"),

@@ -82,7 +82,8 @@ class FuncOp(Operation):
         for flag in self.flags:
             require(flag in FLAGS, self, "'pyframe.func' has no flag '{}'", flag)
         shared = frozenset((*self.cells, *self.free))
-        scopes = {"local variable": self.slots, "cell or free variable": shared, "variable": self.slots | shared}
+        saved = {operation.attrs.get("id") for operation in self.region.walk() if operation.name == "pyframe.save_local"}
+        scopes = {"local variable": self.slots | (shared & saved), "cell or free variable": shared, "variable": self.slots | shared}
         for block in self.region.blocks:
             for operation in block:
                 verify_closed(operation, block)

@@ -95,7 +95,10 @@ class DeleteLocalOp(Operation):
 
 @op("pyframe.save_local")
 class SaveLocalOp(Operation):
-    """Take the value out of a local variable, bound or not, and leave it unbound (around an inlined comprehension)."""
+    """Take the contents out of a variable, bound or not, and leave it unbound (around an inlined comprehension).
+
+    A cell may be taken out too; until it is restored the variable is a plain local one, unless `make_cell` gives it another cell.
+    """
 
     id: Attr[str]
     saved: Result

@@ -82,9 +82,6 @@ def variable_hint(name: str) -> str:
 
 
 def load_fast(d: FrameDecoder, arg: str) -> None:
-    if d.cells and arg in d.cells:
-        d.emit_value(ops.LoadCellOp(arg, loc=d.loc, result_types=_ONE, hint="cell"))
-        return
     name = shown_name(arg) if d.hidden else arg
     d.emit_value(ops.LoadLocalOp(name, loc=d.loc, result_types=_ONE, hint=variable_hint(name)))
 
@@ -95,8 +92,6 @@ def store_fast(d: FrameDecoder, arg: str) -> None:
     if value.type is SAVED:
         d.emit(ops.RestoreLocalOp(value, name, loc=d.loc))
         return
-    if d.cells and arg in d.cells:
-        raise d.fail("LB0108", f"the cell '{arg}' is replaced")
     if value.hint in (None, "item"):
         value.hint = name
     d.emit(ops.StoreLocalOp(value, name, loc=d.loc))

@@ -15,6 +15,24 @@ _CONVERSIONS = ("", "str", "repr", "ascii")
 _PARTS = MappingProxyType({1: "defaults", 2: "keyword_defaults", 4: "annotations", 8: "closure"})
 
 
+def load_fast(d: FrameDecoder, arg: str) -> None:
+    """LOAD_FAST, which also takes the place of LOAD_CLOSURE."""
+    if arg in d.cells and _goes_into_closure(d):
+        handlers.load_closure(d, arg)
+    else:
+        handlers.load_fast(d, arg)
+
+
+def _goes_into_closure(d: FrameDecoder) -> bool:
+    """True when the instructions behind build the tuple of cells of a function: a comprehension may hold a plain value where a cell was."""
+    place = d.place
+    while d.instructions[place].name == "LOAD_FAST":
+        place += 1
+    names = [instruction.name for instruction in d.instructions[place : place + 4]]
+    is_function = names[:3] == ["BUILD_TUPLE", "LOAD_CONST", "MAKE_FUNCTION"]
+    return is_function and any(i.name == "SET_FUNCTION_ATTRIBUTE" and i.arg == 8 for i in d.instructions[place + 3 : place + 4])
+
+
 def load_global(d: FrameDecoder, arg: int) -> None:
     handlers.load_named(ops.LoadGlobalOp)(d, arg >> 1)
     if arg & 1:
@@ -91,6 +109,7 @@ HANDLERS: Mapping[str, Decode] = MappingProxyType(
         "FORMAT_WITH_SPEC": format_with_spec,
         "FOR_ITER": handlers.for_iter(2),
         "LOAD_ATTR": load_attr,
+        "LOAD_FAST": load_fast,
         "LOAD_GLOBAL": load_global,
         "LOAD_SUPER_ATTR": load_super_attr,
         "MAKE_FUNCTION": handlers.make_function_with_parts,

@@ -33,9 +33,9 @@ def unchecked_loads(func: FuncOp) -> frozenset[Operation]:
                 waiting.append(successor)
     safe: list[Operation] = []
     for block in blocks:
-        bound = state.get(block)
-        if bound is not None:
-            _walk(block, bound, bits, safe)
+        at_entry = state.get(block)
+        if at_entry is not None:
+            _walk(block, at_entry, bits, safe)
     return frozenset(safe)
 
 

@@ -10,12 +10,12 @@ import dis
 import opcode
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from lect.ir import LectError, Location
 
 VERSION = sys.version_info[:2]
-OPCODES = {**dis.opmap, "STORE_FAST_MAYBE_NULL": dis.opmap["STORE_FAST"]}  # under a name of its own it is not joined with another instruction
+OPCODES: Final = {**dis.opmap, "STORE_FAST_MAYBE_NULL": dis.opmap["STORE_FAST"]}  # under a name of its own it is not joined with another instruction
 EXTENDED_ARG = OPCODES["EXTENDED_ARG"]
 _CACHE_TABLE = opcode._inline_cache_entries  # type: ignore[attr-defined]
 

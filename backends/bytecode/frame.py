@@ -5,7 +5,7 @@ import __future__
 
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType
-from typing import Any
+from typing import Any, Final
 
 from lect.backends.bytecode.blocks import BlockAssembler
 from lect.backends.bytecode.bound import unchecked_loads
@@ -17,10 +17,10 @@ from lect.dialects.pyframe.control import FuncOp
 from lect.dialects.pyframe.types import OBJECT
 from lect.ir import Block, LectError, Location, Operation, SymbolRef, Value, literal_key
 
-_FLAGS = {"optimized": 0x1, "newlocals": 0x2, "nested": 0x10}
+_FLAGS: Final = {"optimized": 0x1, "newlocals": 0x2, "nested": 0x10}
 _VARARGS, _VARKEYWORDS, _HAS_DOCSTRING = 0x4, 0x8, 0x4000000
 _NEVER_FALLS_THROUGH = frozenset({"JUMP_BACKWARD", "JUMP_FORWARD", "RAISE_VARARGS", "RERAISE", "RETURN_CONST", "RETURN_VALUE"})
-_PAIRS = {
+_PAIRS: Final = {
     ("LOAD_FAST", "LOAD_FAST"): "LOAD_FAST_LOAD_FAST",
     ("STORE_FAST", "LOAD_FAST"): "STORE_FAST_LOAD_FAST",
     ("STORE_FAST", "STORE_FAST"): "STORE_FAST_STORE_FAST",

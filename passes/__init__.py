@@ -27,6 +27,7 @@ PASSES: Mapping[str, str] = MappingProxyType(
         "loop-inline": "lect.passes.loop.loop_inline:LoopInline",
         "loop-split-dims": "lect.passes.loop.loop_split_dims:LoopSplitDims",
         "loop-fuse-vertical": "lect.passes.loop.loop_fuse_vertical:LoopFuseVertical",
+        "loop-fuse-horizontal": "lect.passes.loop.loop_fuse_horizontal:LoopFuseHorizontal",
         "loop-plan-buffers": "lect.passes.loop.loop_plan_buffers:LoopPlanBuffers",
         "loop-collapse-dims": "lect.passes.loop.loop_collapse_dims:LoopCollapseDims",
         "kernel-choose-tiles": "lect.passes.kernel.kernel_choose_tiles:KernelChooseTiles",

@@ -14,7 +14,15 @@ PIPELINES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "capture": ("pyframe-to-fx",),
         "aot": ("fx-to-functional", "canonicalize", "cse", "dce"),
-        "loop": ("functional-to-loop", "loop-realize", "loop-inline", "loop-split-dims", "loop-fuse-vertical", "loop-plan-buffers"),
+        "loop": (
+            "functional-to-loop",
+            "loop-realize",
+            "loop-inline",
+            "loop-split-dims",
+            "loop-fuse-vertical",
+            "loop-fuse-horizontal",
+            "loop-plan-buffers",
+        ),
         "kernel": (
             "loop-collapse-dims",
             "kernel-choose-tiles",
@@ -47,7 +55,10 @@ ORDER: tuple[Before, ...] = (
     Before("loop-inline", "loop-fuse-vertical", "a value that is to be computed again must not be stored first"),
     Before("loop-split-dims", "loop-fuse-vertical", "spaces meet when their maps are affine"),
     Before("loop-fuse-vertical", "loop-collapse-dims", "nests over different views of one space join before their dims merge"),
+    Before("loop-fuse-vertical", "loop-fuse-horizontal", "what passes through memory between two nests costs more than reading it twice"),
     Before("loop-fuse-vertical", "loop-plan-buffers", "fusion removes intermediate buffers"),
+    Before("loop-fuse-horizontal", "loop-plan-buffers", "fusion changes when buffers live"),
+    Before("loop-fuse-horizontal", "loop-collapse-dims", "siblings over different views of one space join before their dims merge"),
     Before("loop-plan-buffers", "loop-to-kernel", "kernels and the host program name planned buffers"),
     Before("loop-collapse-dims", "kernel-choose-tiles", "tiles name the dims that are left"),
     Before("kernel-choose-tiles", "loop-to-kernel", "kernels are cut as their nests say"),

@@ -10,15 +10,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lect.dialects.loop.attributes import SpaceAttr
-from lect.dialects.loop.building import Inlining, NestBuilder, copy_block, whole_range
+from lect.dialects.loop.attributes import FuseAttr, SpaceAttr
+from lect.dialects.loop.building import Inlining, NestBuilder, copy_block, has_division, whole_range
 from lect.dialects.loop.ops import NestOp
 from lect.ir import Value
-from lect.ir.index_map import delinearize, dims_of, indices_of, linearize, substitute
+from lect.ir.index_map import delinearize, dims_of, indices_of, is_affine, linearize, substitute
 from lect.ir.symbolic import ZERO, Expr, dim, ranges_of
-from lect.passes.loop.nests import body_size, has_scan, heavy_ops, points
+from lect.passes.loop.fusion_graph import FusionGraph
+from lect.passes.loop.loop_split_dims import split
+from lect.passes.loop.nests import body_size, has_scan, heavy_ops, own_point, points
 
 Sizes = tuple[int, ...]
+MIN_ROWS = 16
+MANY_POINTS = 1 << 14
 
 
 class Blocked(Exception):
@@ -104,6 +108,8 @@ def vertical(first: NestOp, second: NestOp, buffers: Sequence[Value], stays: boo
             raise Blocked("it is read at another point than it is written")
     assert joint is not None
     _require_one_fold(first, second, joint)
+    if stays or first.reduced:
+        _require_rows(first, second, joint)
     repeated = count(joint.sizes) // max(1, points(first))
     if repeated > 1 and (stays or heavy_ops(first)):
         raise Blocked(f"it would be computed {repeated} times")
@@ -119,6 +125,16 @@ def _require_one_fold(first: NestOp, second: NestOp, joint: Joint) -> None:
         across = {k for d in range(len(first.space.sizes)) if d not in first.reduced for k in dims_of(joint.dims[d])}
         if across & folded:
             raise Blocked("folded dims mix with parallel dims")
+
+
+def _require_rows(first: NestOp, second: NestOp, joint: Joint) -> None:
+    """A nest that stores every point must not be bound to a fold that leaves few rows to run side by side."""
+    if bool(first.reduced) == bool(second.reduced):
+        return
+    folded = {k for d in first.reduced for k in dims_of(joint.dims[d])} or set(second.reduced)
+    rows = count([size for k, size in enumerate(joint.sizes) if k not in folded])
+    if rows < MIN_ROWS and count(joint.sizes) > MANY_POINTS:
+        raise Blocked(f"only {rows} rows would run side by side")
 
 
 def join(first: NestOp, second: NestOp, joint: Joint, keep: Sequence[int]) -> NestOp:
@@ -143,3 +159,62 @@ def join(first: NestOp, second: NestOp, joint: Joint, keep: Sequence[int]) -> Ne
 def _stored(nest: NestOp, number: int, made: dict[int, tuple[Value, Expr]]) -> tuple[Value, Any, Expr]:
     value, offset = made[number]
     return value, nest.results[number].type, offset
+
+
+def put_joint(graph: FusionGraph, first: NestOp, second: NestOp, new: NestOp, keep: Sequence[int], done: FuseAttr) -> NestOp:
+    """The joint nest takes the place of both, with the decisions of both and `done`; its dims are split where a map divides."""
+    new.attrs.update(_decisions(first, second, keep, done))
+    if has_division(new):
+        parts = split(new)
+        if parts is not None:
+            new.drop_operands()
+            new = parts
+    assert second.parent is not None
+    second.parent.insert_before(second, new)
+    old = [*[first.results[k] for k in keep], *second.results]
+    for before, after in zip(old, new.results):
+        after.hint = before.hint
+        before.replace_all_uses(after)
+    second.erase()
+    first.erase()
+    graph.merge(first, second, new)
+    return new
+
+
+def _decisions(first: NestOp, second: NestOp, keep: Sequence[int], done: FuseAttr) -> dict[str, Any]:
+    found: dict[str, Any] = {"fused": (*first.fused, *second.fused, done)}
+    refused = tuple([note for note in (*first.blocked, *second.blocked) if note.other not in (first.sym_name, second.sym_name)])
+    if refused:
+        found["blocked"] = refused
+    if first.realize or second.realize:
+        reasons = first.realize or ("",) * len(first.results)
+        found["realize"] = (*[reasons[k] for k in keep], *(second.realize or ("",) * len(second.results)))
+    return found
+
+
+# ---- siblings --------------------------------------------------------------------------------------------------------
+
+
+def sideways(first: NestOp, second: NestOp, buffer: Value, max_body: int) -> Joint:
+    """How two nests that read the same elements of one buffer walk it together.  Raises `Blocked`."""
+    if has_scan(first) or has_scan(second):
+        raise Blocked("a scan is bound to its nest")
+    if body_size(first) + body_size(second) > max_body:
+        raise Blocked(f"more than {max_body} operations")
+    sizes: Sizes = second.space.sizes
+    if points(first) == 0 or points(first) != points(second):
+        raise Blocked("spaces differ")
+    if first.space.sizes == sizes:
+        joint = Joint(whole_range(sizes), sizes)
+    else:
+        place = delinearize(own_point(second), first.space.sizes, second.space.ranges)
+        if not all(is_affine(index) for index in place):
+            raise Blocked("no common refinement of the two spaces")
+        joint = Joint(dict(enumerate(place)), sizes)
+    _require_one_fold(first, second, joint)
+    _require_rows(first, second, joint)
+    ranges = ranges_of(sizes)
+    mine = {substitute(load.map.offset, joint.dims, ranges) for load in first.loads if load.buffer is buffer}
+    if not mine & {load.map.offset for load in second.loads if load.buffer is buffer}:
+        raise Blocked("they read different elements at one point")
+    return joint

@@ -11,16 +11,14 @@ from one to the other through a third operation.  What refuses is written on the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from lect.dialects.loop.attributes import BlockedAttr, FuseAttr
-from lect.dialects.loop.building import has_division
 from lect.dialects.loop.ops import ExternOp, FuncOp, NestOp
 from lect.ir import Context, Operation, Value
 from lect.passes.base import Pass, option
-from lect.passes.loop.fusion import Blocked, join, vertical
+from lect.passes.loop.fusion import Blocked, join, put_joint, vertical
 from lect.passes.loop.fusion_graph import FusionGraph
-from lect.passes.loop.loop_split_dims import split
 from lect.passes.loop.nests import functions, nbytes, readers
 
 MAX_NOTES = 3
@@ -100,37 +98,5 @@ class Fuser:
         self.fused += 1
         self.saved += saves
         self.alive.discard(producer.sym_name)
-        decisions = _decisions(producer, consumer, keep, FuseAttr("vertical", producer.sym_name, consumer.sym_name, saves))
-        new.attrs.update(decisions)
-        return self.put(producer, consumer, new, keep)
-
-    def put(self, producer: NestOp, consumer: NestOp, new: NestOp, keep: list[int]) -> NestOp:
-        """The new nest takes the place of both."""
-        if has_division(new):
-            new = _split_in_place(new)
-        assert consumer.parent is not None
-        consumer.parent.insert_before(consumer, new)
-        old = [*[producer.results[k] for k in keep], *consumer.results]
-        for before, after in zip(old, new.results):
-            after.hint = before.hint
-            before.replace_all_uses(after)
-        consumer.erase()
-        producer.erase()
-        self.graph.merge(producer, consumer, new)
-        return new
-
-
-def _split_in_place(nest: NestOp) -> NestOp:
-    new = split(nest)
-    if new is None:
-        return nest
-    nest.drop_operands()
-    return new
-
-
-def _decisions(producer: NestOp, consumer: NestOp, keep: list[int], done: FuseAttr) -> dict[str, Any]:
-    found: dict[str, Any] = {"fused": (*producer.fused, *consumer.fused, done)}
-    if producer.realize or consumer.realize:
-        reasons = producer.realize or ("",) * len(producer.results)
-        found["realize"] = (*[reasons[k] for k in keep], *(consumer.realize or ("",) * len(consumer.results)))
-    return found
+        done = FuseAttr("vertical", producer.sym_name, consumer.sym_name, saves)
+        return put_joint(self.graph, producer, consumer, new, keep, done)

@@ -12,6 +12,7 @@ from lect.dialects.loop.ops import ExternOp, NestOp
 from lect.ir import parse_module, print_module, verify
 from lect.ir.types import bf16, f32
 from lect.passes.convert.functional_to_loop import FunctionalToLoop
+from lect.passes.loop.loop_fuse_horizontal import LoopFuseHorizontal
 from lect.passes.loop.loop_fuse_vertical import LoopFuseVertical
 from lect.passes.loop.loop_inline import LoopInline
 from lect.passes.loop.loop_plan_buffers import LoopPlanBuffers
@@ -19,7 +20,7 @@ from lect.passes.loop.loop_realize import LoopRealize
 from lect.passes.loop.loop_split_dims import LoopSplitDims
 from tests.unit.loop.programs import assert_same, execute, functional_module, random_tensor
 
-PASSES = (FunctionalToLoop(), LoopRealize(), LoopInline(), LoopSplitDims(), LoopFuseVertical(), LoopPlanBuffers())
+PASSES = (FunctionalToLoop(), LoopRealize(), LoopInline(), LoopSplitDims(), LoopFuseVertical(), LoopFuseHorizontal(min_bytes=16), LoopPlanBuffers())
 
 
 def run_and_compare(build, tensors, tolerance=None):

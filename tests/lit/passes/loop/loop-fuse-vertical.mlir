@@ -139,3 +139,26 @@ loop.func @no_fuse_as_it_would_be_computed_in_every_row(%x: !loop.buffer<100x8xf
   }
   loop.return(%3) {views = [#loop.view<100x8>]}
 }
+
+// -----
+
+// A whole tensor is folded: what is done with every element afterwards runs on all threads, the fold does not.
+// CHECK-LABEL: @no_fuse_as_few_rows_would_run_side_by_side
+// CHECK-COUNT-2: loop.nest
+// CHECK:         blocked = [#loop.blocked<@n0 by "%s: only 1 rows would run side by side">]
+loop.func @no_fuse_as_few_rows_would_run_side_by_side(%x: !loop.buffer<100000xf32>) {
+  %s = loop.nest @n0(%x) {space = #loop.space<d0: 100000>} : !loop.buffer<f32> {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    %2 = loop.reduce(%1) {kind = "sum", over = [0]} : f32
+    loop.store(%2) {map = #loop.map<(d0) -> (0)>}
+  }
+  %3 = loop.nest @n1(%x, %s) {space = #loop.space<d0: 100000>} : !loop.buffer<100000xf32> {
+  ^bb0(%d0: index):
+    %4 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    %5 = loop.load(%s) {map = #loop.map<(d0) -> (0)>} : f32
+    %6 = loop.div(%4, %5) : f32
+    loop.store(%6) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%3) {views = [#loop.view<100000>]}
+}

@@ -1,0 +1,89 @@
+"""Fuse nests that read the same elements and do not depend on each other, so that memory is read once.
+
+    %0 = loop.nest @n0(%x) { exp(load %x) }
+    %1 = loop.nest @n1(%x) { sum(load %x) }    =>    %0, %1 = loop.nest @n1(%x) {fused = [#loop.fuse<horizontal @n0, @n1 saves ..>]} { .. }
+
+For every buffer, the largest first, its readers are looked at in order, each with the next.  Both walk as many points, meet in a common refinement
+of their spaces, fold the same dims or only one folds, read some element at the same point, and no path leads from one to the other.  Buffers of
+fewer elements than the space (weights, biases) are no reason to fuse.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from lect.dialects.loop.attributes import FuseAttr
+from lect.dialects.loop.ops import FuncOp, NestOp
+from lect.ir import Context, Operation, Value
+from lect.passes.base import Pass, option
+from lect.passes.loop.fusion import Blocked, join, put_joint, sideways
+from lect.passes.loop.fusion_graph import FusionGraph
+from lect.passes.loop.nests import functions, nbytes, points
+
+
+@dataclass(frozen=True)
+class LoopFuseHorizontal(Pass):
+    """Join independent nests that read the same elements of a buffer."""
+
+    name: ClassVar[str] = "loop-fuse-horizontal"
+    max_body: int = option(96, "largest block that a fusion may make, in operations")
+    min_bytes: int = option(4096, "smallest buffer whose second reading is worth a fusion")
+    window: int = option(64, "how far apart two nests may stand, in operations")
+
+    def run(self, op: Operation, ctx: Context) -> None:
+        for func in functions(op):
+            fuser = SiblingFuser(func, self)
+            fuser.run()
+            ctx.count("nests fused", fuser.fused)
+            ctx.count("bytes saved", fuser.saved)
+
+
+class SiblingFuser:
+    """The fusion of one function."""
+
+    def __init__(self, func: FuncOp, options: LoopFuseHorizontal) -> None:
+        self.graph = FusionGraph(func)
+        self.options = options
+        self.fused = 0
+        self.saved = 0
+        self.buffers = {value: None for op in func.body for value in op.operands if isinstance(op, NestOp) and nbytes(value) >= options.min_bytes}
+
+    def run(self) -> None:
+        """Look at every buffer, the largest first."""
+        for buffer in sorted(self.buffers, key=nbytes, reverse=True):
+            self.readers_of(buffer)
+        self.graph.write_order()
+
+    def readers_of(self, buffer: Value) -> None:
+        """Join the readers of one buffer pairwise, each with the next that fits."""
+        position = self.graph.position
+        waiting = sorted([user for user in buffer.users if isinstance(user, NestOp) and user in position], key=position.__getitem__)
+        while len(waiting) > 1:
+            first = waiting.pop(0)
+            for number, second in enumerate(waiting):
+                joined = self.try_join(first, second, buffer)
+                if joined is not None:
+                    waiting[number] = joined
+                    waiting.sort(key=position.__getitem__)
+                    break
+
+    def try_join(self, first: NestOp, second: NestOp, buffer: Value) -> NestOp | None:
+        """The joint nest, or None when the two stay apart."""
+        graph = self.graph
+        if graph.position[second] - graph.position[first] > self.options.window or second in graph.successors[first]:
+            return None
+        if points(first) > buffer.type.numel:  # type: ignore[attr-defined]
+            return None
+        try:
+            joint = sideways(first, second, buffer, self.options.max_body)
+        except Blocked:
+            return None
+        if graph.detour(first, second) is not None:
+            return None
+        keep = range(len(first.results))
+        new = join(first, second, joint, keep)
+        saves = nbytes(buffer)
+        self.fused += 1
+        self.saved += saves
+        return put_joint(graph, first, second, new, keep, FuseAttr("horizontal", first.sym_name, second.sym_name, saves))

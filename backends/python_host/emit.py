@@ -23,10 +23,11 @@ from typing import Any
 from lect.dialects.host import ops as host
 from lect.dialects.host.attributes import OperandRef
 from lect.dialects.host.types import BufferType, TensorType, contiguous_strides
-from lect.ir import LectError, Operation, ScalarType, Value
+from lect.ir import SCALARS, LectError, Operation, ScalarType, Value
 
 _NOT_NAME = re.compile(r"\W", re.ASCII)
-RESERVED = frozenset({"launch", "empty", "check", "torch", "inf", "nan", "complex"})
+DTYPE_NAMES = frozenset(_NOT_NAME.sub("_", spelling).strip("_") for spelling in SCALARS)
+RESERVED = DTYPE_NAMES | {"launch", "empty", "check", "torch", "inf", "nan", "complex"}
 
 
 def identifier(text: str) -> str:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import torch
 
+from lect.backends import llvm, python_host
 from lect.backends.reference import loop as reference
 from lect.dialects import make_context
 from lect.ir import Context, Operation, parse_module, verify
 from lect.passes.manager import PassManager
-from lect.runtime.executable import build
+from lect.runtime.executable import build, shared_launcher
 
 PIPELINE = "kernel"
 DTYPES = {
@@ -92,17 +93,34 @@ def run_reference(text: str, inputs: Sequence[torch.Tensor]) -> list[torch.Tenso
     return reference.run(func, inputs)
 
 
+def run_many(texts: Sequence[str], inputs: Sequence[Sequence[torch.Tensor]]) -> list[list[torch.Tensor]]:
+    """Several graphs, compiled as one module."""
+    ctx = make_context()
+    module = parsed("\n".join([text.replace("@f(", f"@f{k}(").replace("@n0(", f"@n{k}(") for k, text in enumerate(texts)]), ctx)
+    PassManager.parse(PIPELINE).run(module, ctx)
+    verify(module)
+    code = llvm.compile_kernels([op for op in module.body if op.name == "kernel.func"], ctx)
+    addresses = {symbol: code.entry(symbol) for symbol in code.symbols}
+    found = []
+    for func, tensors in zip([op for op in module.body if op.name == "host.func"], inputs):
+        found.append(python_host.load(func, addresses, shared_launcher()).run(*tensors))
+    return found
+
+
 def check(text: str, inputs: Sequence[torch.Tensor], pipeline: str = PIPELINE, rtol: float = 0.0, atol: float = 0.0, **target: object) -> None:
-    """Native code and reference agree; NaN in the same places, zeros of the same sign where `rtol` is 0."""
-    expected = run_reference(text, inputs)
-    found = run_native(text, inputs, pipeline, **target)
+    """Native code and reference agree."""
+    compare(run_reference(text, inputs), run_native(text, inputs, pipeline, **target), rtol, atol)
+
+
+def compare(expected: Sequence[torch.Tensor], found: Sequence[torch.Tensor], rtol: float = 0.0, atol: float = 0.0, what: str = "") -> None:
+    """Equal tensors, within a tolerance; NaN in the same places, zeros of the same sign where `rtol` is 0."""
     assert len(expected) == len(found)
     for want, have in zip(expected, found):
         assert want.shape == have.shape and want.dtype == have.dtype
-        torch.testing.assert_close(have, want, rtol=rtol, atol=atol, equal_nan=True)
+        torch.testing.assert_close(have, want, rtol=rtol, atol=atol, equal_nan=True, msg=lambda text: f"{what}: {text}")
         if want.dtype.is_floating_point and rtol == 0.0:
             zeros = want == 0
-            assert torch.equal(torch.signbit(have[zeros]), torch.signbit(want[zeros]))
+            assert torch.equal(torch.signbit(have[zeros]), torch.signbit(want[zeros])), what
 
 
 def sample(sizes: Sequence[int], element: str, seed: int = 0, special: bool = False) -> torch.Tensor:

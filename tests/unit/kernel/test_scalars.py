@@ -4,12 +4,11 @@ import pytest
 import torch
 
 from lect.dialects.scalars import TABLE
-from tests.unit.kernel.nests import check, nest_text, run_native, sample
+from tests.unit.kernel.nests import check, compare, nest_text, run_many, run_native, run_reference, sample
 
 SIZE = 77
 KINDS = {"f32": "float", "f64": "float", "i1": "bool", "i8": "signed", "i16": "signed", "i32": "signed", "i64": "signed", "ui8": "unsigned"}
 APPROXIMATE = {"fma", "pow", "atan2", "hypot", "rsqrt", "erfc", "sigmoid"}
-CASES = [(name, element) for name, row in TABLE.items() for element, kind in KINDS.items() if kind in row.kinds]
 
 
 def operation(name, element):
@@ -33,11 +32,17 @@ def operands(name, element):
     return found
 
 
-@pytest.mark.parametrize(("name", "element"), CASES)
-def test_operation(name, element):
-    loose = KINDS[element] == "float" and (name in APPROXIMATE or not TABLE[name].predicate and TABLE[name].arity == 1)
-    tolerance = {"f32": 3e-6, "f64": 1e-13}.get(element, 0.0) if loose else 0.0
-    check(operation(name, element), operands(name, element), rtol=tolerance, atol=tolerance * 1e-2)
+@pytest.mark.parametrize("element", KINDS)
+def test_operations(element):
+    """All operations on one element type, as one graph of many nests."""
+    names = [name for name, row in TABLE.items() if KINDS[element] in row.kinds]
+    texts = [operation(name, element) for name in names]
+    inputs = [operands(name, element) for name in names]
+    found = run_many(texts, inputs)
+    for name, text, values, have in zip(names, texts, inputs, found):
+        loose = KINDS[element] == "float" and (name in APPROXIMATE or not TABLE[name].predicate and TABLE[name].arity == 1)
+        tolerance = {"f32": 3e-6, "f64": 1e-13}.get(element, 0.0) if loose else 0.0
+        compare(run_reference(text, values), have, tolerance, tolerance * 1e-2, name)
 
 
 @pytest.mark.parametrize("element", ["i8", "i32", "i64"])
@@ -66,16 +71,18 @@ ELEMENTS = ["f32", "f64", "bf16", "f16", "i1", "i8", "ui8", "i16", "i32", "i64"]
 
 
 @pytest.mark.parametrize("source", ELEMENTS)
-@pytest.mark.parametrize("target", ELEMENTS)
-def test_cast(source, target):
-    if source == target:
-        return
-    body = f"    %0 = loop.load(%x) MAP(d0) : {source}\n    %1 = loop.cast(%0) : {target}\n    loop.store(%1) MAP(d0)"
-    floats = source in ("f32", "f64", "bf16", "f16")
-    x = sample([SIZE], source, 1, special=floats and target in ("f32", "f64", "bf16", "f16", "i1"))
-    if floats and target == "ui8":
-        x = x.abs()
-    check(nest_text([SIZE], [("x", f"{SIZE}x{source}")], [("z", f"{SIZE}x{target}")], body), [x if source == "i1" else x * 3])
+def test_casts(source):
+    floats = ("f32", "f64", "bf16", "f16")
+    targets = [element for element in ELEMENTS if element != source]
+    texts, inputs = [], []
+    for target in targets:
+        body = f"    %0 = loop.load(%x) MAP(d0) : {source}\n    %1 = loop.cast(%0) : {target}\n    loop.store(%1) MAP(d0)"
+        x = sample([SIZE], source, 1, special=source in floats and target in (*floats, "i1"))
+        x = x.abs() if source in floats and target == "ui8" else x
+        inputs.append([x if source == "i1" else x * 3])
+        texts.append(nest_text([SIZE], [("x", f"{SIZE}x{source}")], [("z", f"{SIZE}x{target}")], body))
+    for text, values, have, target in zip(texts, inputs, run_many(texts, inputs), targets):
+        compare(run_reference(text, values), have, what=target)
 
 
 def test_rounding_to_a_half_and_back_is_one_rounding():

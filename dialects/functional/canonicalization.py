@@ -15,8 +15,8 @@ from lect.dialects.functional.pointwise import (
     COMPARISONS,
     EXTREMA,
     MIXED_BINARY,
+    POWER,
     PREDICATES,
-    REAL_BINARY,
     REAL_UNARY,
     SUMS,
     DivOp,
@@ -27,7 +27,7 @@ from lect.dialects.functional.view import CatOp, ExpandOp, PadOp, PermuteOp, Res
 from lect.ir import Operation, Pattern, Rewriter, ScalarType, Value
 from lect.ir.types import i1
 
-AddOp, SubOp, MulOp, PowOp = SUMS["AddOp"], SUMS["SubOp"], MIXED_BINARY["MulOp"], REAL_BINARY["PowOp"]
+AddOp, SubOp, MulOp, PowOp = SUMS["AddOp"], SUMS["SubOp"], MIXED_BINARY["MulOp"], POWER["PowOp"]
 NegOp, AbsOp = REAL_UNARY["NegOp"], REAL_UNARY["AbsOp"]
 
 

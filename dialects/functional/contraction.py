@@ -158,6 +158,11 @@ def convolved_size(size: int, kernel: int, stride: int, padding: int, dilation: 
     return (size + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1
 
 
+def transposed_size(size: int, kernel: int, stride: int, padding: int, dilation: int, extra: int) -> int:
+    """The size of the input whose convolution has this size, `extra` telling apart those that have."""
+    return (size - 1) * stride - 2 * padding + dilation * (kernel - 1) + extra + 1
+
+
 @op("functional.convolution")
 class ConvolutionOp(FunctionalOp):
     """The cross-correlation of a batch (N, C, ...) with filters (out, C / groups, ...), or its transpose; lists have one number for each spatial dim."""
@@ -196,7 +201,7 @@ class ConvolutionOp(FunctionalOp):
         x, weight = self.x.type, self.weight.type
         extra = self.output_padding or (0,) * (x.rank - 2)
         numbers = zip(x.shape[2:], weight.shape[2:], self.stride, self.padding, self.dilation, extra)
-        return [(size - 1) * step - 2 * pad + spread * (kernel - 1) + more + 1 for size, kernel, step, pad, spread, more in numbers]
+        return [transposed_size(*each) for each in numbers]
 
 
 @op("functional.convolution_backward")

@@ -76,15 +76,19 @@ def tensor_types(values: Any) -> list[TensorType]:
     return [value.type for value in values if value is not None]
 
 
-def pointwise_type(op: Operation, operands: list[TensorType], element: ScalarType) -> TensorType:
-    """The result of an elementwise operation: broadcast shape, eager's strides.  Raises `ShapeError`, `VerifyError`."""
-    return _broadcast_type(tuple(operands), element, common_device(op, operands))
+def pointwise_type(op: Operation, operands: list[TensorType], element: ScalarType, number: bool = False) -> TensorType:
+    """The result of an elementwise operation: broadcast shape, eager's strides.  Raises `ShapeError`, `VerifyError`.
+
+    `number` says that eager has a 0-d tensor beside the operands, which matters for the strides of dims of size 1.
+    """
+    return _broadcast_type(tuple(operands), element, common_device(op, operands), number)
 
 
 @lru_cache(maxsize=4096)
-def _broadcast_type(operands: tuple[TensorType, ...], element: ScalarType, device: str) -> TensorType:
+def _broadcast_type(operands: tuple[TensorType, ...], element: ScalarType, device: str, number: bool) -> TensorType:
     shape = operands[0].shape if len(operands) == 1 else broadcast([operand.shape for operand in operands])
-    return TensorType(shape, element, pointwise_strides([operand.layout for operand in operands], shape), device)
+    layouts = [operand.layout for operand in operands]
+    return TensorType(shape, element, pointwise_strides([*layouts, ((), ())] if number else layouts, shape), device)
 
 
 def common_device(op: Operation, operands: list[TensorType]) -> str:

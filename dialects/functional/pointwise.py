@@ -166,11 +166,12 @@ class BinaryTemplate(FunctionalOp):
     kinds = ANY
     predicate = False
     mixed = False
+    number_is_tensor = True
 
     def type_rule(self) -> Types:
         operands = tensor_types((self.x, self.y))
         element = binary_element(self, operands, self.mixed)
-        return pointwise_type(self, operands, i1 if self.predicate else element)
+        return pointwise_type(self, operands, i1 if self.predicate else element, self.y is None and self.number_is_tensor)
 
     def verify(self) -> None:
         verify_number(self)
@@ -211,6 +212,12 @@ class _RealBinary(BinaryTemplate):
     kinds = REAL
 
 
+class _Power(BinaryTemplate):
+    __slots__ = ()
+    kinds = REAL
+    number_is_tensor = False
+
+
 class _BitBinary(BinaryTemplate):
     __slots__ = ()
     kinds = BITS
@@ -234,7 +241,7 @@ def _inherit(*templates: type[FunctionalOp]) -> None:
             setattr(template, field, BinaryTemplate.__dict__[field])
 
 
-_inherit(_Comparison, _FloatBinary, _RealBinary, _BitBinary, _IntegerBinary, _MixedBinary)
+_inherit(_Comparison, _FloatBinary, _RealBinary, _Power, _BitBinary, _IntegerBinary, _MixedBinary)
 
 
 class AlphaTemplate(BinaryTemplate):
@@ -251,11 +258,16 @@ class AlphaTemplate(BinaryTemplate):
 
 SUMS = members(AlphaTemplate, {"add": "x + alpha * y; `or` for i1.", "sub": "x - alpha * y."})
 MIXED_BINARY = members(_MixedBinary, {"mul": "x * y; `and` for i1."})
-REAL_BINARY = members(
+MODULO = members(
     _RealBinary,
     {
         "remainder": "x modulo y, with the sign of y (Python's %).",
         "fmod": "x modulo y, with the sign of x (C's fmod).",
+    },
+)
+POWER = members(
+    _Power,
+    {
         "pow": "x to the power of y; for the numbers 2, 3, 0.5, -0.5, -1 and -2 that is x * x, x * x * x, sqrt(x), 1 / sqrt(x), 1 / x and 1 / (x * x).",
     },
 )
@@ -401,7 +413,7 @@ class ClampOp(FunctionalOp):
                 require_number(self, self.x.type.element, number, name)
 
 
-globals().update({**FLOAT_UNARY, **REAL_UNARY, **BIT_UNARY, **PREDICATES, **SIGN, **SUMS, **MIXED_BINARY, **REAL_BINARY, **FLOAT_BINARY, **EXTREMA})
+globals().update({**FLOAT_UNARY, **REAL_UNARY, **BIT_UNARY, **PREDICATES, **SIGN, **SUMS, **MIXED_BINARY, **MODULO, **POWER, **FLOAT_BINARY, **EXTREMA})
 globals().update({**BIT_BINARY, **INTEGER_BINARY, **COMPARISONS})
 
 

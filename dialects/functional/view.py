@@ -6,7 +6,7 @@ Here a view is a value like any other: it has the elements, and its type has the
 from __future__ import annotations
 
 from lect.dialects.functional.families import FunctionalOp, Number, Types, common_device, common_element, dims_of, require_number, tensor_types
-from lect.dialects.functional.shapes import ShapeError, element_count, is_channels_last, is_contiguous, view_strides
+from lect.dialects.functional.shapes import ShapeError, element_count, is_channels_last, is_contiguous, preserved_strides, view_strides
 from lect.dialects.functional.types import TensorType
 from lect.ir import Attr, Operand, Operation, Result, Variadic, op, require
 
@@ -150,7 +150,7 @@ class ReverseOp(FunctionalOp):
 
     def type_rule(self) -> Types:
         dims_of(self, self.dims, self.x.type.rank)
-        return self.x.type.like(self.x.type.shape)
+        return self.x.type.with_strides(preserved_strides(self.x.type.layout))
 
 
 @op("functional.cat")

@@ -21,7 +21,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from lect.dialects.functional.shapes import ShapeError
-from lect.frontends.tensors import shape_blocks, shape_pointwise, shape_views
+from lect.frontends.tensors import shape_blocks, shape_pointwise, shape_views, shape_windows
 from lect.frontends.tensors.errors import DataDependent, UnsupportedTensor
 from lect.frontends.tensors.lt import LT, layout_of
 from lect.frontends.tensors.meta_kernels import run_on_meta
@@ -30,7 +30,7 @@ from lect.frontends.tensors.templates import Template, instantiate
 
 aten = torch.ops.aten
 
-SHAPE_FUNCTIONS: Final = MappingProxyType({**shape_pointwise.TABLE, **shape_views.TABLE, **shape_blocks.TABLE})
+SHAPE_FUNCTIONS: Final = MappingProxyType({**shape_pointwise.TABLE, **shape_views.TABLE, **shape_blocks.TABLE, **shape_windows.TABLE})
 _STORAGE_OPS = frozenset({"aten::resize_", "aten::resize_as_", "aten::set_", "aten::set_data", "aten::swap_"})
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import torch
 
-from lect.dialects.functional.shapes import element_count, normalize_dims, preserved_strides, reduced_shape
+from lect.dialects.functional.shapes import element_count, normalize_dim, normalize_dims, preserved_strides, reduced_shape
 from lect.frontends.tensors.metadata import TensorMeta
 from lect.frontends.tensors.shape_pointwise import Result, ShapeFunction, category, common_device, pointwise_meta
 
@@ -63,9 +63,8 @@ def _reduced(x: TensorMeta, dims: Any, keepdim: bool, dtype: torch.dtype) -> Ten
 
 def softmax(x: TensorMeta, dim: int, half_to_float: bool) -> Result:
     """_softmax and _log_softmax: the operand's layout when dense."""
-    if half_to_float or category(x.dtype) != 2 or not x.is_contiguous:
-        return None
-    return x.like(x.shape)
+    normalize_dim(dim, len(x.shape))
+    return x.like(x.shape) if not half_to_float and category(x.dtype) == 2 and x.is_contiguous else None
 
 
 def softmax_backward(gradient: TensorMeta, output: TensorMeta, dim: int, dtype: torch.dtype) -> Result:
@@ -211,6 +210,8 @@ TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
         aten.full.default: filled,
         aten.zeros.default: created,
         aten.ones.default: created,
+        aten.rand.default: created,
+        aten.randn.default: created,
         aten.empty.memory_format: created,
         aten.addcmul.default: addcmul,
         aten.addcdiv.default: addcmul,

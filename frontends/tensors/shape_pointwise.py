@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import torch
 
-from lect.dialects.functional.shapes import ShapeError, broadcast, pointwise_strides
+from lect.dialects.functional.shapes import ShapeError, broadcast, pointwise_strides, preserved_strides
 from lect.frontends.tensors.metadata import TensorMeta
 
 aten = torch.ops.aten
@@ -67,8 +67,15 @@ def _combine(groups: list[torch.dtype | None]) -> torch.dtype | None:
     return result
 
 
-def pointwise_meta(values: tuple[Any, ...], dtype: torch.dtype | None) -> TensorMeta | None:
-    """The result of a pointwise op on these operands; None when devices or shapes disagree."""
+_NUMBER = ((), ())
+
+
+def pointwise_meta(values: tuple[Any, ...], dtype: torch.dtype | None, computed: torch.dtype | None = None) -> TensorMeta | None:
+    """The result of a pointwise op on these operands; None when devices or shapes disagree.
+
+    A number among the operands is a 0-d tensor to eager, which matters for the strides of dims of size 1.  An operand that is not of the dtype in
+    which the op is `computed` is converted first, which makes it dense.
+    """
     tensors = [value for value in values if type(value) is TensorMeta]
     if dtype is None or not tensors:
         return None
@@ -78,11 +85,33 @@ def pointwise_meta(values: tuple[Any, ...], dtype: torch.dtype | None) -> Tensor
     if len(tensors) == 1:
         shape = tensors[0].shape
     else:
+        shape = broadcast_as_eager([tensor.shape for tensor in tensors])
+    layouts = [value.layout if type(value) is TensorMeta else _NUMBER for value in values]
+    if computed is not None and any(tensor.dtype is not computed for tensor in tensors):
+        layouts = [_converted(value, computed) if type(value) is TensorMeta else _NUMBER for value in values]
+    return TensorMeta(shape, dtype, pointwise_strides(layouts, shape), device)
+
+
+def _converted(operand: TensorMeta, computed: torch.dtype) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The layout of an operand behind the conversion that eager makes on the cpu."""
+    if operand.dtype is computed or operand.device.type != "cpu":
+        return operand.layout
+    return operand.shape, preserved_strides(operand.layout)
+
+
+def broadcast_as_eager(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
+    """The common shape.  Raises eager's RuntimeError, which torch's meta kernels word otherwise."""
+    shape = shapes[0]
+    for other in shapes[1:]:
         try:
-            shape = broadcast([tensor.shape for tensor in tensors])
+            shape = broadcast([shape, other])
         except ShapeError:
-            return None
-    return TensorMeta(shape, dtype, pointwise_strides([tensor.layout for tensor in tensors], shape), device)
+            rank = max(len(shape), len(other))
+            a, b = (1,) * (rank - len(shape)) + shape, (1,) * (rank - len(other)) + other
+            dim = max(position for position in range(rank) if a[position] != b[position] and 1 not in (a[position], b[position]))
+            sizes = f"The size of tensor a ({a[dim]}) must match the size of tensor b ({b[dim]})"
+            raise RuntimeError(f"{sizes} at non-singleton dimension {dim}") from None
+    return shape
 
 
 def common_device(tensors: list[TensorMeta]) -> torch.device | None:
@@ -109,7 +138,8 @@ def float_unary(x: TensorMeta) -> Result:
     kind = category(x.dtype)
     if kind is None:
         return None
-    return pointwise_meta((x,), x.dtype if kind >= 2 else torch.get_default_dtype())
+    dtype = x.dtype if kind >= 2 else torch.get_default_dtype()
+    return pointwise_meta((x,), dtype, dtype)
 
 
 def same_unary(x: TensorMeta, **options: Any) -> Result:
@@ -137,7 +167,7 @@ def arithmetic(x: Any, y: Any, alpha: Any = 1) -> Result:
     dtype = promoted_dtype((x, y))
     if dtype is None or _CATEGORIES[dtype] not in (1, 2) or (type(alpha) is not int and (type(alpha) is not float or _CATEGORIES[dtype] != 2)):
         return None
-    return pointwise_meta((x, y), dtype)
+    return pointwise_meta((x, y), dtype, dtype)
 
 
 def true_division(x: Any, y: Any) -> Result:
@@ -145,25 +175,30 @@ def true_division(x: Any, y: Any) -> Result:
     dtype = promoted_dtype((x, y))
     if dtype is None or _CATEGORIES[dtype] == 3:
         return None
-    return pointwise_meta((x, y), dtype if _CATEGORIES[dtype] == 2 else torch.get_default_dtype())
+    computed = dtype if _CATEGORIES[dtype] == 2 else torch.get_default_dtype()
+    return pointwise_meta((x, y), computed, computed)
 
 
 def power(x: Any, exponent: Any) -> Result:
     """pow, where an integer to a negative number is an error that torch words itself."""
     if type(exponent) is int and exponent < 0 and type(x) is TensorMeta and category(x.dtype) != 2:
         return None
+    if type(x) is TensorMeta and type(exponent) is not TensorMeta:
+        dtype = promoted_dtype((x, exponent))
+        return pointwise_meta((x,), dtype, dtype) if dtype is not None and _CATEGORIES[dtype] <= 2 else None
     return arithmetic(x, exponent)
 
 
 def comparison(x: Any, y: Any) -> Result:
     """eq, lt, logical_and, ...: bool, whatever the operands are."""
-    return pointwise_meta((x, y), torch.bool) if promoted_dtype((x, y)) is not None else None
+    dtype = promoted_dtype((x, y))
+    return None if dtype is None else pointwise_meta((x, y), torch.bool, dtype)
 
 
 def bitwise(x: Any, y: Any) -> Result:
     """bitwise_and, ...: integers and bools."""
     dtype = promoted_dtype((x, y))
-    return pointwise_meta((x, y), dtype) if dtype is not None and _CATEGORIES[dtype] <= 1 else None
+    return pointwise_meta((x, y), dtype, dtype) if dtype is not None and _CATEGORIES[dtype] <= 1 else None
 
 
 def where(condition: TensorMeta, x: Any, y: Any) -> Result:
@@ -204,7 +239,7 @@ def clone(x: TensorMeta, *, memory_format: torch.memory_format | None = None) ->
         return x.like(x.shape)
     if memory_format not in (None, torch.preserve_format):
         return None
-    return pointwise_meta((x,), x.dtype)
+    return x.like(x.shape, strides=preserved_strides(x.layout))
 
 
 def to_copy(

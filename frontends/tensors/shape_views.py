@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import torch
 
-from lect.dialects.functional.shapes import element_count, normalize_dim, resolve_shape, view_strides
+from lect.dialects.functional.shapes import element_count, normalize_dim, preserved_strides, resolve_shape, view_strides
 from lect.frontends.tensors.metadata import TensorMeta
 from lect.frontends.tensors.shape_pointwise import Result, ShapeFunction
 
@@ -167,6 +167,12 @@ def unbind(x: TensorMeta, dim: int = 0) -> Result:
     return tuple([piece for piece in found if isinstance(piece, TensorMeta)])
 
 
+def flip(x: TensorMeta, dims: Any) -> Result:
+    """flip: a copy in the operand's format."""
+    found = {normalize_dim(dim, len(x.shape)) for dim in dims}
+    return x.like(x.shape, strides=preserved_strides(x.layout)) if len(found) == len(dims) else None
+
+
 def cat(tensors: Any, dim: int = 0) -> Result:
     """cat of contiguous tensors of one dtype and rank."""
     first = tensors[0]
@@ -208,6 +214,7 @@ TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
         aten.split.Tensor: split,
         aten.split_with_sizes.default: split_with_sizes,
         aten.unbind.int: unbind,
+        aten.flip.default: flip,
         aten.cat.default: cat,
         aten.embedding.default: embedding,
     }

@@ -82,7 +82,7 @@ class _Execution:
             raise
         except Exception as error:
             if self.recorder.failure is not None:
-                raise
+                raise self.recorder.failure from None
             raise LectError(f"{op.target.leaf} raises {type(error).__name__}: {_first_line(error)}", op=op) from error
         found = python_values.flatten_results(returned, op.structure, len(op.results))
         for value, tensor in zip(op.results, found):

@@ -114,7 +114,7 @@ def power(e: Emitter, x: Any, exponent: Any) -> Any:
     element = e.promote(x, exponent)
     if element is None or element.kind in ("complex", "bool"):
         return None
-    return emit_binary(e, p.REAL_BINARY["PowOp"], x, exponent, element, False, {})
+    return emit_binary(e, p.POWER["PowOp"], x, exponent, element, False, {})
 
 
 def where(e: Emitter, condition: Value, x: Value, y: Value) -> Any:
@@ -327,7 +327,7 @@ PRIMITIVES: Final[Mapping[Any, Rule]] = MappingProxyType(
         **_overloads("add sub", "Tensor Scalar", summed),
         **_overloads("mul", "Tensor Scalar", lambda cls: binary(cls, full_precision=True)),
         **_overloads("remainder fmod", "Tensor Scalar", binary),
-        aten.remainder.Scalar_Tensor: binary(p.REAL_BINARY["RemainderOp"]),
+        aten.remainder.Scalar_Tensor: binary(p.MODULO["RemainderOp"]),
         **_overloads("atan2 hypot nextafter igamma igammac", "default", lambda cls: binary(cls, floating=True)),
         aten.copysign.Tensor: binary(p.FLOAT_BINARY["CopysignOp"], floating=True),
         aten.copysign.Scalar: binary(p.FLOAT_BINARY["CopysignOp"], floating=True),

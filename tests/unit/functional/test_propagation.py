@@ -1,0 +1,279 @@
+"""Tensors without elements: metadata as eager's, no imports of torch's compiler, errors, threads, re-entry."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from lect.frontends.tensors import LT, DataDependent, Propagation, PropagationCache, TensorMeta, UnsupportedTensor, make_lt, meta_of, propagating
+from lect.frontends.tensors.propagate import SHAPE_FUNCTIONS
+from tests.unit.functional.test_shapes import random_tensor
+
+ROOT = Path(__file__).parents[3]
+CPU = torch.device("cpu")
+PLAIN = TensorMeta((2, 3), torch.float32, (3, 1), CPU)
+
+UNARY = [torch.exp, torch.neg, torch.relu, torch.sqrt, torch.floor, torch.isnan, F.gelu, F.silu, torch.clone, torch.Tensor.bfloat16, torch.Tensor.contiguous]
+BINARY = [torch.add, torch.mul, torch.div, torch.eq, torch.lt, torch.maximum, torch.logical_and, torch.pow, torch.sub]
+DTYPES = [torch.float32, torch.bfloat16, torch.float64, torch.int64, torch.int32, torch.uint8, torch.bool]
+
+
+def traced(value):
+    """The tensor's stand-in; other values as they are."""
+    return make_lt(meta_of(value)) if isinstance(value, torch.Tensor) else value
+
+
+def outcome(function, *args, **kwargs):
+    """Metadata of the results, or the type of the error."""
+    try:
+        result = function(*args, **kwargs)
+    except Exception as error:
+        return type(error)
+    return [meta_of(item) for item in (result if isinstance(result, tuple | list) else [result])]
+
+
+def check(function, *args, **kwargs):
+    """What eager gives, propagation gives, twice: behind a miss and behind a hit.  Whether a kernel exists for a dtype only eager knows."""
+    expected = outcome(function, *args, **kwargs)
+    if not isinstance(expected, list):
+        return
+    stand_ins = [traced(arg) if not isinstance(arg, list) else [traced(item) for item in arg] for arg in args]
+    with Propagation(PropagationCache()):
+        for _ in range(2):
+            found = outcome(function, *stand_ins, **kwargs)
+            expected = [meta._replace(storage_offset=0) for meta in expected]
+            found = [meta._replace(storage_offset=0) for meta in found] if isinstance(found, list) else found
+            assert found == expected, (function, [meta_of(arg) if isinstance(arg, torch.Tensor) else arg for arg in args])
+
+
+def typed(rng: random.Random, shape: list[int]) -> torch.Tensor:
+    return random_tensor(rng, shape).to(rng.choice(DTYPES))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_pointwise_metadata_is_that_of_eager(seed):
+    rng = random.Random(seed)
+    for _ in range(60):
+        shape = [rng.choice([0, 1, 2, 3]) for _ in range(rng.randint(0, 4))]
+        x = typed(rng, shape)
+        y = typed(rng, [1 if rng.random() < 0.3 else size for size in shape][rng.choice([0, 0, 1]) :])
+        check(rng.choice(UNARY), x)
+        function = rng.choice(BINARY)
+        check(function, x, y)
+        check(function, x, rng.choice([2, 0.5, True]))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_view_metadata_is_that_of_eager(seed):
+    rng = random.Random(seed)
+    for _ in range(40):
+        shape = [rng.choice([0, 1, 2, 3, 4]) for _ in range(rng.randint(1, 4))]
+        x = random_tensor(rng, shape)
+        dim = rng.randrange(-x.dim() - 1, x.dim() + 1)
+        check(torch.Tensor.view, x, -1)
+        check(torch.transpose, x, dim, 0)
+        check(torch.unsqueeze, x, dim)
+        check(torch.squeeze, x)
+        check(torch.squeeze, x, dim)
+        check(torch.select, x, dim, rng.randrange(-3, 3))
+        check(torch.narrow, x, dim, 0, 1)
+        check(torch.split, x, 2, dim)
+        check(torch.unbind, x, dim)
+        check(torch.Tensor.expand, x, 2, *x.shape)
+        check(torch.cat, [x, x], dim)
+        check(torch.flip, x, [dim])
+        check(lambda t: t[..., ::2], x)
+        check(torch.permute, x, list(range(x.dim()))[::-1])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_block_metadata_is_that_of_eager(seed):
+    rng = random.Random(seed)
+    for _ in range(25):
+        shape = [rng.choice([0, 1, 2, 5]) for _ in range(3)]
+        x = random_tensor(rng, shape).to(rng.choice([torch.float32, torch.bfloat16, torch.int64]))
+        dim = rng.randrange(-4, 4)
+        for function in (torch.sum, torch.mean, torch.amax, torch.argmax, torch.max, torch.softmax, torch.log_softmax, torch.cumsum, torch.std, torch.any):
+            check(function, x, dim)
+        check(torch.sum, x)
+        check(torch.mean, x, [0, 1], True)
+        check(torch.bmm, x, random_tensor(rng, [shape[0], shape[2], 4]).to(x.dtype))
+        check(F.linear, x, torch.empty(4, shape[2], dtype=x.dtype), torch.empty(4, dtype=x.dtype))
+        check(F.layer_norm, x, shape[2:])
+        check(F.embedding, torch.zeros(3, 5, dtype=torch.int64), torch.empty(7, 4))
+        query = random_tensor(rng, [2, 3, 4, 8])
+        check(F.scaled_dot_product_attention, query, query, query)
+
+
+IMAGES = [(2, 3, 8, 8), (1, 3, 5, 7)]
+
+
+@pytest.mark.parametrize("shape", IMAGES)
+@pytest.mark.parametrize("format", [torch.contiguous_format, torch.channels_last])
+def test_window_metadata_is_that_of_eager(shape, format):
+    x = torch.randn(shape).contiguous(memory_format=format)
+    weight, channels = torch.randn(6, 3, 3, 3), torch.rand(3)
+    for stride, padding, dilation in ((1, 0, 1), (2, 1, 1), ((1, 2), (0, 1), 2)):
+        check(F.conv2d, x, weight, torch.randn(6), stride, padding, dilation)
+    check(F.conv2d, x, torch.randn(6, 1, 3, 3), None, 1, 0, 1, 3)
+    check(F.conv2d, x, torch.randn(6, 2, 3, 3))
+    check(F.conv_transpose2d, x, torch.randn(3, 6, 3, 3), None, 2)
+    for ceil_mode in (False, True):
+        check(F.max_pool2d, x, 3, 2, 1, 1, ceil_mode)
+        check(F.avg_pool2d, x, (2, 3), (2, 1), (1, 1), ceil_mode)
+    check(F.max_pool2d, x[0], 3)
+    check(F.adaptive_avg_pool2d, x, (2, 3))
+    check(F.batch_norm, x, channels, channels, channels, channels)
+    check(F.group_norm, x, 3, channels, channels)
+    check(F.interpolate, x, scale_factor=2)
+
+
+def test_hot_ops_have_shape_functions():
+    aten = torch.ops.aten
+    hot = {aten.view.default, aten.addmm.default, aten.native_layer_norm.default, aten.gelu.default, aten._softmax.default, aten.add.Tensor}
+    assert set(SHAPE_FUNCTIONS) >= hot
+
+
+def test_creation_gives_traced_tensors():
+    with propagating():
+        for tensor in (torch.zeros(2, 3), torch.arange(5), torch.full((2,), 1.5), torch.rand(3), torch.ones(2, dtype=torch.bfloat16)):
+            assert type(tensor) is LT
+        assert meta_of(torch.arange(5)).dtype is torch.int64
+
+
+def test_constants_keep_their_elements():
+    with propagating():
+        constant = torch.tensor([1, 2])
+        assert constant[0].shape == ()
+        assert constant.tolist() == [1, 2]
+        assert type(constant + make_lt(PLAIN)[:, :2]) is LT
+
+
+def test_reading_elements_is_refused():
+    with propagating():
+        x = make_lt(PLAIN)
+        for read in (
+            lambda: x.sum().item(),
+            lambda: bool(x.sum()),
+            lambda: int(x[0, 0]),
+            x.tolist,
+            x.numpy,
+            x.data_ptr,
+            lambda: torch.nonzero(x),
+            lambda: x[x > 0],
+            lambda: torch.equal(x, x),
+            lambda: torch.unique(x),
+        ):
+            with pytest.raises(DataDependent):
+                read()
+
+
+def test_storage_cannot_be_changed():
+    with propagating():
+        for change in (lambda x: x.resize_(4, 4), lambda x: x.set_(make_lt(PLAIN))):
+            with pytest.raises(UnsupportedTensor):
+                change(make_lt(PLAIN))
+
+
+def test_an_op_outside_of_propagation_is_an_error():
+    with pytest.raises(UnsupportedTensor, match="outside of propagation"):
+        make_lt(PLAIN) + 1
+
+
+def test_in_place_ops_give_the_tensor_itself():
+    with propagating():
+        x = make_lt(PLAIN)
+        assert x.add_(1) is x
+        assert x.t_() is x
+        assert meta_of(x).shape == (3, 2)
+        assert meta_of(x).strides == (1, 3)
+
+
+def test_errors_are_those_of_torch():
+    with propagating():
+        x = make_lt(PLAIN)
+        with pytest.raises(RuntimeError, match="must match the size"):
+            x + make_lt(TensorMeta((4,), torch.float32, (1,), CPU))
+        with pytest.raises(IndexError, match="Dimension out of range"):
+            x.transpose(0, 5)
+        with pytest.raises(RuntimeError):
+            x @ x
+
+
+def test_the_mode_may_be_entered_again():
+    with propagating() as mode:
+        x = make_lt(PLAIN)
+        with mode, propagating():
+            assert meta_of(x + x).shape == (2, 3)
+        assert meta_of(torch.exp(x)).shape == (2, 3)
+
+
+def test_threads_do_not_see_each_other():
+    failures: list[BaseException] = []
+
+    def work(size: int) -> None:
+        try:
+            for step in range(50):
+                with propagating():
+                    x = make_lt(TensorMeta((size, step + 1), torch.float32, (step + 1, 1), CPU))
+                    assert meta_of(F.relu(x @ x.t())).shape == (size, size)
+                assert torch.zeros(size).sum().item() == 0
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(size,)) for size in range(1, 6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def test_autograd_sees_traced_tensors():
+    with propagating():
+        x = make_lt(PLAIN._replace(requires_grad=True))
+        y = torch.exp(x).sum()
+        assert meta_of(y).requires_grad
+        (gradient,) = torch.autograd.grad(y, x)
+        assert meta_of(gradient) == PLAIN
+
+
+def test_the_cache_is_keyed_by_values_not_by_equality():
+    cache = PropagationCache()
+    with Propagation(cache):
+        x = make_lt(PLAIN._replace(dtype=torch.int64))
+        assert meta_of(x * 1).dtype is torch.int64
+        assert meta_of(x * 1.0).dtype is torch.float32
+        assert meta_of(x * True).dtype is torch.int64
+
+
+MODELS = """
+import sys, torch
+from lect.frontends.tensors import make_lt, meta_of, propagating
+def run(model, x):
+    parameters = {name: make_lt(meta_of(value)) for name, value in [*model.named_parameters(), *model.named_buffers()]}
+    return torch.func.functional_call(model, parameters, (make_lt(meta_of(x)),))
+mlp = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.LayerNorm(16), torch.nn.GELU(), torch.nn.Linear(16, 8), torch.nn.Softmax(-1))
+block = torch.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True).eval()
+with propagating() as mode:
+    assert meta_of(run(mlp, torch.randn(4, 8))).shape == (4, 8)
+    assert meta_of(run(block, torch.randn(2, 5, 16))).shape == (2, 5, 16)
+    with torch.no_grad():
+        assert meta_of(run(mlp, torch.randn(4, 8))).shape == (4, 8)
+    cnn = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.ReLU(), torch.nn.MaxPool2d(2), torch.nn.AdaptiveAvgPool2d(1)).eval()
+    assert meta_of(run(cnn, torch.randn(2, 3, 8, 8))).shape == (2, 4, 1, 1)
+print(*[name for name in ("torch._dynamo", "sympy", "torch.fx.experimental.symbolic_shapes") if name in sys.modules])
+"""
+
+
+def test_nothing_of_torchs_compiler_is_imported():
+    result = subprocess.run([sys.executable, "-c", MODELS], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.strip() == ""

@@ -174,10 +174,10 @@ def _build(cls: Any, name: str) -> Any:
     body["__slots__"] = ()
     body["name"] = name
     body["definition"] = definition
-    body["__init__"] = _constructor(definition)
     bases = cls.__bases__ if issubclass(cls, Operation) else (Operation,)
     made = type(cls.__name__, bases, body)
     made.__qualname__ = cls.__qualname__
+    _compile_on_first_use(made, definition)
     definition.has_verify = made.verify is not Operation.verify  # type: ignore[attr-defined]
     definition.checked_traits = tuple([trait for trait in made.traits if trait.checks()])  # type: ignore[attr-defined]
     return made
@@ -289,6 +289,16 @@ def _required_attribute(name: str) -> property:
 # ---- the constructor, written as straight-line code ------------------------------------------------------------------
 
 _CONSTRUCTORS: dict[str, Any] = {}
+
+
+def _compile_on_first_use(made: Any, definition: OpDefinition) -> None:
+    """Most of the declared operations are never made in a process, and compiling all their constructors would cost more than a small graph does."""
+
+    def __init__(self: Operation, *args: Any, **kwargs: Any) -> None:
+        made.__init__ = _constructor(definition)
+        made.__init__(self, *args, **kwargs)
+
+    made.__init__ = __init__
 
 
 def _constructor(definition: OpDefinition) -> Callable[..., None]:

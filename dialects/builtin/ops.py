@@ -4,8 +4,6 @@ A module is a symbol table with one block and no arguments; nothing in it sees v
 own: it says that a value of one type stands for a value of another, and a conversion must remove it.
 """
 
-from __future__ import annotations
-
 from lect.ir import (
     Attr,
     IsolatedFromAbove,

@@ -4,8 +4,6 @@ They stay one operation until loop lowering, where each expands inside one regio
 element type, which is the result's.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from lect.dialects.functional.families import (

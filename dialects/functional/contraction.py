@@ -3,8 +3,6 @@
 Operands have one element type.  Halves accumulate in f32 and round once at the end; the order of a sum is not defined.
 """
 
-from __future__ import annotations
-
 from lect.dialects.functional.families import FLOAT, FunctionalOp, Number, Types, common_device, common_element, require_kind, require_rank, tensor_types
 from lect.dialects.functional.shapes import ShapeError, preserved_strides
 from lect.dialects.functional.types import TensorType

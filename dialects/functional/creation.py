@@ -1,7 +1,5 @@
 """Casts, copies, new tensors, random tensors."""
 
-from __future__ import annotations
-
 from lect.dialects.functional.families import Elementwise, FunctionalOp, Number, Types, require_number
 from lect.dialects.functional.shapes import contiguous_strides, preserved_strides
 from lect.dialects.functional.types import TensorType

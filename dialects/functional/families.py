@@ -1,7 +1,5 @@
 """What functional operations share: the base class, the trait of elementwise ones, and families of operations with one signature."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Mapping
 from functools import lru_cache

@@ -3,8 +3,6 @@
 An index outside of its dim raises eager's error, so these operations are not pure: they are neither dropped nor moved.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from lect.dialects.functional.families import FunctionalOp, Number, Types, common_element, dims_of, require_number, tensor_types

@@ -4,8 +4,6 @@ Statistics are computed in f32 for halves and rounded as eager rounds them.  Par
 allows it; the statistics then have the parameters' type.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from lect.dialects.functional.families import FLOAT, FunctionalOp, Number, Types, common_element, dims_of, require_kind, tensor_types

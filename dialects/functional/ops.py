@@ -17,8 +17,6 @@ The set of operations is closed: 134 primitives, each one shape of loop, and 77 
 The operands of an opaque call are laid out as their types say.  A random operation takes its seed as an operand.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from lect.dialects.functional.types import TensorType

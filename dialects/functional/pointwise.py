@@ -4,8 +4,6 @@ Operands have one element type, which is the result's (but for predicates, whose
 Python number `other` in its place; `reversed` puts the number in front, `other - x`.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 from lect.dialects.functional.families import (

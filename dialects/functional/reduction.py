@@ -3,8 +3,6 @@
 `dims` lists the reduced dims, in order and counted from the front; all of them for a full reduction, none for a 0-d operand.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any
 
 from lect.dialects.functional.families import (

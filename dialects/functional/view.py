@@ -3,8 +3,6 @@
 Here a view is a value like any other: it has the elements, and its type has the strides that eager's view has.
 """
 
-from __future__ import annotations
-
 from lect.dialects.functional.families import FunctionalOp, Number, Types, common_device, common_element, dims_of, require_number, tensor_types
 from lect.dialects.functional.shapes import ShapeError, element_count, is_channels_last, is_contiguous, preserved_strides, view_strides
 from lect.dialects.functional.types import TensorType

@@ -3,8 +3,6 @@
 Tensors are (N, C, ...) or (C, ...); lists have one number for each of the trailing spatial dims.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from lect.dialects.functional.families import FunctionalOp, Types, common_element

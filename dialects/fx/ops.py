@@ -13,8 +13,6 @@ literal as a dictionary with one entry that names the constructor: `{list = [...
 where `#fx.result<n>` stands for result n.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from lect.dialects.fx.types import NumberType, OperandRef, ResultRef, TensorType

@@ -10,8 +10,6 @@ reference that has died holds for nothing.  Values are compared with their exact
 equals itself.
 """
 
-from __future__ import annotations
-
 from lect.dialects.fx.types import ObjectRef
 from lect.dialects.guard.types import ObjectType, PathAttr
 from lect.ir import (

@@ -11,8 +11,6 @@ Two backends read this dialect: one prints Python that a person can step through
 recorded graphs and symbolic sizes are additions to it: `size` reads a size of a parameter at run time.
 """
 
-from __future__ import annotations
-
 from lect.dialects.host.attributes import OperandRef
 from lect.dialects.host.types import BufferType, TensorType
 from lect.ir import (

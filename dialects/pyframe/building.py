@@ -1,7 +1,5 @@
 """Operations of pyframe that build containers and strings, take them apart, match patterns and import."""
 
-from __future__ import annotations
-
 from lect.dialects.pyframe.attributes import is_constant
 from lect.dialects.pyframe.ops import CONVERSIONS, Producer
 from lect.dialects.pyframe.types import OBJECT, ObjectType

@@ -1,7 +1,5 @@
 """Functions of pyframe, how control leaves a block, and exceptions being handled."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from types import MappingProxyType
 

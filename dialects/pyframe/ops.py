@@ -23,8 +23,6 @@ What belongs to the machine never shows: NULLs of the call protocol, COPY and SW
 Operations whose semantics are not spelled out here are those of the Python construct they are named after.
 """
 
-from __future__ import annotations
-
 from lect.dialects.pyframe.attributes import CONSTANT, is_constant
 from lect.dialects.pyframe.types import OBJECT, SAVED, ObjectType, SavedType
 from lect.ir import (

@@ -13,7 +13,7 @@ from functools import lru_cache
 from .attributes import Attribute, attr
 from .diagnostics import ParseError
 from .scanner import Scanner
-from .symbolic import ZERO, Atom, Expr, Ranges, Size, as_size, constant, dim, loaded, of_atom
+from .symbolic import ZERO, Atom, Expr, Ranges, Size, as_size, constant, dim, of_atom
 from .symbolic_text import parse_expr
 
 
@@ -94,6 +94,7 @@ def strided(indices: Sequence[Expr], strides: Sequence[Size], offset: Size = 0) 
     return out
 
 
+@lru_cache(maxsize=1 << 14)
 def delinearize(offset: Expr, sizes: tuple[Size, ...], ranges: Ranges) -> tuple[Expr, ...]:
     """The inverse of `linearize` on 0 <= offset < product(sizes); `ranges` are those of the leaves of `offset`."""
     out: list[Expr] = []
@@ -108,12 +109,15 @@ def delinearize(offset: Expr, sizes: tuple[Size, ...], ranges: Ranges) -> tuple[
     return tuple(out)
 
 
-def substitute(value: Expr, replacements: Mapping[int, Expr] | Sequence[Expr], ranges: Ranges, indices: Mapping[int, Expr] | None = None) -> Expr:
-    """`value` with d<k> replaced by `replacements[k]` (and i<k> by `indices[k]`), simplified under `ranges`, those of the new leaves."""
-    pairs = replacements.items() if isinstance(replacements, Mapping) else enumerate(replacements)
+def substitute(value: Expr, replacements: Mapping[int, Expr] | Sequence[Expr], ranges: Ranges) -> Expr:
+    """`value` with d<k> replaced by `replacements[k]`, simplified under `ranges`, those of the new leaves."""
+    pairs = tuple(replacements.items()) if isinstance(replacements, Mapping) else tuple(enumerate(replacements))
+    return _substituted(value, pairs, ranges)
+
+
+@lru_cache(maxsize=1 << 15)
+def _substituted(value: Expr, pairs: tuple[tuple[int, Expr], ...], ranges: Ranges) -> Expr:
     table: dict[Atom, Expr] = {dim(k).terms[0][0][0]: new for k, new in pairs}
-    if indices:
-        table.update({loaded(k).terms[0][0][0]: new for k, new in indices.items()})
     return ranges.substitute(value, table)
 
 

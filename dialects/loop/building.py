@@ -29,17 +29,34 @@ class NestBuilder:
         self.rank = len(space.sizes)
         self.loc = loc
         self.block = Block([index] * self.rank, INDEX_HINTS[: self.rank])
+        self.anchor: Operation | None = None
         self.inputs: dict[Value, None] = {}
         self.stored: dict[tuple[Value, Expr], Value] = {}
         self.result_types: list[Type] = []
         self._numbers: dict[Any, Value] = {}
+
+    @classmethod
+    def inside(cls, nest: NestOp) -> NestBuilder:
+        """A builder that inserts into the block of an existing nest, before `anchor`; what stands there is made known by `meet`."""
+        self = cls.__new__(cls)
+        self.space, self.rank, self.loc = nest.space, len(nest.space.sizes), nest.loc
+        self.block, self.anchor = nest.body, None
+        self.inputs, self.stored, self.result_types, self._numbers = {}, {}, [], {}
+        return self
+
+    def meet(self, op: Operation) -> None:
+        """Make an operation of the block known, or replace it by an equal one that was met before."""
+        key = _key(op)
+        found = self._numbers.setdefault(key, op.results[0])
+        if found is not op.results[0]:
+            op.replace([found])
 
     # ---- operations ----------------------------------------------------------------------------------------------
 
     def _find(self, key: Any, make: Callable[[], Operation]) -> Value:
         found = self._numbers.get(key)
         if found is None:
-            made = self.block.append(make())
+            made = self.block.insert_before(self.anchor, make())
             made.loc = self.loc
             found = self._numbers[key] = made.results[0]
         return found
@@ -116,6 +133,28 @@ class NestBuilder:
         return NestOp(list(self.inputs), name, self.space, regions=[Region([self.block])], result_types=self.result_types, loc=self.loc, **(attrs or {}))
 
 
+def _key(op: Any) -> Any:
+    """What makes two operations of one block equal; the same as the methods of `NestBuilder` use."""
+    kind = type(op)
+    if kind is LoadOp:
+        return ("load", op.buffer, op.map.offset, tuple(op.indices), tuple(op.masks))
+    if kind is ConstOp:
+        return ("const", literal_key(op.value), op.results[0].type)
+    if kind is CastOp:
+        return ("cast", op.operands[0], op.results[0].type)
+    if kind is IndexOp:
+        return ("index", op.map.offset)
+    if kind is ReduceOp:
+        return ("reduce", op.kind, op.operands[0], op.over)
+    if kind is ReduceIndexOp:
+        return ("reduce_index", op.kind, *op.operands, op.over)
+    if kind is SelectOp:
+        return ("select", *op.operands)
+    if kind is ScanOp:
+        return ("scan", op.kind, op.operands[0], op.over)
+    return (op.name.partition(".")[2], tuple(op.operands))
+
+
 # ---- copying ---------------------------------------------------------------------------------------------------------
 
 
@@ -146,11 +185,8 @@ class Inlining:
         return found
 
 
-def copy_block(how: Inlining, replace_load: Callable[[LoadOp, tuple[Value, ...], Expr], Value | None] | None = None) -> dict[int, tuple[Value, Expr]]:
-    """Append the block of a nest to a builder without its stores; gives (value, offset) of each result.
-
-    `replace_load(load, masks, offset)` may give a value to use instead of a load; the masks are all that guard it in the target.
-    """
+def copy_block(how: Inlining) -> dict[int, tuple[Value, Expr]]:
+    """Put a copy of a nest's block into a builder, without its stores; gives (value, offset) of each result."""
     target = how.target
     values: dict[Value, Value] = {}
     out: dict[int, tuple[Value, Expr]] = {}
@@ -162,19 +198,17 @@ def copy_block(how: Inlining, replace_load: Callable[[LoadOp, tuple[Value, ...],
         if kind is StoreOp:
             out[inner.to] = (operands[0], how.expr(inner.map.offset))
             continue
-        values[inner.results[0]] = _copy(inner, kind, operands, how, replace_load)
+        values[inner.results[0]] = _copy(inner, kind, operands, how)
     target.loc = saved
     return out
 
 
-def _copy(inner: Any, kind: type, operands: tuple[Value, ...], how: Inlining, replace_load: Any) -> Value:
+def _copy(inner: Any, kind: type, operands: tuple[Value, ...], how: Inlining) -> Value:
     target = how.target
     if kind is LoadOp:
         count = len(inner.indices)
         indices, masks = operands[1 : 1 + count], operands[1 + count :] + how.masks
-        offset = how.expr(inner.map.offset)
-        found = replace_load(inner, masks, offset) if replace_load is not None else None
-        return found if found is not None else target.load(operands[0], offset, indices, masks)
+        return target.load(operands[0], how.expr(inner.map.offset), indices, masks)
     if kind is ConstOp:
         return target.const(inner.value, inner.results[0].type)
     if kind is CastOp:

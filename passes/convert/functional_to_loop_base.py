@@ -10,6 +10,7 @@ strides without a copy.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from lect.dialects.functional.types import TensorType
@@ -248,6 +249,12 @@ def _find_view(seen: Seen) -> ViewAttr | None:
     return ViewAttr(type.shape, type.strides, offset)
 
 
+@lru_cache(maxsize=256)
+def operand_attr(number: int) -> OperandAttr:
+    """The marker of an operand."""
+    return OperandAttr(number)
+
+
 class Lowering:
     """One graph under construction: `block` is its body, `seen` where each functional value is."""
 
@@ -349,7 +356,7 @@ class Lowering:
         def convert(value: Any) -> Any:
             if isinstance(value, (Value, Seen)):
                 seen, view = self.strided(value if isinstance(value, Seen) else self.seen[value], op.loc)
-                return OperandAttr(operands.setdefault((seen.buffer, view), len(operands)))
+                return operand_attr(operands.setdefault((seen.buffer, view), len(operands)))
             if isinstance(value, (list, tuple)):
                 return tuple([convert(item) for item in value])
             return value

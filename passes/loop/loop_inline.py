@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from lect.dialects.loop.attributes import FuseAttr
-from lect.dialects.loop.building import Inlining, NestBuilder, copy_block, whole_range
+from lect.dialects.loop.building import Inlining, NestBuilder, copy_block
 from lect.dialects.loop.ops import FuncOp, LoadOp, NestOp
 from lect.ir import Context, Operation, PassFailure, Value
 from lect.ir.index_map import delinearize
-from lect.ir.symbolic import Expr
 from lect.passes.base import Pass
-from lect.passes.loop.nests import INLINE, functions, nbytes, own_point, readers, rebuild
+from lect.passes.loop.nests import INLINE, functions, nbytes, own_point, readers
 
 
 @dataclass(frozen=True)
@@ -34,11 +33,11 @@ class LoopInline(Pass):
 
 
 def inline_function(func: FuncOp, ctx: Context) -> None:
-    """Rebuild every reader of an inline buffer in program order, so that producers are complete when they are copied."""
+    """Change every reader of an inline buffer in program order, so that producers are complete when they are copied."""
     for nest in [inner for inner in func.body if isinstance(inner, NestOp)]:
         producers = [value.owner for value in nest.inputs if is_inline(value)]
         if producers:
-            _replace(nest, _substituted(nest, producers))
+            substitute_producers(nest, producers)
             ctx.count("loads replaced", len(producers))
     for nest in reversed([inner for inner in func.body if isinstance(inner, NestOp)]):
         if INLINE in nest.realize:
@@ -58,35 +57,25 @@ def is_inline(value: Value) -> bool:
     return True
 
 
-def _substituted(nest: NestOp, producers: list[NestOp]) -> NestOp:
-    builder = NestBuilder(nest.space, nest.loc)
+def substitute_producers(nest: NestOp, producers: list[NestOp]) -> None:
+    """Put the blocks of producers in front of the loads of their results; equal operations become one."""
+    builder = NestBuilder.inside(nest)
     ranges = nest.space.ranges
-
-    def replace_load(load: LoadOp, masks: tuple[Value, ...], offset: Expr) -> Value | None:
-        if not is_inline(load.buffer):
-            return None
-        if load.indices:
-            raise PassFailure("a buffer that is read at loaded indices cannot be inline", op=load)
-        producer = load.buffer.owner
-        point = delinearize(offset, producer.space.sizes, ranges)
-        value = copy_block(Inlining(producer, builder, dict(enumerate(point)), masks))[0][0]
-        return builder.masked(value, masks)
-
-    rebuild(nest, builder, Inlining(nest, builder, whole_range(nest.space.sizes)), range(len(nest.results)), replace_load)
+    for op in nest.body:
+        if isinstance(op, LoadOp) and op.buffer.owner in producers:
+            if op.indices:
+                raise PassFailure("a buffer that is read at loaded indices cannot be inline", op=op)
+            producer = op.buffer.owner
+            builder.anchor = op
+            point = delinearize(op.map.offset, producer.space.sizes, ranges)
+            masks = tuple(op.masks)
+            value = copy_block(Inlining(producer, builder, dict(enumerate(point)), masks))[0][0]
+            op.replace([builder.masked(value, masks)])
+        elif op.results:
+            builder.meet(op)
+    nest.set_operands(dict.fromkeys([load.buffer for load in nest.loads]))
     fused = list(nest.fused)
     for producer in producers:
         fused += [decision for decision in producer.fused if decision not in fused]
         fused.append(FuseAttr("inline", producer.sym_name, nest.sym_name, 2 * nbytes(producer.results[0])))
-    return builder.finish(nest.sym_name, {**_decisions(nest), "fused": tuple(fused)})
-
-
-def _decisions(nest: NestOp) -> dict[str, object]:
-    return {name: value for name, value in nest.attrs.items() if name not in ("sym_name", "space")}
-
-
-def _replace(old: NestOp, new: NestOp) -> None:
-    assert old.parent is not None
-    old.parent.insert_before(old, new)
-    for before, after in zip(old.results, new.results):
-        after.hint = before.hint
-    old.replace(new.results)
+    nest.fused = tuple(fused)

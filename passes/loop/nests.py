@@ -61,9 +61,9 @@ def gathers(nest: NestOp) -> bool:
     return any(type(op) is LoadOp and op.indices for op in nest.body)
 
 
-def rebuild(nest: NestOp, builder: NestBuilder, how: Inlining, keep: Iterable[int], replace_load=None) -> dict[int, int]:  # type: ignore[no-untyped-def]
+def rebuild(nest: NestOp, builder: NestBuilder, how: Inlining, keep: Iterable[int]) -> dict[int, int]:
     """Copy a nest's block to a builder and store the results in `keep`; gives the new number of each."""
-    made = copy_block(how, replace_load)
+    made = copy_block(how)
     out: dict[int, int] = {}
     for number in keep:
         value, offset = made[number]

@@ -22,6 +22,10 @@ from lect.runtime.settings import Settings
 NEVER_RAISED = frozenset({"LB0012", "LB0020", "LB0021", "LB0022", "LB0025", "LB0027"})
 
 
+# Reasons that hold for every call of the function.
+NEVER_COMPILED = frozenset({"LB0009", "LB0026"})
+
+
 class CompileError(LectError):
     """What `fullgraph=True` raises when a frame cannot be compiled as a whole."""
 
@@ -60,6 +64,7 @@ class CompiledFrame:
         if made.fallback is not None and self.settings.fullgraph and made.fallback.number not in NEVER_RAISED:
             raise CompileError(_sentence(made.fallback), hint=made.fallback.hint)
         if made.guards is None or made.residual is None:
+            cache.gave_up = made.fallback is not None and made.fallback.number in NEVER_COMPILED
             return None
         try:
             version = self._version(made)

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from types import FunctionType, MappingProxyType
 from typing import Any
 
+from lect.backends import llvm
 from lect.dialects import make_context
-from lect.frontends.capture.api import open_frame
+from lect.frontends.capture.api import DoesNotBind, open_frame
 from lect.frontends.capture.breaks import REASONS, Refused
 from lect.frontends.capture.interpreter import CodeTable
 from lect.ir import Context, LectError, Operation, print_module
@@ -55,6 +56,8 @@ def compile_call(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], table: 
         if made.fallback is not None:
             return made
         level = ctx.options.get("level", "native")
+        if level == "native":
+            ctx.target.update(llvm.cpu_target())
         for stage in STAGES[: REACHED[level]]:
             _timed(made, stage, lambda stage=stage: PassManager.parse(stage).run(module, ctx))  # type: ignore[misc]
             observe(stage, module)
@@ -63,9 +66,14 @@ def compile_call(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], table: 
     except LectError as error:
         made.fallback = _refusal(name, stage, error)
         _take_partial(made, ctx)
+    except DoesNotBind as error:
+        made.fallback = fallback(name, "LB0012", str(error))
     except Exception as error:
         made.fallback = _internal(name, stage, error)
         _take_partial(made, ctx)
+    finally:
+        for resource in ("frame", "objects", "partial_guards", "function_op"):  # what outlives the compile must not hold the call's objects
+            ctx.resources.pop(resource, None)
     return made
 
 
@@ -126,9 +134,6 @@ def _refusal(name: str, stage: str, error: LectError) -> Fallback:
     cause = error.__cause__
     if cause is not None and not isinstance(cause, LectError):
         return fallback(name, "LB0020", error.message, place, stage)
-    if stage == "capture":
-        number, _, detail = error.message.partition(" ")
-        return fallback(name, number if number in REASONS else "LB0026", detail or error.message, place)
     return fallback(name, "LB0024", error.message, place, stage)
 
 

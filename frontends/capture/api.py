@@ -16,10 +16,10 @@ import torch
 from lect.dialects.builtin.ops import ModuleOp
 from lect.dialects.pyframe.control import FuncOp
 from lect.frontends.bytecode.decode import UnsupportedCode
-from lect.frontends.capture.breaks import GraphBreak
+from lect.frontends.capture.breaks import GraphBreak, Refused
 from lect.frontends.capture.interpreter import CodeTable, decode_code
 from lect.frontends.capture.objects import describe
-from lect.ir import Block, Context, Operation, PassFailure, Region
+from lect.ir import Block, Context, Operation, Region
 
 
 class LiveFrame:
@@ -51,12 +51,16 @@ def python_function(fn: Any) -> tuple[FunctionType, tuple[Any, ...]]:
     raise GraphBreak("LB0026", describe(fn))
 
 
+class DoesNotBind(TypeError):
+    """The arguments of a call do not fit the function; the function's own error is the one to show."""
+
+
 def bind_parameters(function: FunctionType, func: FuncOp, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Values of the parameters by name, as a call binds them.  Raises TypeError when they do not bind."""
+    """Values of the parameters by name, as a call binds them.  Raises `DoesNotBind` when they do not."""
     names = func.args
     bound = dict(zip(names, args))
     if len(args) > len(names) and func.varargs is None:
-        raise TypeError(f"{function.__qualname__}() takes {len(names)} positional arguments but {len(args)} were given")
+        raise DoesNotBind(f"{function.__qualname__}() takes {len(names)} positional arguments but {len(args)} were given")
     extra = {}
     allowed = (*names[func.positional_only :], *func.keyword_only)
     for name, value in kwargs.items():
@@ -65,7 +69,7 @@ def bind_parameters(function: FunctionType, func: FuncOp, args: tuple[Any, ...],
         elif func.varkw is not None and name not in allowed:
             extra[name] = value
         else:
-            raise TypeError(f"{function.__qualname__}() got an unexpected or repeated keyword argument '{name}'")
+            raise DoesNotBind(f"{function.__qualname__}() got an unexpected or repeated keyword argument '{name}'")
     defaults = function.__defaults__ or ()
     for name, value in zip(names[len(names) - len(defaults) :], defaults):
         bound.setdefault(name, value)
@@ -74,7 +78,7 @@ def bind_parameters(function: FunctionType, func: FuncOp, args: tuple[Any, ...],
             bound[name] = (function.__kwdefaults__ or {})[name]
     missing = [name for name in (*names, *func.keyword_only) if name not in bound]
     if missing:
-        raise TypeError(f"{function.__qualname__}() is missing the argument '{missing[0]}'")
+        raise DoesNotBind(f"{function.__qualname__}() is missing the argument '{missing[0]}'")
     if func.varargs is not None:
         bound[func.varargs] = tuple(args[len(names) :])
     if func.varkw is not None:
@@ -85,8 +89,8 @@ def bind_parameters(function: FunctionType, func: FuncOp, args: tuple[Any, ...],
 def open_frame(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], ctx: Context) -> Operation:
     """A `builtin.module` with the function that `fn(*args, **kwargs)` runs.
 
-    Puts the call into `ctx.resources["frame"]` and what is known of code objects into `ctx.resources["code_table"]`.  Raises `PassFailure` when the
-    function has no bytecode that can be read, TypeError when the arguments do not fit.
+    Puts the call into `ctx.resources["frame"]` and what is known of code objects into `ctx.resources["code_table"]`.  Raises `Refused` when the
+    function has no bytecode that can be read, `DoesNotBind` when the arguments do not fit.
     """
     table = ctx.resources.setdefault("code_table", None) or CodeTable()
     ctx.resources["code_table"] = table
@@ -94,9 +98,9 @@ def open_frame(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], ctx: Cont
         function, front = python_function(fn)
         func, codes = decode_code(function.__code__)
     except GraphBreak as stop:
-        raise PassFailure(stop.render()) from None
+        raise Refused(stop) from None
     except UnsupportedCode as error:
-        raise PassFailure(error.message, loc=error.loc) from None
+        raise Refused(GraphBreak("LB0009", error.message, error.loc)) from None
     bound = bind_parameters(function, func, (*front, *args), kwargs)
     ctx.resources["frame"] = LiveFrame(function, bound, codes, isinstance(fn, torch.nn.Module))
     return ModuleOp(regions=[Region([_single(func)])])

@@ -358,11 +358,8 @@ def tensor_attr(t: Tracer, box: Box, name: str) -> Box:
     found = lookup(t, torch.Tensor, name)
     if found.kind in ("c_data", "property"):
         return torch_call(t, getattr, [box, (name, None)], {})
-    if found.kind == "function":
-        method = MethodType(found.value, value)
-        t.keep.append(method)
-        return (method, None)
-    if found.kind == "c_method":
+    if found.kind == "function" or found.kind == "c_method":
+        guard_class_entry(t, torch.Tensor, name, found.value)
         method = MethodType(found.value, value)
         t.keep.append(method)
         return (method, None)

@@ -94,7 +94,7 @@ FOLDED: Mapping[Any, Any] = MappingProxyType(
 # Questions about torch's state; the answer is real and the state is guarded once for the frame.
 STATE_QUERIES = frozenset(
     {torch.is_grad_enabled, torch.is_inference_mode_enabled, torch.get_default_dtype, torch.are_deterministic_algorithms_enabled, torch.is_autocast_enabled}
-    | {torch._C._is_torch_function_enabled, torch.is_autocast_cpu_enabled, torch.get_autocast_dtype, torch.is_anomaly_enabled}
+    | {torch.is_autocast_cpu_enabled}
 )
 # Pure questions about a tensor's metadata that torch answers with a plain value.
 LEAF_MODULES = (

@@ -398,3 +398,22 @@ def test_internal_errors_never_reach_the_user(monkeypatch):
     same(f(X), lect.compile(f)(X))
     assert fallbacks() == ["LB0020"]
     assert versions() == 0
+
+
+def test_first_call_with_wrong_arguments():
+    compiled = lect.compile(lambda x, y: x + y)
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'y'"):
+        compiled(X)
+    assert fallbacks() == ["LB0012"]
+    same(X + 1, compiled(X, 1))
+
+
+def test_generator_function_runs_eagerly():
+    @lect.compile
+    def f(x):
+        yield x + 1
+        yield x + 2
+
+    for _ in range(3):
+        same([X + 1, X + 2], list(f(X)))
+    assert fallbacks() == ["LB0009"]

@@ -24,9 +24,14 @@ def fresh():
     lect.reset()
 
 
+def compile_graph(fn, **options):
+    """Compile up to the graph of torch calls, which a reference interpreter runs: guards are what is tested here."""
+    return lect.compile(fn, options={"level": "fx", **options})
+
+
 def changes(fn, x, change, again=None):
     """Call, change something, call again: both calls give eager's value.  Gives the number of versions."""
-    compiled = lect.compile(fn)
+    compiled = compile_graph(fn)
     same(fn(x), compiled(x))
     change()
     second = x if again is None else again
@@ -105,7 +110,7 @@ def test_default_argument_is_changed():
     def change():
         f.__defaults__ = (4.0,)
 
-    compiled = lect.compile(f)
+    compiled = compile_graph(f)
     x = torch.ones(3)
     same(f(x), compiled(x))
     change()
@@ -116,7 +121,7 @@ def test_keyword_default_is_changed():
     def f(x, *, scale=2.0):
         return x * scale
 
-    compiled = lect.compile(f)
+    compiled = compile_graph(f)
     x = torch.ones(3)
     same(f(x), compiled(x))
     f.__kwdefaults__["scale"] = 4.0
@@ -207,7 +212,7 @@ class Net(nn.Module):
 def module_changes(change, x=None):
     torch.manual_seed(0)
     net = Net()
-    compiled = lect.compile(net)
+    compiled = compile_graph(net)
     x = torch.randn(2, 4) if x is None else x
     with torch.no_grad():
         same(net(x), compiled(x))
@@ -307,7 +312,7 @@ def test_metadata_of_input(again):
 def test_negated_view_is_no_plain_tensor():
     again = torch.imag(torch.conj(torch.randn(4, 4, dtype=torch.complex64)))
     f = lambda x: x * 2  # noqa: E731
-    compiled = lect.compile(f)
+    compiled = compile_graph(f)
     start = torch.imag(torch.randn(4, 4, dtype=torch.complex64))
     same(f(start), compiled(start))
     same(f(again).resolve_neg(), compiled(again).resolve_neg())
@@ -322,7 +327,7 @@ def test_requires_grad_of_input():
 def test_grad_mode():
     f = lambda x: x * 2  # noqa: E731
     x = torch.randn(3, requires_grad=True)
-    compiled = lect.compile(f)
+    compiled = compile_graph(f)
     with torch.no_grad():
         same(f(x), compiled(x))
     same(f(x), compiled(x))
@@ -334,7 +339,7 @@ def test_grad_mode():
 
 def test_inference_mode():
     f = lambda x: x * 2  # noqa: E731
-    compiled = lect.compile(f)
+    compiled = compile_graph(f)
     compiled(X)
     with torch.inference_mode():
         assert compiled(X).is_inference()
@@ -344,7 +349,7 @@ def test_inference_mode():
 
 def test_default_dtype():
     f = lambda x: x + torch.ones(4)  # noqa: E731
-    compiled = lect.compile(f)
+    compiled = compile_graph(f)
     same(f(X), compiled(X))
     torch.set_default_dtype(torch.float64)
     try:
@@ -355,7 +360,7 @@ def test_default_dtype():
 
 def test_autocast():
     f = lambda x: x @ x  # noqa: E731
-    compiled = lect.compile(f)
+    compiled = compile_graph(f)
     same(f(X), compiled(X))
     with torch.autocast("cpu", dtype=torch.bfloat16):
         same(f(X), compiled(X))
@@ -372,7 +377,7 @@ def test_function_mode_sees_the_calls():
             return func(*args, **(kwargs or {}))
 
     f = lambda x: torch.relu(x)  # noqa: E731
-    compiled = lect.compile(f)
+    compiled = compile_graph(f)
     compiled(X)
     with Mode():
         compiled(X)
@@ -381,7 +386,7 @@ def test_function_mode_sees_the_calls():
 
 def test_vmap_over_compiled_function():
     f = lambda x: x * 2 + x.sum()  # noqa: E731
-    compiled = lect.compile(f)
+    compiled = compile_graph(f)
     compiled(X[0])
     same(torch.vmap(f)(X), torch.vmap(compiled)(X))
 
@@ -390,7 +395,7 @@ def test_same_tensor_twice_and_two_tensors():
     def f(x, y):
         return x + 1 if x is y else x - y
 
-    compiled = lect.compile(f)
+    compiled = compile_graph(f)
     y = torch.randn(4, 4)
     for args in ((X, X), (X, y), (y, X), (y, y)):
         same(f(*args), compiled(*args))
@@ -401,7 +406,7 @@ def test_argument_is_none_or_tensor():
     def f(x, mask=None):
         return x if mask is None else x * mask
 
-    compiled = lect.compile(f)
+    compiled = compile_graph(f)
     for mask in (None, X, None, torch.randn(4, 4)):
         same(f(X, mask) + 0, compiled(X, mask) + 0)
     assert set(fallbacks()) <= {"LB0022"}
@@ -420,7 +425,7 @@ def test_scalar_arguments_are_told_apart(values):
             return x * (2 if type(value) is list else 3)
         return x - len(str(value))
 
-    compiled = lect.compile(f)
+    compiled = compile_graph(f)
     for _ in range(2):
         for value in values:
             same(f(X, value), compiled(X, value))
@@ -428,7 +433,7 @@ def test_scalar_arguments_are_told_apart(values):
 
 def test_unrelated_changes_make_no_new_version(monkeypatch):
     net = Net().eval()
-    compiled = lect.compile(net)
+    compiled = compile_graph(net)
     holder = types.SimpleNamespace(net=net)
     with torch.no_grad():
         for step in range(5):
@@ -445,7 +450,7 @@ def test_unrelated_changes_make_no_new_version(monkeypatch):
 
 def test_a_version_is_found_again_after_others():
     f = lambda x: x * 2  # noqa: E731
-    compiled = lect.compile(f)
+    compiled = compile_graph(f)
     for _ in range(3):
         for size in (2, 3, 4):
             same(f(torch.ones(size)), compiled(torch.ones(size)))
@@ -454,7 +459,7 @@ def test_a_version_is_found_again_after_others():
 
 def test_too_many_versions_run_eagerly_and_say_why():
     f = lambda x, n: x * n  # noqa: E731
-    compiled = lect.compile(f, options={"version_limit": 3})
+    compiled = compile_graph(f, version_limit=3)
     for n in range(10):
         same(f(X, n), compiled(X, n))
     assert versions() == 3
@@ -474,7 +479,7 @@ def test_nothing_is_kept_alive():
 
     net = Net()
     payload = Payload()
-    f = lect.compile(lambda net, x, payload: net(x) * payload.scale)
+    f = compile_graph(lambda net, x, payload: net(x) * payload.scale)
     x = torch.randn(2, 4)
     with torch.no_grad():
         out = f(net, x, payload)
@@ -493,7 +498,7 @@ def test_wrapped_functions_are_guarded_by_identity():
         return inner
 
     f = lambda x, g: g(x)  # noqa: E731
-    compiled = lect.compile(f)
+    compiled = compile_graph(f)
     for scale in (2.0, 3.0):
         g = make(scale)
         same(f(X, g), compiled(X, g))

@@ -37,7 +37,7 @@ install: $(INSTALLED)
 
 # torch goes first and by exact version where that version exists, so that pip takes a CPU build it can find
 # instead of resolving the range to the newest CUDA build.
-$(INSTALLED): pyproject.toml
+$(INSTALLED): pyproject.toml runtime/_frame_hook.c runtime/_frames.h runtime/_records.h
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -c 'import torch' 2>/dev/null \
 		|| $(BIN)/pip install --quiet 'torch==2.13.0' \

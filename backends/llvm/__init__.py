@@ -2,8 +2,9 @@
 
     print_llvm(func, ctx)             -> the LLVM module of one kernel
     compile_kernels(funcs, ctx)       -> native code of all kernels of a graph, `.entry(symbol)` and `.grid(symbol)`
+    cpu_target()                      -> this machine, for `ctx.target`
 
-Both are loaded on first use, so that the mathematics library alone can be had without LLVM.
+They are loaded on first use, so that the mathematics library alone can be had without LLVM.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lect.backends.llvm.kernels import CompiledKernels, compile_kernels, print_llvm
+    from lect.backends.llvm.kernels import CompiledKernels, compile_kernels, cpu_target, print_llvm
 
-__all__ = ["CompiledKernels", "compile_kernels", "print_llvm"]
+__all__ = ["CompiledKernels", "compile_kernels", "cpu_target", "print_llvm"]
 
 
 def __getattr__(name: str) -> Any:

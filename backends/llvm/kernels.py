@@ -50,6 +50,13 @@ def features_of(ctx: Context) -> str:
     return str(ctx.target.get("cpu_features") or host_target().features)
 
 
+def cpu_target() -> dict[str, object]:
+    """This machine as `ctx.target` describes one: how wide its vector registers are, in bytes."""
+    features = host_target().features
+    enabled = {item[1:] for item in features.split(",") if item.startswith("+")}
+    return {"vector_bytes": 64 if "avx512f" in enabled else 32 if "avx" in enabled else 16}
+
+
 def print_llvm(func: Operation, ctx: Context) -> str:
     """The LLVM module of one kernel, as text."""
     return module_text([func], ctx)

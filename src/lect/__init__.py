@@ -3,8 +3,9 @@
 The public names below are loaded on first use, so that `import lect.ir` imports neither torch nor llvmlite.
 """
 
+import gc
 from importlib import import_module
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 
 __version__ = "0.1.0"
 
@@ -26,9 +27,20 @@ def __getattr__(name: str) -> object:
     module = _LAZY.get(name)
     if module is None:
         raise AttributeError(f"module 'lect' has no attribute {name!r}")
-    value = getattr(import_module(module), name)
+    value = getattr(_import_at_once(module), name)
     globals()[name] = value
     return value
+
+
+def _import_at_once(module: str) -> ModuleType:
+    """Import without the cyclic collector: what an import makes stays, and with torch loaded one collection takes as long as the import."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return import_module(module)
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def __dir__() -> list[str]:

@@ -265,7 +265,8 @@ def _convolution_backward(op: Any) -> Call:
 def _layer_norm_backward(op: Any) -> Call | None:
     if op.weight is None:
         return None
-    args = [op.gradient, op.x, op.normalized, op.mean, op.rstd, op.weight, None, (True, True, True)]
+    bias = op.weight  # of the bias only its presence and shape matter
+    args = [op.gradient, op.x, op.normalized, op.mean, op.rstd, op.weight, bias, (True, True, True)]
     return "aten.native_layer_norm_backward.default", args, {}
 
 

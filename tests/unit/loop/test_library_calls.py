@@ -1,0 +1,178 @@
+"""functional-to-loop on operations that become library calls: the right overload with the right arguments, against the meaning of the operation."""
+
+import pytest
+import torch
+
+from lect.backends.reference.functional import run_functional
+from lect.dialects.functional import composite, contraction, creation, gather, normalization, pointwise, reduction, window
+from lect.dialects.functional.ops import OpaqueOp, OperandRef
+from lect.dialects.loop.ops import ExternOp
+from lect.ir import LectError, SymbolRef
+from lect.ir.types import f32, i32
+from tests.unit.loop.programs import assert_same, execute, functional_module, lowered, random_tensor
+
+
+def floats(*shapes, seed=0, positive=False):
+    made = [random_tensor(shape, torch.float32, seed + k, special=False) for k, shape in enumerate(shapes)]
+    return [tensor.abs() + 0.1 for tensor in made] if positive else made
+
+
+def indices(shape, limit, seed=0):
+    return torch.randint(limit, shape, generator=torch.Generator().manual_seed(seed))
+
+
+def check(build, tensors, calls=1):
+    """The lowered program has at least `calls` library calls and gives what the functional program means."""
+    wanted = run_functional(functional_module(build, tensors).body.first, tensors)
+    module = lowered(build, tensors)
+    assert sum(isinstance(op, ExternOp) for op in module.body.first.body) >= calls
+    for found, value in zip(execute(module, tensors), wanted, strict=True):
+        assert_same(found, value)
+
+
+X = (3, 4, 8, 8)
+CASES = {
+    "mm": (contraction.MmOp, floats((3, 4), (4, 5)), {}),
+    "bmm": (contraction.BmmOp, floats((2, 3, 4), (2, 4, 5)), {}),
+    "addmm": (contraction.AddmmOp, floats((5,), (3, 4), (4, 5)), {"beta": 0.5, "alpha": 2}),
+    "baddbmm": (contraction.BaddbmmOp, floats((2, 3, 5), (2, 3, 4), (2, 4, 5)), {"beta": 0}),
+    "lgamma": (pointwise.LgammaOp, floats((20,)), {}),
+    "erfcx": (pointwise.ErfcxOp, floats((20,)), {}),
+    "ndtri": (pointwise.NdtriOp, floats((20,), positive=True), {}),
+    "log_ndtr": (pointwise.LogNdtrOp, floats((20,)), {}),
+    "frexp": (pointwise.FrexpOp, floats((20,)), {}),
+    "igamma": (pointwise.IgammaOp, floats((20,), (20,), positive=True), {}),
+    "zeta": (pointwise.ZetaOp, floats((20,), (20,), positive=True), {}),
+    "gcd": (pointwise.GcdOp, [indices((20,), 50), indices((20,), 50, 1)], {}),
+    "integer pow": (pointwise.PowOp, [indices((20,), 9), indices((20,), 5, 1)], {}),
+    "integer remainder": (pointwise.RemainderOp, [indices((20,), 50), indices((20,), 7, 1) + 1], {}),
+    "ldexp": (composite.LdexpOp, [torch.randn(20), torch.randint(-3, 4, (20,)).float()], {}),
+    "hardswish_backward": (composite.HardswishBackwardOp, floats((20,), (20,)), {}),
+    "hardsigmoid_backward": (composite.HardsigmoidBackwardOp, floats((20,), (20,)), {}),
+    "hardtanh_backward": (composite.HardtanhBackwardOp, floats((20,), (20,)), {}),
+    "leaky_relu_backward": (composite.LeakyReluBackwardOp, floats((20,), (20,)), {"negative_slope": 0.2}),
+    "glu_backward": (composite.GluBackwardOp, floats((5, 4), (5, 8)), {"dim": 1}),
+    "shrink_backward": (composite.ShrinkBackwardOp, floats((20,), (20,)), {"kind": "soft"}),
+    "cumsum": (reduction.CumsumOp, floats((4, 9)), {"dim": 1}),
+    "cumsum of integers": (reduction.CumsumOp, [indices((4, 9), 5).to(torch.int32)], {"dim": 0}),
+    "cumprod": (reduction.CumprodOp, floats((4, 9)), {"dim": 1}),
+    "logcumsumexp": (reduction.LogcumsumexpOp, floats((4, 9)), {"dim": 1}),
+    "cummax": (reduction.CummaxWithIndexOp, floats((4, 9)), {"dim": 1}),
+    "cummin": (reduction.CummaxWithIndexOp, floats((4, 9)), {"dim": 1, "kind": "min"}),
+    "sort": (reduction.SortOp, floats((4, 9)), {"dim": 1, "descending": True, "stable": True}),
+    "topk": (reduction.TopkOp, floats((4, 9)), {"k": 3, "dim": 1}),
+    "gather": (gather.GatherOp, [*floats((4, 9)), indices((2, 5), 9)], {"dim": 1}),
+    "scatter": (gather.ScatterOp, [*floats((4, 9)), indices((4, 1), 9), *floats((4, 1), seed=3)], {"dim": 1}),
+    "scatter_add": (gather.ScatterOp, [*floats((4, 9)), indices((4, 3), 9), *floats((4, 3), seed=3)], {"dim": 1, "mode": "add"}),
+    "scatter amax": (gather.ScatterOp, [*floats((4, 9)), indices((4, 3), 9), *floats((4, 3), seed=3)], {"dim": 1, "mode": "amax", "include_self": False}),
+    "slice_scatter": (gather.SliceScatterOp, floats((4, 9), (4, 3)), {"dim": 1, "start": 2, "end": 8, "step": 2}),
+    "diagonal_scatter": (gather.DiagonalScatterOp, floats((4, 4), (3,)), {"offset": 1}),
+    "searchsorted": (gather.SearchsortedOp, [torch.randn(3, 9).sort().values, torch.randn(3, 4)], {"right": True}),
+    "embedding_backward": (gather.EmbeddingBackwardOp, [*floats((5, 6)), indices((5,), 10)], {"count": 10}),
+    "convolution": (contraction.ConvolutionOp, floats(X, (6, 4, 3, 3), (6,)), {"stride": (2, 2), "padding": (1, 1), "dilation": (1, 1)}),
+    "convolution 1d": (contraction.ConvolutionOp, floats((2, 4, 9), (6, 2, 3)), {"stride": (1,), "padding": (0,), "dilation": (2,), "groups": 2}),
+    "transposed convolution": (
+        contraction.ConvolutionOp,
+        floats(X, (4, 6, 3, 3)),
+        {"stride": (2, 2), "padding": (1, 1), "dilation": (1, 1), "transposed": True, "output_padding": (1, 1)},
+    ),
+    "avg_pool": (window.WindowSumOp, floats(X), {"kernel": (2, 2), "stride": (2, 2), "padding": (0, 0), "divisor": "padded"}),
+    "avg_pool of valid elements": (window.WindowSumOp, floats(X), {"kernel": (3, 3), "stride": (2, 2), "padding": (1, 1), "divisor": "valid"}),
+    "adaptive_avg_pool": (window.WindowSumOp, floats(X), {"output_size": (3, 3), "divisor": "valid"}),
+    "max_pool": (window.WindowMaxWithIndexOp, floats(X), {"kernel": (3, 3), "stride": (2, 2), "padding": (1, 1), "dilation": (1, 1)}),
+    "adaptive_max_pool": (window.WindowMaxWithIndexOp, floats(X), {"output_size": (3, 3)}),
+    "avg_pool_backward": (
+        window.AvgPoolBackwardOp,
+        floats((3, 4, 4, 4), X),
+        {"kernel": (2, 2), "stride": (2, 2), "padding": (0, 0), "divisor": "padded"},
+    ),
+    "upsample nearest": (window.UpsampleOp, floats(X), {"kind": "nearest", "size": (16, 16)}),
+    "upsample bilinear": (window.UpsampleOp, floats(X), {"kind": "linear", "size": (5, 5), "align_corners": True}),
+    "upsample bicubic": (window.UpsampleOp, floats(X), {"kind": "cubic", "size": (9, 9)}),
+    "upsample_backward": (window.UpsampleBackwardOp, floats((3, 4, 16, 16)), {"kind": "linear", "input_size": X}),
+    "grid_sample": (window.GridSampleOp, [*floats(X), torch.rand(3, 5, 5, 2) * 2 - 1], {}),
+    "mse": (normalization.MseOp, floats((5, 4), (5, 4)), {}),
+    "huber": (normalization.HuberOp, floats((5, 4), (5, 4)), {"delta": 0.7, "reduction": "none"}),
+    "smooth_l1": (normalization.HuberOp, floats((5, 4), (5, 4)), {"delta": 0.7, "smooth": True}),
+    "bce": (normalization.BceOp, [torch.rand(5, 4), torch.rand(5, 4)], {"reduction": "sum"}),
+    "bce_with_logits": (normalization.BceWithLogitsOp, [torch.randn(5, 4), torch.rand(5, 4)], {}),
+    "soft_margin": (normalization.SoftMarginOp, floats((5, 4), (5, 4)), {}),
+    "nll": (normalization.NllOp, [torch.randn(5, 4).log_softmax(1), indices((5,), 4)], {}),
+    "weight_norm": (normalization.WeightNormOp, floats((5, 4), (5, 1)), {"dim": 0}),
+    "group norm backward": (
+        normalization.GroupNormBackwardOp,
+        [*floats(X, X), torch.zeros(3, 2), torch.ones(3, 2), torch.ones(4)],
+        {"groups": 2},
+    ),
+    "layer norm backward": (
+        normalization.LayerNormBackwardOp,
+        [*floats((5, 8), (5, 8)), torch.zeros(5, 1), torch.ones(5, 1), torch.ones(8)],
+        {"normalized": (8,)},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_library_call(name):
+    cls, tensors, attrs = CASES[name]
+    check(lambda emit, *values: emit(cls(*values, **attrs)), tensors)
+
+
+@pytest.mark.parametrize("kind", ["i0", "i1e", "j0", "y1", "modified_k0", "scaled_modified_k1", "spherical_j0", "airy_ai"])
+def test_bessel(kind):
+    check(lambda emit, x: emit(pointwise.BesselOp(x, kind)), floats((9,), positive=True))
+
+
+@pytest.mark.parametrize("kind", ["chebyshev_t", "hermite_he", "laguerre_l", "legendre_p", "shifted_chebyshev_w"])
+def test_orthogonal_polynomials(kind):
+    check(lambda emit, x: emit(pointwise.OrthopolyOp(x, kind=kind, other=3.0)), floats((9,)))
+
+
+@pytest.mark.parametrize("shape", [(5,), (2, 3), ()])
+def test_index_of_rows(shape):
+    rows = indices(shape, 7)
+    x, y = torch.randn(7, 4), torch.randn(3, 7, 4)
+    check(lambda emit, x, i: emit(gather.IndexOp(x, [i], (0,), False)), [x, rows])
+    check(lambda emit, x, i: emit(gather.IndexOp(x, [i], (1,), False)), [y, rows])
+    check(lambda emit, x, i: emit(gather.IndexOp(x, [i], (1,))), [y, rows - 7])
+
+
+def test_index_of_pairs_and_index_put():
+    x, i, j = torch.randn(3, 7, 4), indices((5,), 3), indices((5,), 4, 1)
+    check(lambda emit, x, i, j: emit(gather.IndexOp(x, [i, j], (0, 2))), [x, i, j])
+    values = torch.randn(5, 7)
+    check(lambda emit, x, v, i, j: emit(gather.IndexPutOp(x, v, [i, j], (0, 2), True)), [x, values, i, j])
+
+
+def test_an_index_out_of_range_raises_as_in_eager():
+    x, i = torch.randn(7, 4), torch.tensor([1, 7])
+    for negative in (True, False):
+        module = lowered(lambda emit, x, i, n=negative: emit(gather.IndexOp(x, [i], (0,), n)), [x, i])
+        with pytest.raises((IndexError, RuntimeError)):
+            execute(module, [x, i])
+
+
+def test_attention_leaves_eager_strides():
+    q, k, v = (torch.randn(2, 5, 3, 8).transpose(1, 2) for _ in range(3))
+    check(lambda emit, q, k, v: emit(contraction.AttentionOp(q, k, v)), [q, k, v])
+    mask = torch.randn(2, 1, 5, 5)
+    check(lambda emit, q, k, v, m: emit(contraction.AttentionOp(q, k, v, m, False, 0.3)), [q, k, v, mask])
+
+
+def test_max_pool_backward_is_a_scatter():
+    x = torch.randn(X)
+    values, found = torch.nn.functional.max_pool2d(x, 2, return_indices=True)
+    check(lambda emit, g, x, i: emit(window.MaxPoolBackwardOp(g, x, i, 2)), [values, x, found])
+
+
+def test_opaque_operators_are_called_by_name():
+    def typed(emit, x):
+        types = [x.type.with_strides((1, 4)), x.type.like((), i32)]
+        return emit(OpaqueOp([x], SymbolRef("aten.linalg_inv_ex.default"), (OperandRef(0),), {"check_errors": False}, result_types=types))
+
+    check(typed, [torch.randn(4, 4)])
+
+
+def test_what_has_no_form_is_a_located_error():
+    with pytest.raises(LectError, match="'functional.rand' has neither a loop form nor a library call"):
+        lowered(lambda emit, seed: emit(creation.RandOp(seed, (3,), f32)), [torch.tensor(3)])

@@ -66,7 +66,7 @@ class PassManager:
     def run(self, op: Operation, ctx: Context, instruments: Sequence[Instrument] = ()) -> list[Step]:
         """Run all passes on `op`, a `builtin.module`, and say what each took.  Raises what a pass raises, or `PassCrash` for its bugs."""
         steps: list[Step] = []
-        with _collector_off():
+        with collector_off():
             for position, each in enumerate(self.passes):
                 for instrument in instruments:
                     instrument.before(self, position, op, ctx)
@@ -115,7 +115,7 @@ def _crash(each: Pass, error: Exception) -> PassCrash:
 
 
 @contextmanager
-def _collector_off() -> Iterator[None]:
+def collector_off() -> Iterator[None]:
     """Compiling makes many objects that stay alive; the cyclic collector would walk them again and again."""
     enabled = gc.isenabled()
     gc.disable()

@@ -14,7 +14,7 @@ from lect.frontends.capture.api import DoesNotBind, open_frame
 from lect.frontends.capture.breaks import REASONS, Refused
 from lect.frontends.capture.interpreter import CodeTable
 from lect.ir import Context, LectError, Operation, print_module
-from lect.passes.manager import PassManager
+from lect.passes.manager import PassManager, collector_off
 from lect.runtime.events import Fallback
 
 STAGES = ("aot", "loop", "kernel")
@@ -41,6 +41,7 @@ class Compiled:
     text: str = ""
 
 
+@collector_off()
 def compile_call(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], table: CodeTable, options: Mapping[str, Any], observe: Observer) -> Compiled:
     """Compile `fn` for this call.  Never raises for what the program does: what cannot be compiled comes back as a fallback."""
     ctx = make_context(options=options)

@@ -30,7 +30,7 @@ class KernelCascadeSums(Pass):
     steps: int = option(64, "shortest loop, in steps, that is cut")
 
     def run(self, op: Operation, ctx: Context) -> None:
-        for func in [inner for inner in op.walk() if isinstance(inner, kernel.FuncOp)]:
+        for func in [inner for inner in op.body if isinstance(inner, kernel.FuncOp)]:
             for loop in [inner for inner in func.walk() if isinstance(inner, kernel.ForOp)]:
                 if _is_plain(loop) and _cut(func, loop, self.steps):
                     ctx.count("sums cut")

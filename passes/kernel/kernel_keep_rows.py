@@ -12,7 +12,6 @@ fit `limit` bytes of scratch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -34,7 +33,7 @@ class KernelKeepRows(Pass):
     limit: int = option(65536, "bytes of scratch of one program")
 
     def run(self, op: Operation, ctx: Context) -> None:
-        for func in [inner for inner in op.walk() if isinstance(inner, kernel.FuncOp)]:
+        for func in [inner for inner in op.body if isinstance(inner, kernel.FuncOp)]:
             ctx.count("values kept", keep_rows(func, self.cheap, self.limit))
 
 
@@ -42,18 +41,23 @@ def keep_rows(func: kernel.FuncOp, cheap: int, limit: int) -> int:
     """Rewrite one kernel; gives the number of values that are kept."""
     kept, room = 0, limit
     sweeps = [op for op in func.body if isinstance(op, kernel.ForOp) and not _nested(op)]
+    if len(sweeps) < 2:
+        return 0
     written = {op.pointer for op in func.walk() if isinstance(op, (kernel.StoreOp, kernel.AtomicAddOp))}
+    numbers: dict[Any, int] = {}
+    keys = {loop: Keys(loop, written, numbers) for loop in sweeps}
     for position, later in enumerate(sweeps):
         for earlier in sweeps[:position]:
             if earlier.axis != later.axis or earlier.begin or later.begin or earlier.span or later.span:
                 continue
-            for first, again in _common(earlier, later, written, cheap):
+            for first, again in _common(keys[earlier], keys[later], cheap):
                 count = kernel.axis_of(later, later.axis).extent
                 size = count * element_of(first.type).bytes
                 if size <= room:
                     room -= size
                     kept += 1
                     _keep(func, earlier, later, first, again, count)
+                    keys[later] = Keys(later, written, numbers)
     return kept
 
 
@@ -62,12 +66,16 @@ def _nested(loop: kernel.ForOp) -> bool:
 
 
 class Keys:
-    """Keys of the values of one loop body: equal keys are equal values, in this loop or in another over the same axis."""
+    """Numbers of the values of one loop body: equal numbers are equal values, in this loop or in another over the same axis.
 
-    def __init__(self, loop: kernel.ForOp, written: set[Value]) -> None:
+    `numbers` is the table of all loops of a function: operation, operands by their numbers, attributes and type.
+    """
+
+    def __init__(self, loop: kernel.ForOp, written: set[Value], numbers: dict[Any, int]) -> None:
         self.loop = loop
         self.written = written
-        self.keys: dict[Value, Any] = {loop.body.args[0]: "index"}
+        self.numbers = numbers
+        self.keys: dict[Value, int] = {loop.body.args[0]: -1}
         self.cost: dict[Value, int] = {}
         self.values: dict[Any, Value] = {}
         for op in loop.body:
@@ -77,7 +85,7 @@ class Keys:
         load = isinstance(op, kernel.LoadOp) and op.pointer not in self.written
         if len(op.results) != 1 or not (is_pure(op) or load):
             return
-        operands = []
+        operands: list[Any] = []
         cost = 0 if load or isinstance(op, (kernel.LanesOp, kernel.BoundOp, kernel.ConstOp, kernel.IndexOp)) else 1
         cost = HEAVY_COST if op.name.partition(".")[2] in HEAVY else cost
         for value in op.operands:
@@ -86,22 +94,24 @@ class Keys:
                 return
             operands.append(self.keys[value] if inside else value)
             cost += 0 if load else self.cost.get(value, 0)
-        key = (op.name, tuple(operands), literal_key(op.attrs), op.result.type)
+        key = self.numbers.setdefault((op.name, tuple(operands), literal_key(op.attrs), op.result.type), len(self.numbers))
         self.keys[op.result] = key
         self.cost[op.result] = cost
         self.values.setdefault(key, op.result)
 
 
-def _common(earlier: kernel.ForOp, later: kernel.ForOp, written: set[Value], cheap: int) -> Iterator[tuple[Value, Value]]:
+def _common(before: Keys, after: Keys, cheap: int) -> list[tuple[Value, Value]]:
     """Pairs (value of the earlier sweep, the same in the later one) at the frontier: a user of the later one is new there."""
-    before, after = Keys(earlier, written), Keys(later, written)
+    later = after.loop
     pairs = {value: before.values[key] for value, key in after.keys.items() if key in before.values}
+    found = []
     for again, first in pairs.items():
         worth = after.cost.get(again, 0) > cheap
         whole = axes_of(again.type) == {later.axis} and isinstance(again.type, TileType)
         frontier = any(not user.results or user.result not in pairs for user in again.users if user.parent is later.body)
         if worth and whole and frontier and element_of(again.type).kind == "float" and not element_of(again.type).is_half:
-            yield first, again
+            found.append((first, again))
+    return found
 
 
 def _keep(func: kernel.FuncOp, earlier: kernel.ForOp, later: kernel.ForOp, first: Value, again: Value, count: int) -> None:

@@ -23,6 +23,7 @@ from lect.dialects.fx.types import ObjectRef
 from lect.dialects.guard import ops as guard
 from lect.ir import LectError, Operation, ScalarType, Value, literal_key
 from lect.runtime import guard_checks as checks
+from lect.runtime import syntax
 
 HOLDS = -1
 RAISED = -2
@@ -51,48 +52,72 @@ def build_predicate(guards: Operation, function: FunctionType, parameters: Mappi
     `LectError` for an operation that is no guard.
     """
     writer = _Writer(function, objects, Reader(function, bound, objects))
-    writer.condition(_unequal(ast.Attribute(writer.held(function), "__defaults__", ast.Load()), writer.held(function.__defaults__)), RAISED)
+    writer.condition(_unequal(syntax.attribute(writer.held(function), "__defaults__"), writer.held(function.__defaults__)), RAISED)
+    conditions = _write_all(writer, guards)
+    holds = _function(writer, function, _parameters(parameters))
+    holds.__defaults__ = function.__defaults__
+    holds.__kwdefaults__ = function.__kwdefaults__
+    return Predicate(holds, conditions, writer.names, function)
+
+
+def build_frame_guard(
+    guards: Operation, function: FunctionType, parameters: Mapping[str, Any], objects: Sequence[Any], bound: Mapping[str, Any], pinned: bool
+) -> Callable[..., int]:
+    """The predicate of a `guard.set` as the frame hook asks it: `guard(called, *flat)` with the function that is called and its flat arguments.
+
+    It is for all functions of the code object and globals of `function`, or with `pinned` for `function` alone; it keeps none of them alive.  The
+    other arguments and errors are those of `build_predicate`.
+    """
+    writer = _Writer(function, objects, Reader(function, bound, objects))
+    called = writer.make_argument(function)
+    if pinned:
+        writer.condition(_unequal(called, syntax.call(writer.held(weakref.ref(function)))), RAISED)
+    writer.condition(_unequal(syntax.attribute(called, "__globals__"), writer.held(function.__globals__)), RAISED)
+    _write_all(writer, guards)
+    names = [called.id, *parameters.get("args", ()), *parameters.get("keyword_only", ())]
+    names += [parameters[name] for name in ("varargs", "varkw") if parameters.get(name)]
+    return _function(writer, function, ast.arguments([], [syntax.parameter(name) for name in names], None, [], [], None, []))
+
+
+def _write_all(writer: _Writer, guards: Operation) -> list[Operation]:
+    """Write each guard of a set; the guards, in the order of their numbers."""
     conditions: list[Operation] = []
     for op in guards.body:
         if isinstance(op, guard.SourceOp):
             continue
         writer.write(op, len(conditions))
         conditions.append(op)
-    holds = _function(writer, function, parameters)
-    return Predicate(holds, conditions, writer.names, function)
+    return conditions
 
 
-def _function(writer: _Writer, function: FunctionType, parameters: Mapping[str, Any]) -> Callable[..., int]:
-    """The predicate as a function with the parameters and defaults of `function`."""
-    body: list[ast.stmt] = [*writer.body, ast.Return(ast.Constant(HOLDS))]
-    handler = ast.ExceptHandler(ast.Name("_lect_Exception", ast.Load()), None, [ast.Return(ast.Constant(RAISED))])
+def _parameters(parameters: Mapping[str, Any]) -> ast.arguments:
+    """The parameters of a function, without their defaults."""
     names = list(parameters.get("args", ()))
     positional = parameters.get("positional_only", 0)
     varargs, varkw = parameters.get("varargs"), parameters.get("varkw")
-    arguments = ast.arguments(
-        posonlyargs=[ast.arg(name) for name in names[:positional]],
-        args=[ast.arg(name) for name in names[positional:]],
-        vararg=ast.arg(varargs) if varargs else None,
-        kwonlyargs=[ast.arg(name) for name in parameters.get("keyword_only", ())],
+    return ast.arguments(
+        posonlyargs=[syntax.parameter(name) for name in names[:positional]],
+        args=[syntax.parameter(name) for name in names[positional:]],
+        vararg=syntax.parameter(varargs) if varargs else None,
+        kwonlyargs=[syntax.parameter(name) for name in parameters.get("keyword_only", ())],
         kw_defaults=[None for _ in parameters.get("keyword_only", ())],
-        kwarg=ast.arg(varkw) if varkw else None,
+        kwarg=syntax.parameter(varkw) if varkw else None,
         defaults=[],
     )
-    definition = ast.FunctionDef("guards", arguments, [ast.Try(body, [handler], [], [])], [], None)
-    if sys.version_info >= (3, 12):
-        definition.type_params = []
-    tree = ast.fix_missing_locations(ast.Module([definition], []))
+
+
+def _function(writer: _Writer, function: FunctionType, arguments: ast.arguments) -> FunctionType:
+    """The statements of the writer as a function with these parameters."""
+    tree = syntax.function("guards", arguments, [*writer.body, syntax.give(HOLDS)], syntax.give(RAISED))
     namespace = writer.names
-    namespace["_lect_Exception"] = Exception
+    namespace["Exception"] = Exception
     exec(compile(tree, f"<guards of {function.__qualname__}>", "exec"), namespace)
-    made = namespace.pop("guards")
-    made.__defaults__ = function.__defaults__
-    made.__kwdefaults__ = function.__kwdefaults__
+    made: FunctionType = namespace.pop("guards")
     return made
 
 
 def _unequal(left: ast.expr, right: ast.expr) -> ast.expr:
-    return ast.Compare(left, [ast.IsNot()], [right])
+    return syntax.compare(left, syntax.IS_NOT, right)
 
 
 class Reader:
@@ -149,13 +174,18 @@ class _Writer:
 
     # ---- expressions -------------------------------------------------------------------------------------------------
 
+    def make_argument(self, value: Any) -> ast.Name:
+        """From here on `value` is an argument of the predicate, whose name this is."""
+        self._held[id(value)] = "_lect_called"
+        return syntax.name("_lect_called")
+
     def held(self, value: Any) -> ast.expr:
         """A value of the predicate's globals."""
         name = self._held.get(id(value))
         if name is None:
             name = self._held[id(value)] = f"_lect_{len(self.names)}"
             self.names[name] = value
-        return ast.Name(name, ast.Load())
+        return syntax.name(name)
 
     def object(self, ref: ObjectRef) -> ast.expr:
         """A live object: a call of its weak reference, or the object where there can be none."""
@@ -166,11 +196,11 @@ class _Writer:
             reference = weakref.ref(value)
         except TypeError:
             return self.held(value)
-        return ast.Call(self.held(reference), [], [])
+        return syntax.call(self.held(reference))
 
     def call(self, function: Any, *args: ast.expr) -> ast.expr:
         """A call of a live function."""
-        return ast.Call(self.held(function), list(args), [])
+        return syntax.call(self.held(function), list(args))
 
     def value(self, value: Value) -> ast.expr:
         """The variable that holds the object of a `guard.source`."""
@@ -178,7 +208,7 @@ class _Writer:
         if not isinstance(source, guard.SourceOp):
             raise LectError("a guard is on a 'guard.source'", op=source if isinstance(source, Operation) else None)
         path = source.path
-        return ast.Name(self._path(path.root, path.key, path.steps), ast.Load())
+        return syntax.name(self._path(path.root, path.key, path.steps))
 
     def _path(self, root: str, key: Any, steps: tuple[Any, ...]) -> str:
         name = self._paths.get((root, key, literal_key(steps)))
@@ -191,13 +221,13 @@ class _Writer:
                 name = read.id
             else:
                 name = f"_lect_value_{len(self._paths)}"
-                self.body.append(ast.Assign([ast.Name(name, ast.Store())], read))
+                self.body.append(syntax.assign(name, read))
             self._paths[root, key, literal_key(steps)] = name
         return name
 
     def _root(self, root: str, key: Any) -> ast.expr:
         if root == "L":
-            return ast.Name(key, ast.Load())
+            return syntax.name(key)
         if root == "R":
             return self.held(self.function)
         if root == "M":
@@ -209,42 +239,42 @@ class _Writer:
         place = (root, key, literal_key((*steps, ("dict", None))))
         name = self._paths.get(place)
         if name is None:
-            base = ast.Name(self._path(root, key, steps), ast.Load())
+            base = syntax.name(self._path(root, key, steps))
             plain = self.live.plain_dict(root, key, steps)
-            read = ast.Attribute(base, "__dict__", ast.Load()) if plain else self.call(object.__getattribute__, base, ast.Constant("__dict__"))
+            read = syntax.attribute(base, "__dict__") if plain else self.call(object.__getattribute__, base, syntax.const("__dict__"))
             name = self._paths[place] = f"_lect_value_{len(self._paths)}"
-            self.body.append(ast.Assign([ast.Name(name, ast.Store())], read))
-        return ast.Name(name, ast.Load())
+            self.body.append(syntax.assign(name, read))
+        return syntax.name(name)
 
     def _step(self, place: tuple[str, Any, tuple[Any, ...]], kind: str, key: Any) -> ast.expr:
         if kind == "attr":
             part = self.live.module_part(*place, key)
             if part is not None:
                 members = self.instance_dict(*place)
-                self.condition(ast.Compare(ast.Constant(key), [ast.In()], [members]), RAISED)
-                return ast.Subscript(ast.Subscript(members, ast.Constant(part), ast.Load()), ast.Constant(key), ast.Load())
+                self.condition(syntax.compare(syntax.const(key), syntax.IN, members), RAISED)
+                return syntax.item(syntax.item(members, syntax.const(part)), syntax.const(key))
         if kind == "dict":
             return self.instance_dict(*place)
-        base = ast.Name(self._path(*place), ast.Load())
+        base = syntax.name(self._path(*place))
         if kind == "attr":
             if key.isidentifier():
-                return ast.Attribute(base, key, ast.Load())
-            return self.call(getattr, base, ast.Constant(key))
+                return syntax.attribute(base, key)
+            return self.call(getattr, base, syntax.const(key))
         if kind == "item":
-            return ast.Subscript(base, ast.Constant(key), ast.Load())
+            return syntax.item(base, syntax.const(key))
         if kind == "type":
             return self.call(type, base)
         if kind in ("nth", "key"):
-            return self.call(checks.nth, base, ast.Constant(key))
+            return self.call(checks.nth, base, syntax.const(key))
         if kind == "part":
-            return self.call(checks.part, base, ast.Constant(key))
-        return ast.Call(base, [], [])
+            return self.call(checks.part, base, syntax.const(key))
+        return syntax.call(base)
 
     # ---- statements --------------------------------------------------------------------------------------------------
 
     def condition(self, fails: ast.expr, number: int) -> None:
         """Return `number` when the expression is true."""
-        self.body.append(ast.If(fails, [ast.Return(ast.Constant(number))], []))
+        self.body.append(syntax.give_if(fails, number))
 
     def write(self, op: Operation, number: int) -> None:
         """The statements of one guard."""
@@ -262,11 +292,11 @@ class _Writer:
 
 
 def _not(value: ast.expr) -> ast.expr:
-    return ast.UnaryOp(ast.Not(), value)
+    return syntax.negated(value)
 
 
 def _differs(left: ast.expr, right: ast.expr) -> ast.expr:
-    return ast.Compare(left, [ast.NotEq()], [right])
+    return syntax.compare(left, syntax.NOT_EQUAL, right)
 
 
 def _equals(w: _Writer, op: Any) -> list[ast.expr]:
@@ -274,7 +304,7 @@ def _equals(w: _Writer, op: Any) -> list[ast.expr]:
     if value is None or value is True or value is False or value is ... or type(value) in (torch.dtype, torch.layout, torch.memory_format):
         return [_unequal(found, w.held(value))]
     if type(value) in (int, str, bytes, torch.device) or (type(value) is float and value == value and value != 0.0):
-        return [ast.BoolOp(ast.Or(), [_unequal(w.call(type, found), w.held(type(value))), _differs(found, w.held(value))])]
+        return [syntax.any_of([_unequal(w.call(type, found), w.held(type(value))), _differs(found, w.held(value))])]
     return [_not(w.call(checks.same_number, found, w.held(value)))]
 
 
@@ -286,7 +316,7 @@ def _is(w: _Writer, op: Any) -> list[ast.expr]:
     found, wanted = w.value(op.object), w.object(op.is_object)
     differs = _unequal(found, wanted)
     if isinstance(wanted, ast.Call):  # a reference that has died gives None, which must not hold for None
-        return [ast.BoolOp(ast.Or(), [differs, ast.Compare(found, [ast.Is()], [ast.Constant(None)])])]
+        return [syntax.any_of([differs, syntax.compare(found, syntax.IS, syntax.const(None))])]
     return [differs]
 
 
@@ -296,18 +326,16 @@ def _tensor(w: _Writer, op: Any) -> list[ast.expr]:
     dtype = dtype_of(op.dtype) if isinstance(op.dtype, ScalarType) else decode(op.dtype, ())
     parts = [
         _unequal(w.call(type, found), w.held(cls)),
-        _differs(ast.Attribute(found, "shape", ast.Load()), w.held(tuple(op.sizes))),
-        _unequal(ast.Attribute(found, "dtype", ast.Load()), w.held(dtype)),
-        _differs(ast.Call(ast.Attribute(found, "stride", ast.Load()), [], []), w.held(tuple(op.strides))),
-        _not(ast.Attribute(found, "is_cpu", ast.Load()))
-        if op.device == "cpu"
-        else _differs(ast.Attribute(found, "device", ast.Load()), w.held(torch.device(op.device))),
-        _unequal(ast.Attribute(found, "requires_grad", ast.Load()), ast.Constant(bool(op.requires_grad))),
-        ast.Call(ast.Attribute(found, "is_neg", ast.Load()), [], []),
+        _differs(syntax.attribute(found, "shape"), w.held(tuple(op.sizes))),
+        _unequal(syntax.attribute(found, "dtype"), w.held(dtype)),
+        _differs(syntax.call(syntax.attribute(found, "stride")), w.held(tuple(op.strides))),
+        _not(syntax.attribute(found, "is_cpu")) if op.device == "cpu" else _differs(syntax.attribute(found, "device"), w.held(torch.device(op.device))),
+        _unequal(syntax.attribute(found, "requires_grad"), syntax.const(bool(op.requires_grad))),
+        syntax.call(syntax.attribute(found, "is_neg")),
     ]
     if dtype.is_complex:
-        parts.append(ast.Call(ast.Attribute(found, "is_conj", ast.Load()), [], []))
-    return [ast.BoolOp(ast.Or(), parts)]
+        parts.append(syntax.call(syntax.attribute(found, "is_conj")))
+    return [syntax.any_of(parts)]
 
 
 def _same(w: _Writer, op: Any) -> list[ast.expr]:
@@ -316,11 +344,11 @@ def _same(w: _Writer, op: Any) -> list[ast.expr]:
 
 def _distinct(w: _Writer, op: Any) -> list[ast.expr]:
     first = w.value(op.first)
-    return [ast.Compare(first, [ast.Is()], [w.value(other)]) for other in op.others]
+    return [syntax.compare(first, syntax.IS, w.value(other)) for other in op.others]
 
 
 def _not_none(w: _Writer, op: Any) -> list[ast.expr]:
-    return [ast.Compare(w.value(op.object), [ast.Is()], [ast.Constant(None)])]
+    return [syntax.compare(w.value(op.object), syntax.IS, syntax.const(None))]
 
 
 def _present(w: _Writer, op: Any) -> list[ast.expr]:
@@ -336,22 +364,22 @@ def _truth(w: _Writer, op: Any) -> list[ast.expr]:
 def _no_attr(w: _Writer, op: Any) -> list[ast.expr]:
     path = op.object.owner.path
     members = w.instance_dict(path.root, path.key, path.steps)
-    tests: list[ast.expr] = [ast.Compare(ast.Constant(name), [ast.In()], [members]) for name in op.names]
+    tests: list[ast.expr] = [syntax.compare(syntax.const(name), syntax.IN, members) for name in op.names]
     if op.parts:
         tests.append(w.call(checks.has_member, w.value(op.object), w.held(frozenset(op.names))))
-    return [tests[0] if len(tests) == 1 else ast.BoolOp(ast.Or(), tests)]
+    return [tests[0] if len(tests) == 1 else syntax.any_of(tests)]
 
 
 def _no_hooks(w: _Writer, op: Any) -> list[ast.expr]:
     path = op.object.owner.path
     members = w.instance_dict(path.root, path.key, path.steps)
-    tests: list[ast.expr] = [ast.Subscript(members, ast.Constant(name), ast.Load()) for name in checks.HOOK_TABLES]
-    tests.append(ast.Compare(ast.Constant("_compiled_call_impl"), [ast.In()], [members]))
-    return [ast.BoolOp(ast.Or(), tests)]
+    tests: list[ast.expr] = [syntax.item(members, syntax.const(name)) for name in checks.HOOK_TABLES]
+    tests.append(syntax.compare(syntax.const("_compiled_call_impl"), syntax.IN, members))
+    return [syntax.any_of(tests)]
 
 
 def _length(w: _Writer, op: Any) -> list[ast.expr]:
-    return [_differs(w.call(len, w.value(op.object)), ast.Constant(op.length))]
+    return [_differs(w.call(len, w.value(op.object)), syntax.const(op.length))]
 
 
 def _keys(w: _Writer, op: Any) -> list[ast.expr]:
@@ -363,8 +391,8 @@ def _items(w: _Writer, op: Any) -> list[ast.expr]:
 
 
 def _has_key(w: _Writer, op: Any) -> list[ast.expr]:
-    operator: ast.cmpop = ast.NotIn() if op.present else ast.In()
-    return [ast.Compare(w.held(w.literal(op.key)), [operator], [w.value(op.object)])]
+    operator = syntax.NOT_IN if op.present else syntax.IN
+    return [syntax.compare(w.held(w.literal(op.key)), operator, w.value(op.object))]
 
 
 def _no_overlap(w: _Writer, op: Any) -> list[ast.expr]:
@@ -375,10 +403,10 @@ def _global_state(w: _Writer, op: Any) -> list[ast.expr]:
     default = dtype_of(op.default_dtype)
     hooks: list[ast.expr] = [] if op.module_hooks else [w.call(checks.global_hooks)]
     return [
-        _unequal(w.call(torch.is_grad_enabled), ast.Constant(bool(op.grad))),
-        _unequal(w.call(torch.is_inference_mode_enabled), ast.Constant(bool(op.inference))),
+        _unequal(w.call(torch.is_grad_enabled), syntax.const(bool(op.grad))),
+        _unequal(w.call(torch.is_inference_mode_enabled), syntax.const(bool(op.inference))),
         _unequal(w.call(torch.get_default_dtype), w.held(default)),
-        _unequal(w.call(torch.are_deterministic_algorithms_enabled), ast.Constant(bool(op.deterministic))),
+        _unequal(w.call(torch.are_deterministic_algorithms_enabled), syntax.const(bool(op.deterministic))),
         w.call(checks.modes_active),
         *hooks,
     ]

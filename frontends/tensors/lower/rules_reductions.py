@@ -104,8 +104,8 @@ def vector_norm(e: Emitter, x: Value, ord: Any = 2, dims: Any = None, keepdim: b
 
 
 def logsumexp(e: Emitter, x: Value, dims: Any, keepdim: bool = False) -> Any:
-    """logsumexp of floats."""
-    return e(r.LogsumexpOp, x, dims=dims_of(x, dims), keepdim=keepdim) if type_of(x).element.is_float else None
+    """logsumexp; integers become floats first."""
+    return e(r.LogsumexpOp, e.to(x, e.result.element), dims=dims_of(x, dims), keepdim=keepdim) if type_of(x).element.kind != "complex" else None
 
 
 def softmax(cls: Any) -> Rule:

@@ -14,6 +14,8 @@ from types import MappingProxyType
 import torch
 
 from lect.backends.python_host.load import DTYPES
+from lect.dialects.host.types import TensorType
+from lect.dialects.loop import ops as loop
 from lect.ir import Context, LectError, Operation, SymbolTable, Type
 
 # Operation that holds a program -> reference interpreter "module:function"; lowest level first.
@@ -44,8 +46,15 @@ class Program:
 
     @property
     def inputs(self) -> list[tuple[str, Type]]:
-        """Name and type of each parameter."""
-        return [(value.hint or str(number), value.type) for number, value in enumerate(self.func.body.args)]
+        """Name and type of each parameter; memory at the loop level is given as the tensor that it stands for."""
+        found = []
+        for number, value in enumerate(self.func.body.args):
+            type = value.type
+            if isinstance(self.func, loop.FuncOp):
+                view = self.func.argument_view(number)
+                type = TensorType(view.sizes, type.element, view.strides)
+            found.append((value.hint or str(number), type))
+        return found
 
 
 def find_program(module: Operation, name: str | None = None) -> Program:

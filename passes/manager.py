@@ -29,7 +29,7 @@ _OPTION = re.compile(r'\s*([A-Za-z]\w*)=((?:"(?:[^"\\]|\\.)*"|[^\s{}"])*)\s*')
 
 
 class PassCrash(LectError):
-    """A pass raised what it should not: a bug of lect.  `__cause__` is the exception."""
+    """A pass (or what a tool does around passes) raised what it should not: a bug of lect.  `__cause__` is the exception."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class PassManager:
                 try:
                     steps.append(self._run_one(each, op, ctx))
                 except Exception as error:
-                    problem = error if isinstance(error, LectError) else _crash(each, error)
+                    problem = error if isinstance(error, LectError) else crash(f"pass '{each.name}'", error)
                     for instrument in reversed(instruments):
                         instrument.failed(self, position, op, ctx, problem)
                     raise problem from problem.__cause__
@@ -104,14 +104,15 @@ def _verify_behind(each: Pass, op: Operation) -> None:
         raise
 
 
-def _crash(each: Pass, error: Exception) -> PassCrash:
+def crash(what: str, error: Exception) -> PassCrash:
+    """The error that tells of a bug: what stopped, with which exception, raised where."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     where = f" at {trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace is not None else ""
-    crash = PassCrash(f"pass '{each.name}' stopped with {type(error).__name__}: {error}{where}; this is a bug of lect")
-    crash.__cause__ = error
-    return crash
+    problem = PassCrash(f"{what} stopped with {type(error).__name__}: {error}{where}; this is a bug of lect")
+    problem.__cause__ = error
+    return problem
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from lect.passes.instrument import (
     statistics_table,
     timing_table,
 )
-from lect.passes.manager import PassManager, Step
+from lect.passes.manager import PassManager, Step, crash
 from lect.passes.pipelines import PIPELINES
 
 SPLIT = "// -----"
@@ -229,6 +229,10 @@ class _Driver:
             chunk.errors.append(error)
         except RecursionError:
             chunk.errors.append(LectError("the IR is nested too deeply", Location(self.filename, 1, 0)))
+        except Exception as error:
+            problem = crash("reading or printing the IR", error)
+            problem.loc = Location(self.filename, 1, 0)
+            chunk.errors.append(problem)
         return chunk
 
     def _text(self, module: Operation, ctx: Context) -> str:

@@ -352,3 +352,14 @@ def test_remarks_are_shown_and_expected(monkeypatch):
     assert err.getvalue() == "-:2:1: remark: seen here\n"
     assert lect_opt.run(["-p", "remark", "--verify-diagnostics"], source, io.StringIO(), err) == 0
     assert lect_opt.run(["--verify-diagnostics"], source, io.StringIO(), err) == 1
+
+
+def test_bugs_outside_of_passes_are_no_tracebacks_either(monkeypatch):
+    def verify(op):
+        raise ZeroDivisionError("a bug of a type rule")
+
+    monkeypatch.setattr("lect.tools.lect_opt.verify", verify)
+    err = io.StringIO()
+    assert lect_opt.run(["-"], "builtin.module @m {}", io.StringIO(), err) == 1
+    assert err.getvalue().startswith("-:1:1: error: reading or printing the IR stopped with ZeroDivisionError: a bug of a type rule at ")
+    assert "Traceback" not in err.getvalue()

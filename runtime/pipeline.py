@@ -151,11 +151,14 @@ def _link(module: Operation, made: Compiled, ctx: Context) -> Callable[..., Any]
     frame = ctx.resources["frame"]
     function: FunctionType = frame.function
     if ctx.options.get("level", "native") == "native":
-        executable: Callable[..., list[Any]] = with_own_outputs(build(module, ctx), shared_outputs(find_host_function(module, None)))
+        executable = build(module, ctx)
+        graph: Callable[..., list[Any]] = with_own_outputs(executable.run, shared_outputs(find_host_function(module, None)))
     else:
-        executable = interpreted(module, ctx)
+        executable, graph = None, interpreted(module, ctx)
     assert made.residual is not None
-    return link_residual(made.residual, function, executable, made.objects, any_grad(made.guards))
+    run = link_residual(made.residual, function, graph, made.objects, any_grad(made.guards))
+    run.__dict__["executable"] = executable  # keeps the native code alive as long as the function
+    return run
 
 
 def interpreted(module: Operation, ctx: Context) -> Callable[..., list[Any]]:

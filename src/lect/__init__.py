@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 
 _LAZY = MappingProxyType(
     {
+        "CompileError": "lect.runtime.entry",
         "compile": "lect.runtime.entry",
         "explain": "lect.runtime.entry",
         "reset": "lect.runtime.entry",
@@ -19,7 +20,7 @@ _LAZY = MappingProxyType(
     }
 )
 
-__all__ = ["__version__", "compile", "disable", "events", "explain", "reset"]
+__all__ = ["CompileError", "__version__", "compile", "disable", "events", "explain", "reset"]
 
 
 def __getattr__(name: str) -> object:

@@ -297,7 +297,7 @@ def test_fullgraph_raises_one_readable_error():
     def f(x):
         return x * x.sum().item()
 
-    with pytest.raises(lect.runtime.entry.CompileError) as caught:
+    with pytest.raises(lect.CompileError) as caught:
         f(X)
     text = str(caught.value)
     assert "LB0002" in text

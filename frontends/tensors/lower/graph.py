@@ -14,7 +14,7 @@ from lect.dialects.fx.ops import ReturnOp as FxReturnOp
 from lect.dialects.fx.types import ObjectRef
 from lect.dialects.fx.types import TensorType as FxTensorType
 from lect.frontends.tensors.elements import meta_of_type
-from lect.frontends.tensors.lower.emitter import Emitter
+from lect.frontends.tensors.lower.emitter import Emitter, type_of
 from lect.frontends.tensors.lower.recorder import Recorder, Storage
 from lect.frontends.tensors.lt import LT, layout_of, make_lt
 from lect.ir import Block, Builder, Context, LectError, Operation, Region, Value
@@ -40,10 +40,15 @@ def lower_graph(graph: GraphOp) -> FuncOp:
     run = _Execution(block)
     for number, (value, argument) in enumerate(zip(graph.body.args, block.args)):
         run.add_input(number, value, argument)
-    with torch.no_grad(), run.recorder:
+    with torch.set_grad_enabled(_records_gradients(graph)), run.recorder:
         for op in graph.body:
             run.step(op)
     return FuncOp(graph.sym_name, regions=[Region([block])], loc=graph.loc)
+
+
+def _records_gradients(graph: GraphOp) -> bool:
+    """True when the graph was captured with gradients on: only then has a result of a call one."""
+    return any(getattr(value.type, "requires_grad", False) for op in graph.body for value in op.results)
 
 
 class _Execution:
@@ -55,7 +60,8 @@ class _Execution:
         self.environment: dict[Value, Any] = {}
 
     def add_input(self, number: int, value: Value, argument: Value) -> None:
-        tensor = make_lt(meta_of_type(argument.type))  # type: ignore[arg-type]
+        # Some of torch's functions choose their operators by whether an operand requires a gradient.
+        tensor = make_lt(meta_of_type(type_of(argument))._replace(requires_grad=value.type.requires_grad))  # type: ignore[attr-defined]
         self.recorder.bind(tensor, argument, Storage(number))
         self.environment[value] = tensor
 

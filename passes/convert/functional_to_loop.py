@@ -42,7 +42,7 @@ from lect.passes.convert import functional_to_loop_normalization as normalizatio
 from lect.passes.convert import functional_to_loop_pointwise as pointwise
 from lect.passes.convert import functional_to_loop_reduction as reduction
 from lect.passes.convert import functional_to_loop_view as view
-from lect.passes.convert.functional_to_loop_base import Layout, Lowering, Rule, Seen, physical_order
+from lect.passes.convert.functional_to_loop_base import Layout, Lowering, Rule, Seen, layout_of, physical_order
 
 RULES: Mapping[type[Operation], Rule] = MappingProxyType(
     {
@@ -78,9 +78,9 @@ def lower_function(func: functional.FuncOp) -> FuncOp:
     views = []
     for value in func.body.args:
         type: TensorType = value.type
-        layout = Layout(type)
+        layout = layout_of(type)
         buffer = block.add_arg(argument_buffer(type, layout), value.hint)
-        views.append(ViewAttr(type.shape, type.strides))
+        views.append(layout.view)
         lowering.seen[value] = Seen(buffer, layout.seen_offset, type)
     for op in func.body:
         if isinstance(op, functional.ReturnOp):

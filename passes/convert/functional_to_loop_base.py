@@ -185,6 +185,12 @@ class Layout:
         self.view = ViewAttr(type.shape, type.strides)
 
 
+@lru_cache(maxsize=4096)
+def layout_of(type: TensorType) -> Layout:
+    """Where a new tensor of a type is laid out."""
+    return Layout(type)
+
+
 class Body:
     """A nest being filled: `indices` is where each dim of the tensor at hand stands."""
 
@@ -211,7 +217,7 @@ class Body:
 
     def store(self, number: Num, type: TensorType, indices: Point | None = None) -> None:
         """Write the next result, a tensor of `type`, at `indices` of it; the number is rounded to the element type here."""
-        layout = self.lowering.layout(type)
+        layout = layout_of(type)
         offset = layout.offset if indices is None else strided(indices, type.strides)
         self.builder.store(number.cast(type.element).value, layout.buffer_type, offset)
         self.results.append((type, layout.seen_offset))
@@ -262,7 +268,6 @@ class Lowering:
         self.block = block
         self.seen: dict[Value, Seen] = {}
         self._names = 0
-        self._layouts: dict[TensorType, Layout] = {}
         self._offsets: dict[tuple[Expr, Dims, Point, SpaceAttr], Expr] = {}
         self._reindexed: dict[tuple[Expr, Dims, Point], Expr] = {}
         self._views: dict[tuple[Expr, TensorType], ViewAttr | None] = {}
@@ -274,16 +279,9 @@ class Lowering:
         self._names += 1
         return f"{letter}{self._names - 1}"
 
-    def layout(self, type: TensorType) -> Layout:
-        """Where a new tensor of a type is laid out."""
-        found = self._layouts.get(type)
-        if found is None:
-            found = self._layouts[type] = Layout(type)
-        return found
-
     def body(self, type: TensorType, loc: Location = UNKNOWN) -> Body:
         """A nest over the elements of a new tensor of `type`."""
-        layout = self.layout(type)
+        layout = layout_of(type)
         return Body(self, layout.space, layout.indices, loc)
 
     def body_over(self, value: Value, loc: Location = UNKNOWN) -> Body:
@@ -364,7 +362,7 @@ class Lowering:
         written = tuple([convert(value) for value in args])
         named = {name: convert(value) for name, value in (kwargs or {}).items()}
         types = [value.type for value in op.results] if types is None else types  # type: ignore[misc]
-        layouts = [self.layout(type) for type in types]
+        layouts = [layout_of(type) for type in types]
         call = ExternOp(
             [buffer for buffer, _ in operands],
             self.name("e"),

@@ -128,7 +128,7 @@ def _line_table(instrs: list[Instr], offsets: list[int], first_line: int) -> byt
 
 def _line_entry(out: bytearray, loc: Location, length: int, line: int) -> int:
     """Append one entry and return the line it leaves off at."""
-    if not loc.known or loc.line <= 0:
+    if not loc.known:
         out.append(0x80 | _NO_LINE << 3 | length - 1)
         return line
     delta = loc.line - line

@@ -17,14 +17,19 @@ _PARTS = MappingProxyType({1: "defaults", 2: "keyword_defaults", 4: "annotations
 
 def load_fast(d: FrameDecoder, arg: str) -> None:
     """LOAD_FAST, which also takes the place of LOAD_CLOSURE."""
-    if arg in d.cells and _goes_into_closure(d):
+    if arg in d.cells and (not _is_replaced(d, arg) or _goes_into_closure(d)):
         handlers.load_closure(d, arg)
     else:
         handlers.load_fast(d, arg)
 
 
+def _is_replaced(d: FrameDecoder, name: str) -> bool:
+    """True when an inlined comprehension may hold a plain value where the cell `name` was."""
+    return any(instruction.name == "LOAD_FAST_AND_CLEAR" and instruction.arg == name for instruction in d.instructions)
+
+
 def _goes_into_closure(d: FrameDecoder) -> bool:
-    """True when the instructions behind build the tuple of cells of a function: a comprehension may hold a plain value where a cell was."""
+    """True when the instructions behind build the tuple of cells of a function."""
     place = d.place
     while d.instructions[place].name == "LOAD_FAST":
         place += 1

@@ -15,6 +15,7 @@ from lect.frontends.bytecode.reader import Instruction, read_instructions
 
 VERSION = sys.version_info[:2]
 NULL = "null"
+MAX_STATES = 50_000
 SINCE_313 = VERSION >= (3, 13)
 OLD = VERSION < (3, 12)
 
@@ -84,7 +85,7 @@ NAMED |= {"STORE_NAME"}
 BOOLS = {"CONTAINS_OP", "IS_OP", "UNARY_NOT", "CHECK_EXC_MATCH", "MATCH_MAPPING", "MATCH_SEQUENCE", "bool"}
 TESTS = {"POP_JUMP_IF_TRUE": ("bool", True), "POP_JUMP_IF_FALSE": ("bool", False), "POP_JUMP_IF_NONE": ("none", True), "POP_JUMP_IF_NOT_NONE": ("none", False)}
 SILENT_JUMPS = {"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"}
-NEVER_RAISES = {"STORE_FAST", "LOAD_CLOSURE", "IS_OP", "POP_EXCEPT", "RETURN_VALUE", "release", "push_exc", "LOAD_FAST_AND_CLEAR", "MAKE_CELL"}
+NEVER_RAISES = {"STORE_FAST", "LOAD_CLOSURE", "IS_OP", "POP_EXCEPT", "RETURN_VALUE", "release", "push_exc", "LOAD_FAST_AND_CLEAR", "MAKE_CELL", "spin"}
 
 
 class Different(Exception):
@@ -113,6 +114,7 @@ class Machine:
         self.keywords: tuple[str, ...] = ()
         self.bools: set[Any] = set()
         self.queue: list[str] = []
+        self.jumped_back = False
 
     def constant(self, value: Any) -> tuple[str, Any]:
         """A constant as a stack entry that names itself."""
@@ -127,8 +129,12 @@ class Machine:
             self.queue.pop()
             instruction = self.instructions[self.place - 1]
             return Event(("bool",), [self.stack.pop()], 1, instruction)
+        jumps = 0
         while True:
             instruction = self.instructions[self.place]
+            jumps += instruction.name in SILENT_JUMPS
+            if jumps > len(self.instructions):
+                return Event(("spin",), [], 0, Instruction("NOP", 0, ()))  # `while True: pass`
             name, arg = instruction.name, instruction.arg
             name = name.replace("BACKWARD_IF", "IF").replace("FORWARD_IF", "IF")
             self.place += 1
@@ -144,6 +150,7 @@ class Machine:
         if name == "MAKE_CELL":
             return all(i.name != "RESUME" for i in self.instructions[: self.place])
         if name in SILENT_JUMPS:
+            self.jumped_back |= arg < self.place
             self.place = arg
         elif name == "PUSH_NULL":
             stack.append(NULL)
@@ -322,11 +329,24 @@ class Comparison:
             if key in self.seen:
                 continue
             self.seen.add(key)
+            if len(self.seen) > MAX_STATES:
+                raise Different("too many states")
             for machine, (place, stack) in zip(self.machines, (left, right)):
                 machine.place, machine.stack, machine.keywords, machine.queue = place, list(stack), (), []
             while self._step():
                 events += 1
+                if self.machines[0].jumped_back and self._was_here():
+                    break
         return events
+
+    def _was_here(self) -> bool:
+        """Note the state behind a jump backward; True when it was noted before (a loop without a branch)."""
+        a, b = self.machines
+        a.jumped_back = False
+        key = self._key((a.place, a.stack), (b.place, b.stack))
+        known = key in self.seen
+        self.seen.add(key)
+        return known
 
     def _key(self, left: tuple[int, list[Any]], right: tuple[int, list[Any]]) -> Any:
         renamed: dict[Any, int] = {}
@@ -350,7 +370,7 @@ class Comparison:
         if ea.key[0] not in NEVER_RAISES:
             self._handlers(ea, eb)
         name = ea.key[0]
-        if name in ("RETURN_VALUE", "RAISE_VARARGS", "RERAISE"):
+        if name in ("RETURN_VALUE", "RAISE_VARARGS", "RERAISE", "spin"):
             return False
         if name == "cond":
             sides = [branches(m, e.instruction.name, e.instruction.arg, ea.key[1]) for m, e in ((a, ea), (b, eb))]

@@ -1,0 +1,130 @@
+"""Round trips of the standard library's code objects, as a program: `python stdlib.py STEP OFFSET` prints one line of JSON.
+
+For every STEP-th source file from OFFSET on, each code object of it is decoded, printed with locations, parsed, verified, printed again, and
+assembled; the result is compared with the original by lockstep symbolic execution (`equivalence`), its attributes one by one, and its stack size
+with what `dis.stack_effect` says.  It imports nothing but `lect.ir`, the dialect, the decoder and the assembler, so that it runs under a bare Python.
+"""
+
+from __future__ import annotations
+
+import dis
+import json
+import os
+import sys
+import sysconfig
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from types import CodeType
+
+ROOT = Path(__file__).resolve().parents[3]
+if __name__ == "__main__":
+    sys.path[:0] = [str(ROOT / "src"), str(Path(__file__).parent)]
+
+from equivalence import Different, compare  # noqa: E402
+
+from lect.backends.bytecode import assemble  # noqa: E402
+from lect.dialects import make_context  # noqa: E402
+from lect.frontends.bytecode import Symbols, decode_function, unsupported_kind  # noqa: E402
+from lect.ir import LectError, parse_module, print_module, verify  # noqa: E402
+
+SKIPPED = {"site-packages", "__pycache__", "lib2to3", "bad_coding", "idlelib"}
+NEVER_FALLS_THROUGH = {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"}
+CHECKED = ("co_name", "co_qualname", "co_filename", "co_firstlineno", "co_argcount", "co_posonlyargcount", "co_kwonlyargcount", "co_freevars", "co_cellvars")
+
+
+def source_files() -> list[str]:
+    """Paths of the standard library's modules, its tests among them, in a fixed order."""
+    found = []
+    for folder, folders, files in os.walk(sysconfig.get_path("stdlib")):
+        folders[:] = sorted(name for name in folders if name not in SKIPPED)
+        found += [os.path.join(folder, name) for name in sorted(files) if name.endswith(".py")]
+    return found
+
+
+def code_objects(code: CodeType) -> Iterator[CodeType]:
+    """A code object and those nested in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from code_objects(constant)
+
+
+def round_trip(code: CodeType, text: bool = True) -> CodeType:
+    """decode -> print -> parse -> assemble; nested code objects are taken over as they are.  Raises AssertionError, LectError."""
+    names = Symbols()
+    func = decode_function(code, names.of)
+    if text:
+        printed = print_module(func, locations=True)
+        module = parse_module(printed, make_context())
+        verify(module)
+        assert print_module(module, locations=True) == printed, "the text is not a fixed point"
+        func = module.body.first
+    return assemble(func, None, names.code_objects())
+
+
+def deepest_stack(code: CodeType) -> int:
+    """The greatest height of the operand stack on any path, by `dis.stack_effect`.  Raises AssertionError where two paths disagree."""
+    instructions = list(dis.get_instructions(code))
+    at = {instruction.offset: position for position, instruction in enumerate(instructions)}
+    handlers = list(dis._parse_exception_table(code))  # type: ignore[attr-defined]
+    heights = {0: 0}
+    waiting = [0]
+    while waiting:
+        position = waiting.pop()
+        instruction = instructions[position]
+        edges = [(at[h.target], h.depth + 1 + h.lasti) for h in handlers if h.start <= instruction.offset < h.end]
+        argument = instruction.arg if instruction.opcode >= dis.HAVE_ARGUMENT else None
+        jumps = [False] if instruction.opname not in NEVER_FALLS_THROUGH else []
+        if instruction.opcode in dis.hasjrel:
+            jumps.append(True)
+        for jump in jumps:
+            reached = heights[position] + dis.stack_effect(instruction.opcode, argument, jump=jump)
+            edges.append((at[instruction.argval] if jump else position + 1, reached))
+        for target, reached in edges:
+            known = heights.get(target)
+            assert known in (None, reached), f"the stack is {known} or {reached} high at {instructions[target]}"
+            if known is None:
+                heights[target] = reached
+                waiting.append(target)
+    return max(heights.values())
+
+
+def check(code: CodeType) -> int:
+    """Round-trip one code object; the number of compared events.  Raises AssertionError, Different or LectError."""
+    made = round_trip(code)
+    events = compare(code, made)
+    for name in CHECKED:
+        assert getattr(made, name) == getattr(code, name), f"{name} is {getattr(made, name)!r}, was {getattr(code, name)!r}"
+    assert made.co_flags == code.co_flags, f"flags are {made.co_flags:#x}, were {code.co_flags:#x}"
+    assert [name.lstrip(".") for name in made.co_varnames] == [name.lstrip(".") for name in code.co_varnames], "names of locals differ"
+    assert deepest_stack(made) <= made.co_stacksize, "the stack is deeper than co_stacksize"
+    return events
+
+
+def main() -> None:
+    """Check a sample and print what was found."""
+    step, offset = int(sys.argv[1]), int(sys.argv[2])
+    warnings.simplefilter("ignore")
+    counts = {"files": 0, "codes": 0, "events": 0, "refused": 0}
+    failures: list[str] = []
+    for path in source_files()[offset::step]:
+        try:
+            top = compile(Path(path).read_bytes(), path, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError):
+            continue  # files that are wrong on purpose
+        counts["files"] += 1
+        for code in code_objects(top):
+            if unsupported_kind(code) is not None:
+                counts["refused"] += 1
+                continue
+            counts["codes"] += 1
+            try:
+                counts["events"] += check(code)
+            except (AssertionError, Different, LectError) as error:
+                failures.append(f"{path}:{code.co_firstlineno} {code.co_qualname}: {type(error).__name__} {str(error)[:300]}")
+    print(json.dumps({**counts, "failures": failures}))
+
+
+if __name__ == "__main__":
+    main()

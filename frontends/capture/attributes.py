@@ -247,8 +247,12 @@ def _missing_attr(t: Tracer, box: Box, name: str, names: dict[str, Any] | None, 
             if members is not None:
                 members = t.shadows.get(id(members), members) if t.shadows else members
                 if name in members:
-                    written = (id(names[part]), name) in t.written
-                    return t.wrap(members[name], source.attr(name) if source is not None and not written else None)
+                    if source is None or (id(names[part]), name) in t.written:
+                        return t.wrap(members[name])
+                    found = source.attr(name)
+                    found.part = part
+                    t.guards.no_attr(source, name)
+                    return t.wrap(members[name], found)
         if source is not None and id(value) not in t.mutated:
             t.guards.no_part(source, name)
     elif hook is not None:

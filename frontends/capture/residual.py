@@ -42,6 +42,7 @@ class ResidualBuilder:
         self.outputs: list[LT] = []
         self.loc = UNKNOWN
         self._sources: dict[Source, Value] = {}
+        self._dicts: dict[Source, Value] = {}
         self._made: dict[int, Value] = {}
         self._busy: set[int] = set()
         self._resources: dict[int, Value] = {}
@@ -108,6 +109,9 @@ class ResidualBuilder:
                 return self.emit(py.LoadResourceOp(f"module.{key}"))
             return self.resource(self.t.objects.objects[key])
         below = self.source(base)
+        if kind == "attr" and source.part is not None:
+            members = self.emit(py.LoadItemOp(self._instance_dict(base), self.constant(source.part)))
+            return self.emit(py.LoadItemOp(members, self.constant(key), hint=key))
         if kind == "attr":
             return self.emit(py.LoadAttrOp(below, key, hint=key))
         if kind == "item":
@@ -119,6 +123,13 @@ class ResidualBuilder:
         if kind in ("nth", "key"):
             return self.emit(py.LoadItemOp(self.call(list, below), self.constant(key)))
         return self.emit(py.CallOp(below, []))
+
+    def _instance_dict(self, source: Source) -> Value:
+        """The instance dictionary of a module whose class does not redefine attribute reads."""
+        found = self._dicts.get(source)
+        if found is None:
+            found = self._dicts[source] = self.emit(py.LoadAttrOp(self.source(source), "__dict__"))
+        return found
 
     # ---- values ------------------------------------------------------------------------------------------------------
 

@@ -12,9 +12,12 @@ from lect.dialects.guard.types import PathAttr
 
 
 class Source:
-    """One node; `kind` is a root ('L', 'R', 'M', 'O') or a step of `guard.path`, `key` its key."""
+    """One node; `kind` is a root ('L', 'R', 'M', 'O') or a step of `guard.path`, `key` its key.
 
-    __slots__ = ("base", "children", "guarded_type", "key", "kind")
+    `part` names the table of a module (`_parameters`, `_buffers`, `_modules`) in which an attribute was found, when it was.
+    """
+
+    __slots__ = ("base", "children", "guarded_type", "key", "kind", "part")
 
     def __init__(self, base: Source | None, kind: str, key: Any) -> None:
         self.base = base
@@ -22,6 +25,7 @@ class Source:
         self.key = key
         self.children: dict[Any, Source] | None = None
         self.guarded_type: type | None = None
+        self.part: str | None = None
 
     def step(self, kind: str, key: Any = None) -> Source:
         """The node one step further; keys that are equal but of different types are different steps."""

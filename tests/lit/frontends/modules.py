@@ -29,7 +29,7 @@ def run_block_inputs():
 
 # BLOCK-LABEL: guard.set @run_block.guards()
 # BLOCK-DAG: guard.no_hooks(%BLOCK)
-# BLOCK-DAG: guard.no_attr(%BLOCK) {names = ["forward"]}
+# BLOCK-DAG: guard.no_attr(%BLOCK) {names = ["forward", "layers", "offset"]}
 # BLOCK-DAG: guard.is(%forward) {is_object = #fx.object<{{[0-9]+}}, "function modules.Block.forward">}
 # BLOCK-DAG: guard.tensor(%weight) {dtype = f32, sizes = [4, 4], strides = [4, 1], type = "torch.nn.Parameter"}
 # BLOCK-DAG: guard.tensor(%offset) {dtype = f32, sizes = [4], strides = [1]}

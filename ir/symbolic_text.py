@@ -105,5 +105,8 @@ def parse_shape(scanner: Scanner) -> tuple[tuple[Size, ...], ScalarType]:
 
 
 def parse_size(scanner: Scanner) -> Size:
-    """A size: a number, or an expression over size symbols."""
-    return as_size(parse_expr(scanner, {"s": 1 << 30}))
+    """A size: a number, or an expression over size symbols; never negative."""
+    size = as_size(parse_expr(scanner, {"s": 1 << 30}))
+    if type(size) is int and size < 0:
+        raise scanner.fail(f"a size that is not negative instead of {size}")
+    return size

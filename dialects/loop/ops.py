@@ -20,7 +20,7 @@ A `loop.extern` calls a library function on strided views of buffers; its result
 
 from __future__ import annotations
 
-from lect.dialects.loop.attributes import OperandAttr, SpaceAttr, ViewAttr
+from lect.dialects.loop.attributes import BlockedAttr, FuseAttr, OperandAttr, SpaceAttr, ViewAttr
 from lect.dialects.loop.types import BufferType
 from lect.ir import (
     Attr,
@@ -52,6 +52,7 @@ from lect.ir.types import i1, i64, index
 REDUCTIONS = frozenset({"sum", "prod", "max", "min", "any", "all", "xor"})
 SCANS = frozenset({"sum", "prod", "max", "min"})
 IN_NEST = HasParent("loop.nest")
+DECISIONS = (("realize", str), ("slots", (int, type(None))), ("fused", FuseAttr), ("blocked", BlockedAttr), ("in_place", tuple))
 
 
 @op("loop.func")
@@ -140,6 +141,9 @@ class NestOp(Operation):
         for name in ("realize", "slots"):
             have = len(getattr(self, name))
             require(have in (0, len(self.results)), self, "'{}' needs one entry for each of {} results, got {}", name, len(self.results), have)
+        for name, kinds in DECISIONS:
+            for entry in getattr(self, name):
+                require(isinstance(entry, kinds), self, "'{}' cannot have the entry {}", name, entry)
         self._verify_body()
 
     def _verify_body(self) -> None:

@@ -8,9 +8,9 @@ from typing import Final
 from lect.dialects.loop.building import Inlining, NestBuilder, copy_block
 from lect.dialects.loop.ops import ExternOp, FuncOp, LoadOp, NestOp, ReturnOp, ScanOp
 from lect.dialects.scalars import HEAVY
-from lect.ir import Operation, Value
+from lect.ir import Block, Operation, PassFailure, Value
 from lect.ir.index_map import linearize
-from lect.ir.symbolic import Expr
+from lect.ir.symbolic import Expr, Size
 
 INLINE = "inline"
 HEAVY_OPS: Final = frozenset({f"loop.{name}" for name in HEAVY | {"div", "floor_div", "trunc_div", "remainder", "fmod", "sqrt", "rsqrt", "reciprocal"}})
@@ -27,13 +27,20 @@ def readers(buffer: Value) -> list[Operation]:
 
 
 def nbytes(buffer: Value) -> int:
-    """Bytes of a buffer (sizes are known)."""
-    return int(buffer.type.bytes)  # type: ignore[attr-defined]
+    """Bytes of a buffer.  Raises `PassFailure` when its size is known only at run time."""
+    return _number(buffer.type.bytes, buffer.owner)  # type: ignore[attr-defined]
 
 
 def points(nest: NestOp) -> int:
-    """Points of the index space (sizes are known)."""
-    return int(nest.space.points)
+    """Points of the index space.  Raises `PassFailure` when their number is known only at run time."""
+    return _number(nest.space.points, nest)
+
+
+def _number(size: Size, about: Operation | Block) -> int:
+    if type(size) is not int:
+        op = about if isinstance(about, Operation) else about.parent_op
+        raise PassFailure(f"this pass weighs sizes in numbers, and the size {size} is known only at run time", op=op)
+    return size
 
 
 def body_size(nest: NestOp) -> int:

@@ -556,3 +556,22 @@ loop.func @bad_attribute() {note = #loop.blocked<@a>} {
 loop.func @bad_attribute() {note = #loop.view<4x4, strides [1]>} {
   loop.return()
 }
+
+// -----
+
+loop.func @decision_of_the_wrong_kind(%x: !loop.buffer<4x8xf32>) {
+  // expected-error @+1 {{'fused' cannot have the entry 3}}
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 4, d1: 8>, fused = [3]} : !loop.buffer<4x8xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>} : f32
+    loop.store(%1) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>}
+  }
+  loop.return(%0) {views = [#loop.view<4x8>]}
+}
+
+// -----
+
+// expected-error @+1 {{expected a size that is not negative instead of -4}}
+loop.func @negative_size(%x: !loop.buffer<(0 - 4)xf32>) {
+  loop.return()
+}

@@ -1,4 +1,4 @@
-// RUN: lect-opt %s -p loop-plan-buffers --split-input-file | filecheck %s
+// RUN: lect-opt %s -p loop-plan-buffers --split-input-file --verify-diagnostics | filecheck %s
 !m = !loop.buffer<4x4xf32>
 
 // The first buffer is dead once the library has read it; the third takes its slot. What the graph returns has memory of its own.
@@ -98,4 +98,16 @@ loop.func @no_slot_of_a_parameter(%x: !v) {
     loop.store(%3) {map = #loop.map<(d0) -> (d0)>}
   }
   loop.return(%2) {views = [#loop.view<16>]}
+}
+
+// -----
+
+loop.func @no_plan_as_a_size_is_known_at_run_time_only(%x: !loop.buffer<s0x4xf32>) {
+  // expected-error @+1 {{this pass weighs sizes in numbers, and the size s0 * 16 is known only at run time}}
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: s0, d1: 4>} : !loop.buffer<s0x4xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 4 + d1)>} : f32
+    loop.store(%1) {map = #loop.map<(d0, d1) -> (d0 * 4 + d1)>}
+  }
+  loop.return(%0) {views = [#loop.view<s0x4>]}
 }

@@ -3,12 +3,15 @@
 import ast
 import functools
 import importlib
+import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ("ir", "dialects", "passes", "frontends", "backends", "runtime", "tools", "src")
+NEWER = re.compile(r"since_(\d)(\d+)")
 SKIPPED_PARTS = frozenset({"__pycache__", "build", "dist"})
 
 
@@ -37,9 +40,14 @@ def is_source(name: Path) -> bool:
 
 
 def python_files(*folders: str) -> Iterator[Path]:
-    """The Python files under the given top-level folders, relative to ROOT; all of the tree when none is given."""
+    """The Python files under the given top-level folders, relative to ROOT; all of the tree when none is given.
+
+    A file for newer Pythons than this one says so by its name, `since_312.py`, and is left out.
+    """
     for name in tracked_files():
-        if name.suffix == ".py" and (not folders or name.parts[0] in folders):
+        since = NEWER.fullmatch(name.stem)
+        readable = since is None or sys.version_info >= (int(since[1]), int(since[2]))
+        if name.suffix == ".py" and readable and (not folders or name.parts[0] in folders):
             yield name
 
 

@@ -226,6 +226,11 @@ def clamp(x: TensorMeta, low: Any = None, high: Any = None) -> Result:
     return pointwise_meta((x,), dtype) if bounds and dtype is x.dtype and category(x.dtype) in (1, 2) else None
 
 
+def log_sigmoid(x: TensorMeta) -> Result:
+    """log_sigmoid_forward: the result and a scratch tensor, row-major."""
+    return (x.like(x.shape), x.like(x.shape)) if category(x.dtype) == 2 else None
+
+
 def gradient_pair(gradient: TensorMeta, x: TensorMeta, *rest: Any, **options: Any) -> Result:
     """gelu_backward, silu_backward, tanh_backward, ...: gradient and saved tensor of one dtype."""
     if gradient.dtype is not x.dtype or category(x.dtype) != 2:
@@ -280,6 +285,9 @@ TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
         aten.pow.Tensor_Scalar: power,
         aten.pow.Tensor_Tensor: power,
         aten.gelu.default: gelu,
+        aten.log_sigmoid_forward.default: log_sigmoid,
+        aten.copysign.Tensor: true_division,
+        aten.copysign.Scalar: true_division,
         aten.where.self: where,
         aten.masked_fill.Scalar: masked_fill,
         aten.clamp.default: clamp,

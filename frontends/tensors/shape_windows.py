@@ -90,10 +90,12 @@ def batch_norm(x: TensorMeta, weight: Any, bias: Any, mean: Any, var: Any, train
     """native_batch_norm with running statistics."""
     parameters = [value for value in (weight, bias, mean, var) if value is not None]
     same = all(value.dtype is x.dtype and value.shape == x.shape[1:2] for value in parameters) and common_device([x, *parameters]) is not None
-    if training or mean is None or var is None or not same or not x.is_contiguous or len(x.shape) < 2 or 0 in x.shape or category(x.dtype) != 2:
+    last = _channels_last(x)
+    good = same and (last or x.is_contiguous) and len(x.shape) >= 2 and 0 not in x.shape and category(x.dtype) == 2
+    if training or mean is None or var is None or not good:
         return None
     empty = x.like((0,))
-    return x.like(x.shape), empty, empty
+    return x.like(x.shape, strides=channels_last_strides(x.shape) if last else None), empty, empty
 
 
 def batch_norm_inference(x: TensorMeta, weight: Any, bias: Any, mean: Any, var: Any, momentum: float, eps: float) -> Result:

@@ -114,6 +114,8 @@ def power(e: Emitter, x: Any, exponent: Any) -> Any:
     element = e.promote(x, exponent)
     if element is None or element.kind in ("complex", "bool"):
         return None
+    if isinstance(x, Value) and not isinstance(exponent, Value) and element.is_float and not element.is_half:
+        return e(p.POWER["PowOp"], e.to(x, element), other=e.computed_number(exponent, element))  # eager takes the power of the number as given
     return emit_binary(e, p.POWER["PowOp"], x, exponent, element, False, {})
 
 

@@ -68,7 +68,8 @@ def test(cls: Any) -> Rule:
     """any and all; bytes give bytes."""
 
     def rule(e: Emitter, x: Value, dims: Any = None, keepdim: bool = False) -> Any:
-        listed = dims_of(x, dims if dims is None or isinstance(dims, int) else tuple(dims) or None)
+        nothing = dims is not None and not isinstance(dims, int) and not dims  # here an empty list reduces nothing
+        listed = () if nothing else dims_of(x, dims)
         return e.to(e(cls, x, dims=listed, keepdim=keepdim), e.result.element)
 
     return rule

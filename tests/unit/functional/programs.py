@@ -19,7 +19,7 @@ from lect.ir import Block, Region, SymbolRef, verify
 def fx_type(tensor: torch.Tensor) -> TensorType:
     """The fx type of a real tensor."""
     meta = layout_of(tensor)
-    return TensorType(meta.shape, ELEMENTS[meta.dtype], meta.strides, str(meta.device), False)
+    return TensorType(meta.shape, ELEMENTS[meta.dtype], meta.strides, str(meta.device), tensor.requires_grad)
 
 
 class GraphBuilder:
@@ -48,8 +48,11 @@ class GraphBuilder:
         encoded = tuple([self._encode(value, operands) for value in args])
         named = {key: self._encode(value, operands) for key, value in kwargs.items()}
         result = function(*args, **kwargs)
-        tensors = [result] if isinstance(result, torch.Tensor) else list(result)
-        structure = (ResultRef(0),) if len(tensors) == 1 and not isinstance(result, torch.Tensor) else None
+        tensors = [result] if isinstance(result, torch.Tensor) else [item for item in result if item is not None]
+        structure = None
+        if not isinstance(result, torch.Tensor):
+            numbers = iter(range(len(tensors)))
+            structure = tuple([None if item is None else ResultRef(next(numbers)) for item in result])
         types = [fx_type(tensor) for tensor in tensors]
         op = CallOp(operands, SymbolRef(name), args=encoded, kwargs=named, structure=structure, result_types=types)
         self.block.append(op)

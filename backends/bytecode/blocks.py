@@ -427,17 +427,23 @@ def push_exc(a: BlockAssembler, op: Any) -> None:
     a.stack.entries.pop()
     a.emit("PUSH_EXC_INFO", 0)
     a.stack.push(op.previous, exception)
+    if ends_raising(a):
+        return  # the stack is left as it is
     for value in (exception, op.previous):
         if not a.alive(value):
             a.stack.drop(value)
 
 
+def ends_raising(a: BlockAssembler) -> bool:
+    """True when the block ends by raising, so that whatever is left on the stack goes with the frame or the handler."""
+    return a.terminator.name in ("pyframe.reraise", "pyframe.raise")
+
+
 def pop_exc(a: BlockAssembler, op: Any) -> None:
     """POP_EXCEPT.  A block that ends by raising leaves its stack anyway, so there a copy will do."""
     previous = op.previous
-    ends_raising = a.terminator.name in ("pyframe.reraise", "pyframe.raise")
     a.use(op.operands)
-    if ends_raising and a.stack.depth(previous) > 1:
+    if ends_raising(a) and a.stack.depth(previous) > 1:
         a.stack.copy(previous)
     else:
         a.stack.bring([previous], a.alive)

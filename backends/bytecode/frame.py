@@ -10,7 +10,7 @@ from typing import Any, Final
 from lect.backends.bytecode.blocks import BlockAssembler
 from lect.backends.bytecode.bound import unchecked_loads
 from lect.backends.bytecode.edges import finish
-from lect.backends.bytecode.encode import VERSION, Cover, Instr, Label, encode
+from lect.backends.bytecode.encode import Cover, Instr, Label, encode
 from lect.backends.bytecode.rules import OLDER_THAN_312, SINCE_313
 from lect.backends.bytecode.stack import Entry, Stack
 from lect.dialects.pyframe.control import FuncOp
@@ -18,7 +18,7 @@ from lect.dialects.pyframe.types import OBJECT
 from lect.ir import Block, LectError, Location, Operation, SymbolRef, Value, literal_key
 
 _FLAGS: Final = {"optimized": 0x1, "newlocals": 0x2, "nested": 0x10}
-_VARARGS, _VARKEYWORDS, _HAS_DOCSTRING = 0x4, 0x8, 0x4000000
+_VARARGS, _VARKEYWORDS = 0x4, 0x8
 _NEVER_FALLS_THROUGH = frozenset({"JUMP_BACKWARD", "JUMP_FORWARD", "RAISE_VARARGS", "RERAISE", "RETURN_CONST", "RETURN_VALUE"})
 _PAIRS: Final = {
     ("LOAD_FAST", "LOAD_FAST"): "LOAD_FAST_LOAD_FAST",
@@ -139,8 +139,8 @@ class FrameAssembler:
     def run(self) -> CodeType:
         """The code object."""
         func = self.func
-        if func.doc is not None or (not SINCE_313 and "optimized" in func.flags):
-            self.constant_index(func.doc)  # the first constant, if a string, is the docstring
+        if "optimized" in func.flags:
+            self.constant_index(func.doc)  # the first constant, if it is a string, is the docstring
         self._prologue()
         blocks = func.region.blocks
         for block, following in zip(blocks, [*blocks[1:], None]):
@@ -266,8 +266,6 @@ class FrameAssembler:
     def _flags(self) -> int:
         func = self.func
         bits = (_VARARGS if func.varargs is not None else 0) | (_VARKEYWORDS if func.varkw is not None else 0)
-        if VERSION >= (3, 13) and func.doc is not None:
-            bits |= _HAS_DOCSTRING
         for flag in func.flags:
             bits |= _FLAGS[flag] if flag in _FLAGS else getattr(__future__, flag).compiler_flag
         return bits

@@ -26,7 +26,6 @@ Decode = Callable[["FrameDecoder", Any], None]
 
 CO_OPTIMIZED, CO_NEWLOCALS, CO_VARARGS, CO_VARKEYWORDS, CO_NESTED = 0x1, 0x2, 0x4, 0x8, 0x10
 CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR = 0x20, 0x80, 0x200
-CO_HAS_DOCSTRING = 0x4000000  # since 3.13; before, a string in front of the constants is the docstring
 MAX_THREADED_JUMPS = 100
 
 
@@ -48,6 +47,9 @@ def unsupported_kind(code: CodeType) -> tuple[str, str] | None:
         return "LB0102", f"'{code.co_qualname}' is a coroutine"
     if flags & CO_ASYNC_GENERATOR:
         return "LB0103", f"'{code.co_qualname}' is an asynchronous generator"
+    both = set(code.co_cellvars).intersection(code.co_freevars)
+    if both:
+        return "LB0108", f"'{code.co_qualname}' has the variable '{min(both)}' of its own and another of that name from around"
     return None
 
 
@@ -392,10 +394,8 @@ def flag_names(flags: int) -> tuple[str, ...]:
 
 
 def docstring(code: CodeType) -> str | None:
-    """The docstring that functions made from `code` get."""
+    """The docstring that functions made from `code` get: the first constant, if it is a string."""
     if not code.co_consts or not code.co_flags & CO_OPTIMIZED:
         return None
     first = code.co_consts[0]
-    if VERSION >= (3, 13) and not code.co_flags & CO_HAS_DOCSTRING:
-        return None
     return first if isinstance(first, str) else None

@@ -15,7 +15,7 @@ import sysconfig
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from types import CodeType
+from types import CellType, CodeType, FunctionType
 
 ROOT = Path(__file__).resolve().parents[3]
 if __name__ == "__main__":
@@ -29,6 +29,7 @@ from lect.frontends.bytecode import Symbols, decode_function, unsupported_kind  
 from lect.ir import LectError, parse_module, print_module, verify  # noqa: E402
 
 SKIPPED = {"site-packages", "__pycache__", "lib2to3", "bad_coding", "idlelib"}
+OPTIMIZED = 1
 NEVER_FALLS_THROUGH = {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"}
 CHECKED = ("co_name", "co_qualname", "co_filename", "co_firstlineno", "co_argcount", "co_posonlyargcount", "co_kwonlyargcount", "co_freevars", "co_cellvars")
 
@@ -98,6 +99,10 @@ def check(code: CodeType) -> int:
         assert getattr(made, name) == getattr(code, name), f"{name} is {getattr(made, name)!r}, was {getattr(code, name)!r}"
     assert made.co_flags == code.co_flags, f"flags are {made.co_flags:#x}, were {code.co_flags:#x}"
     assert [name.lstrip(".") for name in made.co_varnames] == [name.lstrip(".") for name in code.co_varnames], "names of locals differ"
+    if code.co_flags & OPTIMIZED:
+        shared = tuple([CellType() for _ in code.co_freevars])
+        docs = [FunctionType(each, {}, None, None, shared).__doc__ for each in (made, code)]
+        assert docs[0] == docs[1], f"the docstring is {docs[0]!r}, was {docs[1]!r}"
     assert deepest_stack(made) <= made.co_stacksize, "the stack is deeper than co_stacksize"
     return events
 

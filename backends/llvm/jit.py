@@ -19,7 +19,8 @@ import llvmlite.binding as llvm
 from lect.ir.diagnostics import LectError, ParseError, source_excerpt
 from lect.ir.location import Location
 
-MATHEMATICS_LIBRARY = "m"
+# The C library's mathematics, and what LLVM calls for halves on processors without instructions for them.
+LIBRARIES = ("m", "gcc_s")
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,9 @@ def initialise() -> None:
     """Prepare LLVM for the host, once per process."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    path = ctypes.util.find_library(MATHEMATICS_LIBRARY)
-    if path is not None:
-        llvm.load_library_permanently(path)
+    for path in map(ctypes.util.find_library, LIBRARIES):
+        if path is not None:
+            llvm.load_library_permanently(path)
 
 
 @cache

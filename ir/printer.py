@@ -264,6 +264,7 @@ class Printer:
             if number:
                 self.lines.append(indent + "}, {")
             self.region(region, indent, False)
+            self._release_arguments(region)
         self.lines.append(indent + "})" + tail)
         self._leave(saved)
 
@@ -293,9 +294,16 @@ class Printer:
                 continue
             self.lines.append(out + " {")
             self.region(region, indent, header)
+            self._release_arguments(region)
         self.lines.append(indent + "}" + (" " + location_text(op.loc) if self.locations else ""))
         if not header:
             self._leave(saved)
+
+    def _release_arguments(self, region: Region) -> None:
+        """Nothing behind a region sees its block arguments, so the next region may give their names to its own."""
+        for block in region.blocks:
+            for value in block.args:
+                self.taken.discard(self.names[value])
 
     def region(self, region: Region, indent: str, header: bool) -> None:
         """Print the blocks of a region; the entry's label is left out when it has no arguments to show."""

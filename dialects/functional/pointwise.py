@@ -266,7 +266,7 @@ MODULO = members(
 POWER = members(
     _Power,
     {
-        "pow": "x to the power of y; for the numbers 2, 3, 0.5, -0.5, -1 and -2 that is x * x, x * x * x, sqrt(x), 1 / sqrt(x), 1 / x and 1 / (x * x).",
+        "pow": "x to the power of y.  The numbers 2, 3 and -2 are products, 0.5, -0.5 and -1 are sqrt, rsqrt and reciprocal; in f16 2 alone is one.",
     },
 )
 FLOAT_BINARY = members(

@@ -228,10 +228,10 @@ def power(x: Num, exponent: int) -> Num:
 
 def _simple_power(x: Num, exponent: float, element: ScalarType) -> Num | None:
     """The exponents that eager does not compute by pow; in bf16 it rounds the square in between."""
-    if exponent == 0.5:
-        return x.op("sqrt")
     if element is f16:
         return x * x if exponent == 2.0 else None
+    if exponent == 0.5:
+        return x.op("sqrt")
     if exponent == -0.5:
         return x.op("rsqrt")
     if exponent == -1.0:

@@ -21,7 +21,7 @@ from lect.ir import Context, LectError, Operation, SymbolTable, Type
 # Operation that holds a program -> reference interpreter "module:function"; lowest level first.
 REFERENCE: Mapping[str, str] = MappingProxyType(
     {
-        "host.func": "lect.backends.reference.kernel:run_host",
+        "host.func": "lect.backends.reference.host:run",
         "loop.func": "lect.backends.reference.loop:run",
         "functional.func": "lect.backends.reference.functional:run_functional",
         "fx.graph": "lect.backends.reference.fx:run",
@@ -78,11 +78,11 @@ def _list_programs(module: Operation) -> str:
     return "it has " + (", ".join(names) if names else "none")
 
 
-def run_reference(program: Program, tensors: Sequence[torch.Tensor], ctx: Context) -> list[torch.Tensor]:
+def run_reference(program: Program, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     """Run by the reference interpreter of the program's level."""
     module, _, function = REFERENCE[program.level].partition(":")
     run: Callable[..., list[torch.Tensor]] = getattr(importlib.import_module(module), function)
-    return run(program.func, list(tensors), ctx) if program.level == "host.func" else run(program.func, list(tensors))
+    return run(program.func, list(tensors))
 
 
 def run_native(program: Program, tensors: Sequence[torch.Tensor], ctx: Context) -> list[torch.Tensor]:

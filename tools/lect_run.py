@@ -51,10 +51,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return run(options)
     except LectError as error:
         print(error.render(), file=sys.stderr)
-        return 1
     except OSError as error:
-        print(f"error: {error.filename or ''}: {error.strerror}", file=sys.stderr)
-        return 1
+        print(f"error: {error.filename}: {error.strerror}" if error.filename else f"error: {error}", file=sys.stderr)
+    except UnicodeDecodeError as error:
+        print(f"error: {options.file} is not UTF-8 text: {error.reason} at byte {error.start}", file=sys.stderr)
+    except Exception as error:  # what a library call of the program raises is the program's error, and one sentence is enough
+        print(f"error: running the program failed: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}", file=sys.stderr)
+    return 1
 
 
 def run(options: argparse.Namespace) -> int:
@@ -101,7 +104,7 @@ def execute(program: Program, tensors: Sequence[Any], options: argparse.Namespac
 
     with torch.no_grad():
         if program.level in ("fx.graph", "functional.func") or options.reference:
-            return run_reference(program, tensors, ctx)
+            return run_reference(program, tensors)
         module = program.module
         if REMAINING[program.level]:
             module = module.clone()

@@ -17,10 +17,12 @@ from lect.frontends.capture.api import python_function
 from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.interpreter import CodeTable
 from lect.ir import Operation, print_module
+from lect.runtime import frame_hook
 from lect.runtime.events import Event, EventLog, Fallback
 from lect.runtime.explain import Explanation, explain_call
 from lect.runtime.frame import CompiledFrame, CompileError
 from lect.runtime.modules import wrap_module
+from lect.runtime.nested import HookedFrame
 from lect.runtime.pipeline import fallback
 from lect.runtime.settings import Environment, Settings
 
@@ -59,7 +61,7 @@ class Runtime:
     def reset(self) -> None:
         """Forget all versions, decoded code and events."""
         for frame in list(self.frames):
-            frame.cache.clear()
+            frame.forget()
         self._table = None
         self.log.clear()
 
@@ -118,7 +120,7 @@ def _make(target: Any, function: FunctionType, front: tuple[Any, ...], settings:
     is_module = isinstance(target, torch.nn.Module)
     eager = type(target).__call__ if is_module else function
     traced = target if is_module else function
-    frame = CompiledFrame(traced, function, eager, settings, RUNTIME.log, RUNTIME.code_table, RUNTIME.observe)
+    frame = _frame_kind(function, settings)(traced, function, eager, settings, RUNTIME.log, RUNTIME.code_table, RUNTIME.observe)
     RUNTIME.frames.add(frame)
     run = _runner(frame)
     if is_module:
@@ -131,6 +133,17 @@ def _make(target: Any, function: FunctionType, front: tuple[Any, ...], settings:
     functools.update_wrapper(run, target)
     run._lect_original = target  # type: ignore[attr-defined]
     return run
+
+
+def _frame_kind(function: FunctionType, settings: Settings) -> type[CompiledFrame]:
+    """With the trigger `hook`, frames that let functions below them be compiled on their own."""
+    if settings.options.get("trigger", RUNTIME.environment.trigger) != "hook":
+        return CompiledFrame
+    refused = frame_hook.refusal(function.__qualname__)
+    if refused is not None:
+        RUNTIME.log.add(refused)
+        return CompiledFrame
+    return HookedFrame
 
 
 def _runner(frame: CompiledFrame) -> Callable[..., Any]:

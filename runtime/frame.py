@@ -89,6 +89,10 @@ class CompiledFrame:
         reason = made.fallback.number if made.fallback is not None else ""
         return Version(self.cache.made, predicate, run, made.run is None, reason, made.text)
 
+    def forget(self) -> None:
+        """Forget all versions."""
+        self.cache.clear()
+
     def _report(self, made: Compiled) -> None:
         name = self.function.__qualname__
         if made.statistics:

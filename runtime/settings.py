@@ -10,6 +10,7 @@ from typing import Any
 from lect.ir import LectError
 
 MODES = ("default", "reduce-overhead", "max-autotune")
+TRIGGERS = ("function", "hook")
 LEVELS = ("native", "loop", "functional", "fx")
 # Option -> (allowed values or None, what it does).
 OPTIONS: Mapping[str, tuple[tuple[Any, ...] | None, str]] = MappingProxyType(
@@ -17,6 +18,7 @@ OPTIONS: Mapping[str, tuple[tuple[Any, ...] | None, str]] = MappingProxyType(
         "level": (LEVELS, "the level at which graphs run: native code, or a reference interpreter for finding out which level is wrong"),
         "host": (("python",), "the form of the host program"),
         "numerics": (("strict",), "values are rounded where eager rounds them"),
+        "trigger": (TRIGGERS, "what is compiled: the function itself, or with the frame hook also functions called in a frame that runs eagerly"),
         "version_limit": (None, "the number of versions of one function before it runs eagerly"),
     }
 )
@@ -55,8 +57,20 @@ class Environment:
     disabled: bool = False
     log: bool = False
     dump: str | None = None
+    trigger: str = "function"
 
     @classmethod
     def read(cls, variables: Mapping[str, str]) -> Environment:
-        """From LECT_DISABLE (run everything eagerly), LECT_LOG (events to standard error) and LECT_DUMP (a folder for the text of every level)."""
-        return cls(variables.get("LECT_DISABLE", "0") not in ("", "0"), variables.get("LECT_LOG", "0") not in ("", "0"), variables.get("LECT_DUMP") or None)
+        """The settings for these variables.  Raises `LectError` for a trigger that does not exist.
+
+        LECT_DISABLE runs everything eagerly, LECT_LOG writes events to standard error, LECT_DUMP names a folder for the text of every level, and
+        LECT_TRIGGER is the default of the option `trigger`.
+        """
+        trigger = variables.get("LECT_TRIGGER") or "function"
+        if trigger not in TRIGGERS:
+            raise LectError(f"LECT_TRIGGER is one of {', '.join(TRIGGERS)}, got {trigger!r}")
+        return cls(_is_set(variables, "LECT_DISABLE"), _is_set(variables, "LECT_LOG"), variables.get("LECT_DUMP") or None, trigger)
+
+
+def _is_set(variables: Mapping[str, str], name: str) -> bool:
+    return variables.get(name, "0") not in ("", "0")

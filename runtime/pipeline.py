@@ -166,7 +166,7 @@ def interpreted(module: Operation, ctx: Context) -> Callable[..., list[Any]]:
     from lect.runtime.levels import find_program, run_reference
 
     program = find_program(module)
-    return lambda *tensors: run_reference(program, tensors, ctx)
+    return lambda *tensors: run_reference(program, tensors)
 
 
 def any_grad(guards: Operation | None) -> bool:

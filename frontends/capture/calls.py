@@ -15,7 +15,7 @@ from lect.frontends.capture import policy
 from lect.frontends.capture.attributes import MISSING, find_in_type, guard_class_entry, instance_dict, load_attr, lookup, python_method
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import check_key, mutate, run_real
-from lect.frontends.capture.iteration import iterate_raw
+from lect.frontends.capture.iteration import get_iter, iterate_raw
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.operators import check_plain, contains
 from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
@@ -290,11 +290,18 @@ def initialize(t: Tracer, made: Box, args: list[Box], kwargs: Kwargs) -> None:
     elif isinstance(made[0], tuple | int | str | float | frozenset):
         return
     elif t.is_fresh(made[0]) and isinstance(made[0], dict | list | set | collections.deque | BaseException):
-        for box in args:
-            t.register(box)
-        run_real(init, made[0], *[t.now(box) for box in args], **{name: t.leak(box) for name, box in kwargs.items()})
+        call_c_init(t, init, made, args, kwargs)
     else:
         raise t.stop("LB0003", f"initializing a {describe(cls)}")
+
+
+def call_c_init(t: Tracer, init: Any, made: Box, args: list[Box], kwargs: Kwargs) -> None:
+    """Run the `__init__` of a builtin container or exception on an object that the trace has made."""
+    for box in args:
+        if type(box[0]) is LT and not isinstance(made[0], BaseException):
+            raise t.stop("LB0002", f"a {type(made[0]).__name__} made of a tensor")
+        t.leak(box) if type(box[0]) in SCALAR_TYPES else t.register(box)
+    run_real(init, made[0], *[t.now(box) for box in args], **{name: t.leak(box) for name, box in kwargs.items()})
 
 
 # ---- C functions -----------------------------------------------------------------------------------------------------
@@ -378,6 +385,8 @@ def _pure_argument(t: Tracer, function: Any, box: Box) -> Any:
     if kind in SCALAR_TYPES:
         return t.leak(box)
     if kind is LT:
+        if function in (enumerate, zip, list, tuple) and value.dim():
+            return get_iter(t, box)[0]
         if function in policy.PURE_TYPES and function not in (int, float, complex, bytes, list, tuple, set, dict, frozenset, range, slice):
             raise t.stop("LB0002", f"{describe(function)} of a tensor")
         if function in (int, float, complex, bytes, range) or function in (list, tuple, set, frozenset, dict):

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import builtins
+import collections
 import functools
 import operator
 import types
@@ -19,7 +20,7 @@ import torch
 from lect.frontends.capture import policy
 from lect.frontends.capture.attributes import generic_attr, load_attr, python_method, type_attr
 from lect.frontends.capture.breaks import UserError
-from lect.frontends.capture.calls import call, call_function, call_pure, initialize, new_object
+from lect.frontends.capture.calls import call, call_c_init, call_function, call_pure, initialize, new_object
 from lect.frontends.capture.effects import delete_attr, generic_delete_attr, generic_store_attr, globals_box, run_real, store_attr
 from lect.frontends.capture.iteration import Exhausted, get_iter, get_next, iterate
 from lect.frontends.capture.objects import describe
@@ -214,7 +215,10 @@ def _text(function: Callable[..., str], method_name: str) -> Rule:
             return call_function(t, t.static(python_method(t, kind, method_name)), args, {})
         if kind is type or isinstance(value, type):
             return (run_real(function, value, *rest), None)
-        check_plain(t, t.now(args[0]))
+        if isinstance(value, BaseException) and t.is_fresh(value):
+            check_plain(t, value.args)
+        else:
+            check_plain(t, t.now(args[0]))
         t.register(args[0])
         return (run_real(function, t.now(args[0]), *rest), None)
 
@@ -346,9 +350,16 @@ def _map(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     raise t.stop("LB0003", "map() with a Python function")
 
 
-def _container_init(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-    initialize(t, args[0], args[1:], kwargs)
-    return NONE
+def _c_init(init: Callable[..., None]) -> Rule:
+    """`super().__init__(...)` that ends at the `__init__` of a builtin class."""
+
+    def rule(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+        if not t.is_fresh(args[0][0]):
+            raise t.stop("LB0004", "an object is initialized again")
+        call_c_init(t, init, args[0], args[1:], kwargs)
+        return NONE
+
+    return rule
 
 
 def special_table() -> Mapping[Any, Rule]:
@@ -403,6 +414,6 @@ def special_table() -> Mapping[Any, Rule]:
         table[function] = _state_query(function)
     for function, answer in policy.FOLDED.items():
         table[function] = _fold(answer)
-    for base in (dict, list, set, BaseException, Exception):
-        table.setdefault(base.__init__, _container_init)
+    for base in (dict, list, set, collections.deque, collections.OrderedDict, BaseException, Exception):
+        table.setdefault(base.__init__, _c_init(base.__init__))
     return MappingProxyType(table)

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import lect
+from tests.e2e import language
 from tests.e2e.programs import PROGRAMS
 from tests.e2e.support import fallbacks, same, versions
 
@@ -42,6 +43,16 @@ def test_program_in_native_code(program, args):
     assert set(fallbacks()) <= {"LB0024"}
     if program.__name__ not in REFUSED_IN_PLACE:
         assert versions() == 1, [str(event) for event in lect.events("fallback")]
+
+
+@pytest.mark.parametrize("program", language.PROGRAMS, ids=lambda program: program.__name__)
+def test_language(program):
+    x = torch.randn(4, 4)
+    graph, native = lect.compile(program, options={"level": "fx"}), lect.compile(program)
+    same(program(x), graph(x), exact=True)
+    assert fallbacks() == []
+    same(program(x), native(x))
+    assert set(fallbacks()) <= {"LB0024"}
 
 
 class MLP(nn.Module):

@@ -73,9 +73,9 @@ class FuncOp(Operation):
 class ReturnOp(Operation):
     """The results of the graph, laid out as their types say.
 
-    `aliases` has an entry for each result that eager would not give memory of its own: none for a new tensor, `["input", n, offset]` for one that
-    starts `offset` elements behind input n's first element in the memory of that input, and `["result", n, offset]` for one in the memory of an
-    earlier result.
+    Each result is a tensor of its own memory, also where two are one value or one is an input, unless `aliases` says otherwise.  It has an entry for
+    each result: none for memory of its own, `["input", n, offset]` for a tensor that starts `offset` elements behind input n's first element in the
+    memory of that input, and `["result", n, offset]` for one in the memory of an earlier result.
     """
 
     values: Variadic[TensorType]

@@ -7,6 +7,7 @@ whose message says which sizes do not agree.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 Dims = tuple[int, ...]
 Layout = tuple[Dims, Dims]
@@ -183,6 +184,7 @@ def resolve_shape(shape: Sequence[int], count: int) -> Dims:
     return tuple([count // known if size == -1 else size for size in shape])
 
 
+@lru_cache(maxsize=1 << 12)
 def view_strides(layout: Layout, new_shape: Dims) -> Dims | None:
     """Strides of a view with `new_shape` of a tensor with as many elements; None when no view can have it."""
     shape, strides = layout

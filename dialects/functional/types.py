@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from lect.dialects.functional.shapes import contiguous_strides, element_count, is_contiguous
@@ -51,15 +52,15 @@ class TensorType(Type):
 
     def like(self, shape: Any, element: ScalarType | None = None, strides: Any = None) -> TensorType:
         """A type on the same device, row-major unless `strides` are given."""
-        return TensorType(tuple(shape), element or self.element, contiguous_strides(tuple(shape)) if strides is None else strides, self.device)
+        return tensor_type(tuple(shape), element or self.element, None if strides is None else tuple(strides), self.device)
 
     def with_element(self, element: ScalarType) -> TensorType:
         """The same layout with other elements."""
-        return TensorType(self.shape, element, self.strides, self.device)
+        return tensor_type(self.shape, element, self.strides, self.device)
 
     def with_strides(self, strides: Any) -> TensorType:
         """The same tensor laid out otherwise."""
-        return TensorType(self.shape, self.element, tuple(strides), self.device)
+        return tensor_type(self.shape, self.element, tuple(strides), self.device)
 
     def print_body(self) -> str:
         text = "x".join([*map(str, self.shape), str(self.element)])
@@ -84,6 +85,12 @@ class TensorType(Type):
         if len(strides) != len(shape):
             raise ParseError(f"{len(shape)} sizes need as many strides, got {len(strides)}")
         return cls(shape, SCALARS[spelling], strides, device)
+
+
+@lru_cache(maxsize=1 << 14)
+def tensor_type(shape: tuple[int, ...], element: ScalarType, strides: tuple[int, ...] | None, device: str) -> TensorType:
+    """The type, found faster than by its constructor; sizes and strides must be plain integers."""
+    return TensorType(shape, element, strides, device)
 
 
 def _sizes(scanner: Scanner) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -44,11 +45,13 @@ def element_of(dtype: torch.dtype) -> ScalarType:
     return found
 
 
+@lru_cache(maxsize=1 << 14)
 def type_of(meta: TensorMeta) -> TensorType:
     """The functional type of a tensor.  Raises `UnsupportedTensor`."""
     return TensorType(meta.shape, element_of(meta.dtype), meta.strides, str(meta.device))
 
 
+@lru_cache(maxsize=1 << 14)
 def meta_of_type(type: TensorType) -> TensorMeta:
     """The metadata of a value of this type, at the start of its storage."""
     return TensorMeta(type.shape, DTYPES[type.element], type.strides, torch.device(type.device))

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from lect.dialects.functional.ops import FuncOp, ReturnOp
-from lect.dialects.functional.types import TensorType
+from lect.dialects.functional.types import TensorType, tensor_type
 from lect.dialects.fx import python_values
 from lect.dialects.fx.ops import CallOp, GraphOp
 from lect.dialects.fx.ops import ReturnOp as FxReturnOp
@@ -130,7 +130,7 @@ def _functional_type(op: Operation, type: Any) -> TensorType:
         raise LectError(f"values of type {type} are not lowered; sizes must be known", op=op)
     if not all(isinstance(size, int) for size in (*type.shape, *(type.strides or ()))):
         raise LectError(f"the sizes of {type} must be known", op=op)
-    return TensorType(type.shape, type.element, type.strides, type.device)
+    return tensor_type(type.shape, type.element, type.strides, type.device)
 
 
 def _refuse_objects(op: CallOp, value: Any) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import torch
@@ -86,9 +87,10 @@ class Recorder(Propagation):
         return self.entries[id(tensor)]
 
     def _values(self, argument: Any) -> Any:
-        if isinstance(argument, torch.Tensor):
+        kind = type(argument)
+        if kind is LT or isinstance(argument, torch.Tensor):
             return self.entry(argument).value
-        if type(argument) is list or type(argument) is tuple:
+        if kind is list or kind is tuple:
             return [self._values(item) for item in argument]
         return argument
 
@@ -105,24 +107,18 @@ class Recorder(Propagation):
             raise
 
     def _observe(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
-        if func._schema.is_mutable:
+        writes, shared = _facts(func)
+        if writes:
             self._observe_mutation(func, args, kwargs, result)
             return
         if func in _ABSOLUTE:
             args, kwargs = self._relative(func, args, kwargs)
-        tensors = list(_tensors(result))
+        tensors = [result] if type(result) is LT else list(_tensors(result))
         values = self._emit(func, args, kwargs, [_result_type(tensor) for tensor in tensors], exact=True)
-        source = self._aliased(func, args) if _returns_alias(func) else None
+        source = None if shared is None else self.entry(args[shared]).storage
         for tensor, value in zip(tensors, values):
             if tensor is not None and value is not None:
                 self.bind(tensor, value, source or Storage())
-
-    def _aliased(self, func: Any, args: tuple[Any, ...]) -> Storage | None:
-        """The storage that a view shares: that of the argument its schema names."""
-        for argument, given in zip(func._schema.arguments, args):
-            if argument.alias_info is not None and isinstance(given, torch.Tensor):
-                return self.entry(given).storage
-        return None
 
     def _relative(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """as_strided counts from the start of the storage; a value has none, so the offset is made one from its first element."""
@@ -230,9 +226,14 @@ def _result_type(tensor: torch.Tensor | None) -> TensorType | None:
     return None if tensor is None else type_of_meta(layout_of(tensor))
 
 
-def _returns_alias(func: Any) -> bool:
-    returned = func._schema.returns
-    return any(entry.alias_info is not None for entry in returned)
+@cache
+def _facts(func: Any) -> tuple[bool, int | None]:
+    """Whether an op writes to an argument, and the position of the argument whose storage its results share, if they do."""
+    schema = func._schema
+    shared = None
+    if any(result.alias_info is not None for result in schema.returns):
+        shared = next(position for position, argument in enumerate(schema.arguments) if argument.alias_info is not None)
+    return schema.is_mutable, shared
 
 
 def _written(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:

@@ -54,6 +54,7 @@ def argument_parser() -> argparse.ArgumentParser:
     add("-o", "--output", default="-", metavar="FILE", help="where the IR goes (default: standard output)")
     add("--emit", choices=("python", "llvm"), help="print what a backend makes of the result instead of IR")
     add("--capture", metavar="FILE.py:FUNCTION", help="start from a Python function, called with what FUNCTION_inputs() or inputs() of the file gives")
+    add("--decode", metavar="FILE.py:FUNCTION", help="start from the bytecode of a Python function, which is compiled but not run")
     add("--list-passes", action="store_true", help="name all passes with one line each")
     add("--list-pipelines", action="store_true", help="name all pipelines with their passes")
     look = parser.add_argument_group("looking at the IR (on standard error)").add_argument
@@ -157,7 +158,7 @@ class _Driver:
 
     def drive(self) -> int:
         """The whole run.  Returns the exit status; raises `LectError` for what is wrong as a whole."""
-        text = "" if self.options.capture else self._read()
+        text = "" if self._starts_from_python() else self._read()
         if self.options.run_reproducer:
             text = self._take_configuration(text)
         self.filename = self.options.input or "-"
@@ -173,6 +174,9 @@ class _Driver:
         if self.options.stats:
             self.err.write(statistics_table(self.steps))
         return 1 if failing else 0
+
+    def _starts_from_python(self) -> bool:
+        return bool(self.options.capture or self.options.decode)
 
     def _read(self) -> str:
         name = self.options.input or "-"
@@ -192,7 +196,7 @@ class _Driver:
         given = self.options
         self.options = argument_parser().parse_args([*configuration, given.input or "-"])
         self.options.output, self.options.reproducer = given.output, given.reproducer
-        return "" if self.options.capture else text
+        return "" if self._starts_from_python() else text
 
     def _instruments(self) -> list[Instrument]:
         options = self.options
@@ -206,7 +210,7 @@ class _Driver:
             out.append(PrintTree(Path(options.print_ir_tree_dir), self.style))
         if not options.verify_diagnostics:  # there, failing is what is asked for
             flags = [flag for flag, is_set in _repeated_flags(options) if is_set]
-            source = ["--capture", options.capture] if options.capture else []
+            source = ["--capture", options.capture] if options.capture else ["--decode", options.decode] if options.decode else []
             out.append(Reproducer(self._reproducer_path, flags, source))
         return out
 
@@ -247,6 +251,10 @@ class _Driver:
             from lect.tools.capture_file import capture_file
 
             return capture_file(self.options.capture, chunk.ctx)
+        if self.options.decode:
+            from lect.tools.decode_file import decode_file
+
+            return decode_file(self.options.decode, chunk.ctx)
         return parse_module(chunk.text, chunk.ctx, self.filename)
 
     def _timed(self, what: str, action: Any) -> Any:

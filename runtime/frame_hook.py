@@ -273,6 +273,18 @@ class Hook:
             return DEFAULT
 
 
+class CallbackHook(Hook):
+    """For an interpreter of Python frames that runs a C function for real, while the Python functions which that calls shall come back to it.
+
+    `lookup` is asked for every function but lect's own, wherever it is from, and whatever it raises leaves the call, so that a break or an exception of
+    the program goes through the C function as CPython would have it.  It usually runs the function itself and gives `answer(value)`; arm again around
+    the C calls in there.
+    """
+
+    def _ask(self, code: CodeType, function: FunctionType, arguments: tuple[Any, ...]) -> Outcome:
+        return SKIP if state_of(code) == SKIP else self.lookup(code, function, arguments)
+
+
 def disarmed() -> Armed:
     """A context manager: functions called in the block are not seen."""
     return Armed(None)

@@ -11,8 +11,11 @@ import torch
 from torch import nn
 
 import lect
+import lect.ir
 from lect.runtime import frame_hook
 from lect.runtime.entry import CompileError
+from lect.runtime.settings import Environment
+from tests.e2e.conftest import use_trigger
 from tests.e2e.support import fallbacks, same
 
 SCALE = 2.0
@@ -20,9 +23,13 @@ NOTES = []
 
 
 @pytest.fixture(autouse=True)
+def trigger(monkeypatch):
+    """Only the frame hook sees nested functions."""
+    use_trigger("hook", monkeypatch)
+
+
+@pytest.fixture(autouse=True)
 def fresh(trigger):
-    if trigger != "hook":
-        pytest.skip("only the frame hook sees nested functions")
     lect.reset()
     NOTES.clear()
     yield
@@ -499,6 +506,14 @@ def test_functions_made_for_ever_keep_nothing_alive_for_ever(monkeypatch):
         once()
     gc.collect()
     assert sum(1 for value in gc.get_objects() if type(value) is nested.NestedFrame) == before
+
+
+def test_triggers_have_names():
+    with pytest.raises(lect.ir.LectError, match="option 'trigger' is one of function, hook, got 'magic'"):
+        lect.compile(double, options={"trigger": "magic"})
+    with pytest.raises(lect.ir.LectError, match="LECT_TRIGGER is one of function, hook, got 'magic'"):
+        Environment.read({"LECT_TRIGGER": "magic"})
+    assert Environment.read({"LECT_TRIGGER": "hook"}).trigger == "hook"
 
 
 @pytest.mark.slow

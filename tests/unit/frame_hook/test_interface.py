@@ -4,13 +4,14 @@ import collections
 import contextlib
 import json
 import os
+import statistics
 import sys
 from pathlib import Path
 
 import pytest
 
 from lect.runtime import frame_hook
-from lect.runtime.frame_hook import DEFAULT, SKIP, Hook, answer, call_arguments, disarmed, flat_count, flatten, rules, state_of
+from lect.runtime.frame_hook import DEFAULT, SKIP, CallbackHook, Hook, answer, call_arguments, disarmed, flat_count, flatten, rules, state_of
 from tests.unit.frame_hook.support import made
 
 SOURCE = "def f(x): return 'as written'\ndef g(x): return 'other'"
@@ -72,6 +73,25 @@ def test_error_of_the_look_up_is_an_event_and_never_the_programs(fh):
     assert [(event.reason, event.function) for event in events] == [("lookup failed", "region")]
     assert "f: ZeroDivisionError: division by zero" in str(events[0])
     assert hook.entries(f.__code__) == DEFAULT
+
+
+def test_an_interpreter_is_called_back_from_c(fh):
+    """Also for functions that the rules leave alone, and with every exception passed on."""
+    hook = CallbackHook(lambda code, function, arguments: answer(-function(*arguments)), print)
+    assert hook.call(sorted, [1, 3, 2], key=made("def f(x): return x", "f")[0]) == [3, 2, 1]
+    with hook.armed():
+        assert list(map(statistics.mean, [[1, 3], [5, 7]])) == [-2, -6]
+
+    class Break(BaseException):
+        pass
+
+    for kind in (ValueError, Break):
+
+        def raises(code, function, arguments, kind=kind):
+            raise kind("out of the C function")
+
+        with pytest.raises(kind, match="out of the C function"):
+            CallbackHook(raises, print).call(sorted, [1, 2], key=made("def f(x): return x", "f")[0])
 
 
 def test_interrupt_in_the_look_up_is_not_swallowed(fh):

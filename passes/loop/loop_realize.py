@@ -18,7 +18,7 @@ from lect.dialects.loop.ops import ExternOp, FuncOp, LoadOp, NestOp, ReturnOp
 from lect.ir import Context, Operation, Value
 from lect.ir.index_map import delinearize, is_affine
 from lect.passes.base import Pass, option
-from lect.passes.loop.nests import INLINE, drop_results, functions, gathers, has_scan, heavy_ops, nbytes, own_point, points, readers
+from lect.passes.loop.nests import INLINE, body_size, drop_results, functions, gathers, has_scan, heavy_ops, nbytes, own_point, points, readers
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,12 @@ class LoopRealize(Pass):
 
     name: ClassVar[str] = "loop-realize"
     max_reads: int = option(12, "most buffers that a value may read and still be computed by its readers")
+    max_body: int = option(128, "most operations that a value may take and still be computed by its readers")
 
     def run(self, op: Operation, ctx: Context) -> None:
         for func in functions(op):
             drop_unread(func, ctx)
-            decisions = Decisions(self.max_reads)
+            decisions = Decisions(self.max_reads, self.max_body)
             for nest in [inner for inner in func.body if isinstance(inner, NestOp)]:
                 nest.realize = tuple([decisions.of(nest, k) for k in range(len(nest.results))])
                 ctx.count("buffers inline", nest.realize.count(INLINE))
@@ -61,12 +62,14 @@ def point_is_affine(nest: NestOp, load: LoadOp) -> bool:
 
 
 class Decisions:
-    """Decides in program order; remembers for each inline buffer what its readers would read and compute."""
+    """Decides in program order; remembers for each inline buffer what its readers would read and which nests they would repeat."""
 
-    def __init__(self, max_reads: int) -> None:
+    def __init__(self, max_reads: int, max_body: int) -> None:
         self.max_reads = max_reads
+        self.max_body = max_body
         self.reads: dict[Value, dict[Value, None]] = {}
-        self.heavy: dict[Value, int] = {}
+        self.nests: dict[Value, dict[NestOp, None]] = {}
+        self.costs: dict[NestOp, tuple[int, int]] = {}
 
     def of(self, nest: NestOp, number: int) -> str:
         """Why result `number` is stored, or "inline"."""
@@ -76,14 +79,21 @@ class Decisions:
         if needed is not None:
             return needed
         reads: dict[Value, None] = {}
-        heavy = heavy_ops(nest)
+        nests = {nest: None}
         for value in nest.inputs:
             reads.update(self.reads.get(value, {value: None}))
-            heavy += self.heavy.get(value, 0)
-        reason = self.too_dear(nest, buffer, len(users), reads, heavy)
+            nests.update(self.nests.get(value, {}))
+        reason = self.too_dear(nest, buffer, len(users), reads, nests)
         if reason is None:
-            self.reads[buffer], self.heavy[buffer] = reads, heavy
+            self.reads[buffer], self.nests[buffer] = reads, nests
         return reason or INLINE
+
+    def cost(self, nest: NestOp) -> tuple[int, int]:
+        """Operations of a block, and how many of them are heavy."""
+        found = self.costs.get(nest)
+        if found is None:
+            found = self.costs[nest] = (body_size(nest), heavy_ops(nest))
+        return found
 
     def needed(self, nest: NestOp, number: int, users: list[Operation]) -> str | None:
         """What makes storing necessary whatever it costs."""
@@ -109,12 +119,17 @@ class Decisions:
                 return "read under a mask"
         return None
 
-    def too_dear(self, nest: NestOp, buffer: Value, count: int, reads: dict[Value, None], heavy: int) -> str | None:
+    def too_dear(self, nest: NestOp, buffer: Value, count: int, reads: dict[Value, None], nests: dict[NestOp, None]) -> str | None:
         """Why computing a value at each of `count` readers costs more than storing it."""
         if len(reads) > self.max_reads:
             return f"{len(reads)} buffers read"
+        costs = [self.cost(member) for member in nests]
+        size = sum(operations for operations, _ in costs)
+        if size > self.max_body:
+            return f"{size} operations"
         if count < 2:
             return None
+        heavy = sum(dear for _, dear in costs)
         if heavy:
             return f"{count} readers x {heavy} heavy operations"
         if gathers(nest):

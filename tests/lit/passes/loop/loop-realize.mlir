@@ -128,3 +128,43 @@ loop.func @stored_as_it_is_read_under_a_mask(%x: !v) {
   }
   loop.return(%3) {views = [#loop.view<2x6>]}
 }
+
+// -----
+!v = !loop.buffer<8xf32>
+
+// A chain is cut before its block grows without bound: here after two nests of three operations.
+// RUN: lect-opt %s -p loop-realize{max_body=6} --split-input-file | filecheck %s --check-prefix SHORT
+// CHECK-LABEL: @stored_as_the_block_grows_too_long
+// CHECK:         loop.nest @n2({{.*}}) {{.*}}realize = ["inline"]
+// SHORT-LABEL: @stored_as_the_block_grows_too_long
+// SHORT:         loop.nest @n0(%x) {{.*}}realize = ["inline"]
+// SHORT:         loop.nest @n1({{.*}}) {{.*}}realize = ["inline"]
+// SHORT:         loop.nest @n2({{.*}}) {{.*}}realize = ["9 operations"]
+// SHORT:         loop.nest @n3({{.*}}) {{.*}}realize = ["graph output"]
+loop.func @stored_as_the_block_grows_too_long(%x: !v) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 8>} : !v {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    %2 = loop.neg(%1) : f32
+    loop.store(%2) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %3 = loop.nest @n1(%0) {space = #loop.space<d0: 8>} : !v {
+  ^bb0(%d0: index):
+    %4 = loop.load(%0) {map = #loop.map<(d0) -> (d0)>} : f32
+    %5 = loop.neg(%4) : f32
+    loop.store(%5) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %6 = loop.nest @n2(%3) {space = #loop.space<d0: 8>} : !v {
+  ^bb0(%d0: index):
+    %7 = loop.load(%3) {map = #loop.map<(d0) -> (d0)>} : f32
+    %8 = loop.neg(%7) : f32
+    loop.store(%8) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %9 = loop.nest @n3(%6) {space = #loop.space<d0: 8>} : !v {
+  ^bb0(%d0: index):
+    %10 = loop.load(%6) {map = #loop.map<(d0) -> (d0)>} : f32
+    %11 = loop.neg(%10) : f32
+    loop.store(%11) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%9) {views = [#loop.view<8>]}
+}

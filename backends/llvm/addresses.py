@@ -58,6 +58,8 @@ def _natural(value: Expr) -> bool:
 
 def add(writer: Writer, left: Index, right: Index) -> Index:
     """The sum, still linear where both are."""
+    if left == ZERO:
+        return right
     if isinstance(left, Tile) or isinstance(right, Tile):
         return _combine(writer, "add", left, right)
     base = writer.add_indices(left.base, right.base)

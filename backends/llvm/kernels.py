@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from lect.backends.llvm.emit import FunctionEmitter
 from lect.backends.llvm.jit import compile_object, host_target, load_object
+from lect.backends.llvm.masked import Masked, masked_functions
 from lect.backends.llvm.vecmath import CpuFeatures, functions
 from lect.dialects.kernel.ops import FuncOp
 from lect.ir import Context, Operation
@@ -65,16 +66,18 @@ def print_llvm(func: Operation, ctx: Context) -> str:
 def module_text(funcs: Sequence[Operation], ctx: Context) -> str:
     """The LLVM module of several kernels.  Raises `LectError` for what has no CPU code."""
     mathematics: set[tuple[str, str, int]] = set()
+    masked: set[Masked] = set()
     parts = []
     for func in funcs:
         assert isinstance(func, FuncOp)
         emitter = FunctionEmitter(func, str(func.symbol))
         parts.append(emitter.text())
         mathematics |= emitter.writer.mathematics
+        masked |= emitter.writer.masked_functions
     features = features_of(ctx)
     vectors = 512 if CpuFeatures.parse(features).vector_ldexp else 256
     attributes = f'attributes #0 = {{ nounwind "prefer-vector-width"="{vectors}" }}\n'
-    return "\n".join([PRELUDE, *parts, attributes, library_text(mathematics, features)])
+    return "\n".join([PRELUDE, *parts, attributes, masked_functions(masked), library_text(mathematics, features)])
 
 
 def library_text(mathematics: set[tuple[str, str, int]], features: str) -> str:

@@ -1,8 +1,8 @@
 """Loads and stores of tiles.
 
-How an address moves along the lanes decides the instruction: not at all is a scalar access, by 1 is a vector access, anything else is a gather
-or scatter, unless the rows move by 1, then blocks are transposed in registers.  At the end of an axis exactly the live lanes are touched, by
-accesses of that many elements.  Masks that are only known at run time make masked accesses, which LLVM writes for any processor.
+How an address moves along the lanes decides the instruction: not at all is a scalar access, by 1 is a vector access, anything else goes lane
+by lane, unless the rows move by 1, then blocks are transposed in registers.  At the end of an axis exactly the live lanes are touched, by
+accesses of that many elements.  Accesses under masks that are only known at run time are calls of small functions (`masked`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from lect.backends.llvm.addresses import Index
 from lect.backends.llvm.transpose import transpose
-from lect.backends.llvm.values import IndexTile, Tile, memory_type, power_of_two, register_type, suffix, typed, vector
+from lect.backends.llvm.values import IndexTile, Tile, memory_type, power_of_two, register_type, typed, vector
 from lect.backends.llvm.writer import Writer
 from lect.ir import ScalarType
 from lect.ir.types import i1
@@ -85,21 +85,20 @@ class Access:
             counts.append(max(offset.rows, 1))
         return max(counts, default=1)
 
-    def lanes_between(self, width: int, row: int) -> str:
-        """The mask of one row over `width` lanes, live and run-time masks together."""
-        live = live_mask(width if self.live is None else self.live, width)
-        if self.dynamic is None:
-            return live
-        mask = self.writer.widen(self.dynamic, width).row(row)
-        return mask if self.live is None else self.writer.emit(f"and <{width} x i1> {mask}, {live}")
-
-    def addresses(self, row: int, width: int) -> str:
-        """A vector of addresses of one row."""
+    def offsets(self, row: int, width: int) -> str:
+        """The offsets of one row as a vector; empty where they are linear and no run-time mask asks for them."""
         writer, offset = self.writer, self.offset
         if isinstance(offset, IndexTile):
+            if self.dynamic is None:
+                return ""
             offset = writer.as_tile(offset)
-        offset = writer.widen(offset, width)
-        return writer.emit(f"getelementptr {self.stored}, ptr {self.pointer}, <{width} x i64> {offset.row(row)}")
+        return writer.widen(offset, width).row(row)
+
+    def lane_offset(self, offsets: str, row: int, lane: int, width: int) -> str:
+        """The offset of one lane."""
+        if isinstance(self.offset, IndexTile):
+            return self.writer.add_index(self.row_base(self.offset, row), lane * self.offset.lane_step)
+        return self.writer.emit(f"extractelement <{width} x i64> {offsets}, i64 {lane}")
 
     def width(self, *tiles: Tile | None) -> int:
         """Lanes over which the access runs, 0 for one element a row."""
@@ -165,16 +164,14 @@ class Access:
         return self.writer.emit(f"call i1 @llvm.vector.reduce.or.v{self.dynamic.width}i1({self.dynamic.type} {mask})")
 
     def _load_vector(self, base: str, width: int, row: int) -> str:
-        address, writer = self.at(base), self.writer
-        if self.dynamic is not None:
-            type, mask = typed(self.stored, width), self.lanes_between(width, row)
-            name = self._memory_suffix(width)
-            text = writer.emit(
-                f"call {type} @llvm.masked.load.{name}.p0(ptr {address}, i32 {self.element.bytes}, <{width} x i1> {mask}, {type} zeroinitializer)"
-            )
-            return self.from_memory(text, width)
+        address = self.at(base)
         live = width if self.live is None else min(self.live, width)
-        return self._load_live(address, live, width)
+        if self.dynamic is None:
+            return self._load_live(address, live, width)
+        function = self.writer.masked("load", self.stored, width, live)
+        mask = self.writer.widen(self.dynamic, width).row(row)
+        type = typed(self.stored, width)
+        return self.from_memory(self.writer.emit(f"call {type} {function}(ptr {address}, <{width} x i1> {mask})"), width)
 
     def _load_live(self, address: str, live: int, width: int) -> str:
         """`live` neighbouring elements as the first lanes of a vector, the others zero."""
@@ -197,16 +194,20 @@ class Access:
         return transpose(self.writer, lines, height, self.register)[:count]
 
     def _gather(self, row: int, width: int) -> str:
-        type, addresses = typed(self.stored, width), self.addresses(row, width)
-        mask = self.lanes_between(width, row)
-        name = f"{self._memory_suffix(width)}.v{width}p0"
-        text = self.writer.emit(
-            f"call {type} @llvm.masked.gather.{name}(<{width} x ptr> {addresses}, i32 {self.element.bytes}, <{width} x i1> {mask}, {type} zeroinitializer)"
-        )
+        """Lane by lane; lanes that are not live are zero."""
+        writer, type = self.writer, typed(self.stored, width)
+        live, offsets = width if self.live is None else min(self.live, width), self.offsets(row, width)
+        if self.dynamic is not None:
+            function = writer.masked("gather", self.stored, width, live)
+            mask = writer.widen(self.dynamic, width).row(row)
+            text = writer.emit(f"call {type} {function}(ptr {self.pointer}, <{width} x i64> {offsets}, <{width} x i1> {mask})")
+            return self.from_memory(text, width)
+        text = "zeroinitializer"
+        for lane in range(live):
+            address = self.at(self.lane_offset(offsets, row, lane, width))
+            element = writer.emit(f"load {self.stored}, ptr {address}, align {self.element.bytes}")
+            text = writer.emit(f"insertelement {type} {text}, {self.stored} {element}, i64 {lane}")
         return self.from_memory(text, width)
-
-    def _memory_suffix(self, width: int) -> str:
-        return f"v{width}i8" if self.element is i1 else suffix(self.element, width)
 
     # ---- writing -----------------------------------------------------------------------------------------------------
 
@@ -244,12 +245,13 @@ class Access:
     def _store_vector(self, base: str, text: str, width: int, row: int) -> None:
         address, writer = self.at(base), self.writer
         text = self.to_memory(text, width)
-        if self.dynamic is not None:
-            mask, name = self.lanes_between(width, row), self._memory_suffix(width)
-            type = typed(self.stored, width)
-            writer.line(f"call void @llvm.masked.store.{name}.p0({type} {text}, ptr {address}, i32 {self.element.bytes}, <{width} x i1> {mask})")
+        live = width if self.live is None else min(self.live, width)
+        if self.dynamic is None:
+            self._store_live(address, text, live, width)
             return
-        self._store_live(address, text, width if self.live is None else self.live, width)
+        function = writer.masked("store", self.stored, width, live)
+        mask = writer.widen(self.dynamic, width).row(row)
+        writer.line(f"call void {function}(ptr {address}, <{width} x i1> {mask}, {typed(self.stored, width)} {text})")
 
     def _store_live(self, address: str, text: str, live: int, width: int) -> None:
         """The first `live` lanes of a vector to neighbouring elements."""
@@ -268,10 +270,18 @@ class Access:
             self._store_live(address, self.to_memory(columns[lane], height), count, height)
 
     def _scatter(self, text: str, row: int, width: int) -> None:
-        addresses, mask = self.addresses(row, width), self.lanes_between(width, row)
-        type, name = typed(self.stored, width), f"{self._memory_suffix(width)}.v{width}p0"
+        writer, type = self.writer, typed(self.stored, width)
+        live, offsets = width if self.live is None else min(self.live, width), self.offsets(row, width)
         text = self.to_memory(text, width)
-        self.writer.line(f"call void @llvm.masked.scatter.{name}({type} {text}, <{width} x ptr> {addresses}, i32 {self.element.bytes}, <{width} x i1> {mask})")
+        if self.dynamic is not None:
+            function = writer.masked("scatter", self.stored, width, live)
+            mask = writer.widen(self.dynamic, width).row(row)
+            writer.line(f"call void {function}(ptr {self.pointer}, <{width} x i64> {offsets}, <{width} x i1> {mask}, {type} {text})")
+            return
+        for lane in range(live):
+            address = self.at(self.lane_offset(offsets, row, lane, width))
+            element = writer.emit(f"extractelement {type} {text}, i64 {lane}")
+            writer.line(f"store {self.stored} {element}, ptr {address}, align {self.element.bytes}")
 
     # ---- other -------------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
+from lect.backends.llvm.masked import Masked
 from lect.backends.llvm.values import IndexTile, Tile, register_type, suffix, typed, vector
 from lect.backends.llvm.vecmath import name as function_name
 from lect.ir import Location, ScalarType
@@ -49,12 +50,13 @@ def _bf16_bits(value: float) -> int:
 
 
 class Writer:
-    """The instructions of one function.  `mathematics` collects (operation, element name, lanes) of the functions it calls."""
+    """The instructions of one function.  `mathematics` and `masked_functions` collect what it calls."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.block = "entry"
         self.mathematics: set[tuple[str, str, int]] = set()
+        self.masked_functions: set[Masked] = set()
         self.place = ""
         self._names = 0
         self._labels = 0
@@ -164,6 +166,12 @@ class Writer:
         self.mathematics.add((operation, element, width or 1))
         args = ", ".join([f"{typed(operand_type, width)} {operand}" for operand in operands])
         return self.emit(f"call {typed(result_type, width)} {function_name(operation, element, width or 1)}({args})")
+
+    def masked(self, kind: str, type: str, width: int, live: int) -> str:
+        """The name of a function for masked accesses."""
+        function = Masked(kind, type, width, live)
+        self.masked_functions.add(function)
+        return function.name
 
     # ---- half floats -------------------------------------------------------------------------------------------------
 

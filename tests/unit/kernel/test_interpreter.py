@@ -107,6 +107,38 @@ def test_two_axes_with_tails():
     assert torch.equal(*found)
 
 
+MASKED = """
+kernel.func @masked(%n: !kernel.ptr<i64>, %x: !kernel.ptr<ELEMENT>, %y: !kernel.ptr<ELEMENT>, %z: !kernel.ptr<ELEMENT>) {grid = [3], axes = #kernel.axes<X: 21 grid>, blocks = #kernel.blocks<X = 8>, vector = "X"} {
+  %p = kernel.program_id() : index
+  %c = kernel.lanes(%p) {axis = "X"} : !kernel.tile<Xxindex>
+  %b = kernel.bound(%c) {axis = "X"} : !kernel.tile<Xxi1>
+  %i = kernel.load(%n, %c; %b) {map = #loop.map<(d0) -> (d0)>} : !kernel.tile<Xxi64>
+  %low = kernel.const() {value = LOW} : i64
+  %m = kernel.ge(%i, %low) : !kernel.tile<Xxi1>
+  %near = kernel.load(%x, %c; %b, %m) {map = #loop.map<(d0) -> (d0)>} : !kernel.tile<XxELEMENT>
+  kernel.store(%y, %near, %c; %b, %m) {map = #loop.map<(d0) -> (d0)>}
+  %far = kernel.load(%x, %i; %b, %m) {map = #loop.map<()[i0] -> (i0)>} : !kernel.tile<XxELEMENT>
+  kernel.store(%z, %far, %i; %b, %m) {map = #loop.map<()[i0] -> (i0 * 2)>}
+  kernel.return()
+}
+"""
+
+
+@pytest.mark.parametrize("element", ["f32", "bf16", "f16", "i1", "i8", "i64", "f64"])
+@pytest.mark.parametrize("low", [-100, 9, 100], ids=["all", "some", "none"])
+def test_masked_accesses(element, low):
+    n = torch.randperm(21, generator=torch.Generator().manual_seed(3))
+    x = sample([21], element, 1)
+    text = MASKED.replace("ELEMENT", element).replace("LOW", str(low))
+    found = []
+    for run in (native, lambda text, memory: interpreter.run(parsed(text, make_context()).body.first, memory)):
+        y, z = torch.zeros_like(x), torch.zeros(42, dtype=x.dtype)
+        run(text, [n, x, y, z])
+        found.append((y, z))
+    assert torch.equal(found[0][0], found[1][0])
+    assert torch.equal(found[0][1], found[1][1])
+
+
 def test_access_outside_of_the_memory_is_an_error():
     with pytest.raises(LectError, match="element 6 is outside of 6 elements of memory"):
         interpreter.run(parsed(OUTER_SUM, make_context()).body.first, [sample([6], "f32"), sample([10], "f32"), torch.zeros(70)])

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from lect.dialects.scalars import TABLE
-from tests.unit.kernel.nests import check, compare, nest_text, run_many, run_native, run_reference, sample
+from tests.unit.kernel.nests import check, compare, nest_text, run_many, run_native, run_reference, sample, sizes_text
 
 SIZE = 77
 KINDS = {"f32": "float", "f64": "float", "i1": "bool", "i8": "signed", "i16": "signed", "i32": "signed", "i64": "signed", "ui8": "unsigned"}
@@ -147,6 +147,28 @@ def test_masked_load_of_a_padded_row(element):
     loop.store(%0) MAP(d0 * 37 + d1)"""
     text = nest_text([5, 37], [("x", f"5x19x{element}")], [("z", f"5x37x{element}")], body)
     check(text, [sample([5, 19], element)])
+
+
+@pytest.mark.parametrize("sizes", [(5, 6), (3, 11), (7, 30)])
+def test_padding_at_both_ends(sizes):
+    """The last lanes of a row are beyond the operand, and so is the end of the row's only block."""
+    rows, columns = sizes
+    body = f"""
+    %r = loop.index() MAP(d0 - 3) : i64
+    %c = loop.index() MAP(d1 - 1) : i64
+    %zero = loop.const() {{value = 0}} : i64
+    %rows = loop.const() {{value = {rows}}} : i64
+    %columns = loop.const() {{value = {columns}}} : i64
+    %0 = loop.ge(%r, %zero) : i1
+    %1 = loop.lt(%r, %rows) : i1
+    %2 = loop.ge(%c, %zero) : i1
+    %3 = loop.lt(%c, %columns) : i1
+    %v = loop.load(%x; %0, %1, %2, %3) MAP(d0 * {columns} + d1 - {3 * columns + 1}) : f32
+    %one = loop.const() {{value = 1.0}} : f32
+    %w = loop.add(%v, %one) : f32
+    loop.store(%w) MAP(d0 * {columns + 3} + d1)"""
+    text = nest_text([rows + 7, columns + 3], [("x", sizes_text(sizes, "f32"))], [("z", sizes_text((rows + 7, columns + 3), "f32"))], body)
+    check(text, [sample(sizes, "f32")])
 
 
 @pytest.mark.parametrize("features", ["+avx2,+fma", ""])

@@ -17,13 +17,17 @@ kernel.func @turned(%x: !kernel.ptr<f32>, %y: !kernel.ptr<f32>) {grid = [2, 2], 
   kernel.return()
 }
 
-// Lanes far apart are gathered, and so are loaded positions; one element for all lanes is one scalar.
+// Lanes far apart are loaded one by one, and so are loaded positions; one element for all lanes is one scalar.
 // CHECK-LABEL: define void @gathered
-// CHECK: getelementptr float, ptr %p1, <8 x i64>
-// CHECK-NEXT: call <8 x float> @llvm.masked.gather.v8f32.v8p0(
-// CHECK: load <8 x i64>
-// CHECK: call <8 x float> @llvm.masked.gather.v8f32.v8p0(
+// CHECK: %[[FIRST:.*]] = insertelement <8 x float> zeroinitializer, float %{{.*}}, i64 0
+// CHECK: add i64 %{{.*}}, 3
+// CHECK: insertelement <8 x float> %[[FIRST]], float %{{.*}}, i64 1
+// CHECK: %[[I:.*]] = load <8 x i64>
+// CHECK: %[[O:.*]] = extractelement <8 x i64> %[[I]], i64 0
+// CHECK-NEXT: getelementptr float, ptr %p1, i64 %[[O]]
+// CHECK: insertelement <8 x float> %{{.*}}, float %{{.*}}, i64 7
 // CHECK: load float, ptr %{{.*}}, align 4
+// CHECK-NOT: insertelement <8 x float> %{{.*}}, float %{{.*}}, i64 7
 kernel.func @gathered(%n: !kernel.ptr<i64>, %x: !kernel.ptr<f32>, %y: !kernel.ptr<f32>) {grid = [2], axes = #kernel.axes<X: 16 grid>, blocks = #kernel.blocks<X = 8>, vector = "X"} {
   %p = kernel.program_id() : index
   %c = kernel.lanes(%p) {axis = "X"} : !kernel.tile<Xxindex>
@@ -37,11 +41,12 @@ kernel.func @gathered(%n: !kernel.ptr<i64>, %x: !kernel.ptr<f32>, %y: !kernel.pt
   kernel.return()
 }
 
-// A mask that is known at run time only.
+// A mask that is known at run time only: a function looks at it, all lanes at once where it is true everywhere.
 // CHECK-LABEL: define void @masked
 // CHECK: %[[M:.*]] = icmp slt <8 x i64>
-// CHECK: call <8 x float> @llvm.masked.load.v8f32.p0(ptr %{{.*}}, i32 4, <8 x i1> %[[M]], <8 x float> zeroinitializer)
-// CHECK: call void @llvm.masked.store.v8f32.p0(<8 x float> %{{.*}}, ptr %{{.*}}, i32 4, <8 x i1> %[[M]])
+// CHECK: %[[V:.*]] = call <8 x float> @lect.masked.load.floatx8.8(ptr %{{.*}}, <8 x i1> %[[M]])
+// CHECK: call void @lect.masked.store.floatx8.8(ptr %{{.*}}, <8 x i1> %[[M]], <8 x float> %[[V]])
+// CHECK: define internal <8 x float> @lect.masked.load.floatx8.8(ptr %p, <8 x i1> %given) nounwind {
 kernel.func @masked(%x: !kernel.ptr<f32>, %y: !kernel.ptr<f32>) {grid = [2], axes = #kernel.axes<X: 16 grid>, blocks = #kernel.blocks<X = 8>, vector = "X"} {
   %p = kernel.program_id() : index
   %c = kernel.lanes(%p) {axis = "X"} : !kernel.tile<Xxindex>

@@ -222,4 +222,5 @@ class ConvolutionBackwardOp(FunctionalOp):
     def type_rule(self) -> Types:
         common_element(self, tensor_types((self.gradient, self.x, self.weight)))
         gradient, x, weight = self.gradient.type, self.x.type, self.weight.type
+        require(gradient.rank == x.rank == weight.rank >= 3, self, "'{}' needs a gradient, an input and filters of one rank, at least 3", self.name)
         return x.like(x.shape), weight.like(weight.shape), gradient.like((gradient.shape[1],))

@@ -33,19 +33,33 @@ class FunctionalOp(Operation):
         raise NotImplementedError
 
     def infer(self) -> tuple[Type, ...]:
+        for name, value in self.attrs.items():
+            if type(value) is tuple and name not in NO_PLAIN_LISTS:
+                require(_all_integers(value), self, "'{}' of '{}' must be a list of integers, got {}", name, self.name, list(value))
         try:
             found = self.type_rule()
         except ShapeError as error:
             raise VerifyError(f"'{self.name}' cannot be: {error}", op=self) from None
         types = found if isinstance(found, tuple) else (found,)
         strides = self.attrs.get("strides")
-        if strides is None:
-            return types
-        chosen = strides if strides and isinstance(strides[0], tuple) else (strides,) * len(types)
-        require(isinstance(strides, tuple) and len(chosen) == len(types), self, "strides of '{}' must be one list for each result", self.name)
-        for type, listed in zip(types, chosen):
+        return types if strides is None else self._restrided(types, strides)
+
+    def _restrided(self, types: tuple[TensorType, ...], strides: Any) -> tuple[Type, ...]:
+        nested = isinstance(strides, tuple) and bool(strides) and isinstance(strides[0], tuple)
+        lists = strides if nested else (strides,) * len(types)
+        require(len(lists) == len(types), self, "strides of '{}' must be one list for each result", self.name)
+        for type, listed in zip(types, lists):
+            good = isinstance(listed, tuple) and _all_integers(listed)
+            require(good, self, "strides of '{}' must be a list of integers, or one for each result", self.name)
             require(len(listed) == type.rank, self, "strides of '{}' must have {} entries, got {}", self.name, type.rank, len(listed))
-        return tuple([type.with_strides(listed) for type, listed in zip(types, chosen)])
+        return tuple([type.with_strides(listed) for type, listed in zip(types, lists)])
+
+
+NO_PLAIN_LISTS = frozenset({"strides", "pads", "scales", "operand_segments"})
+
+
+def _all_integers(values: tuple[Any, ...]) -> bool:
+    return all(type(value) is int for value in values)
 
 
 def members(template: type[FunctionalOp], docs: Mapping[str, str]) -> Mapping[str, type[Operation]]:
@@ -134,6 +148,7 @@ def require_rank(op: Operation, value: Value, rank: int, name: str) -> None:
 def dims_of(op: Operation, dims: Any, rank: int, name: str = "dims") -> Dims:
     """Dims from an attribute: in order, counted from the front, each once.  Raises `VerifyError`."""
     listed = (dims,) if type(dims) is int else dims
+    require(isinstance(listed, tuple), op, "'{}' of '{}' must be an integer or a list of them, got {}", name, op.name, dims)
     limit = max(rank, 1)
     good = all(type(dim) is int and 0 <= dim < limit for dim in listed) and len(set(listed)) == len(listed)
     require(good, op, "'{}' of '{}' must name different dims of 0..{}, got {}", name, op.name, limit - 1, list(listed))

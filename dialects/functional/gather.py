@@ -5,7 +5,7 @@ An index outside of its dim raises eager's error, so these operations are not pu
 
 from typing import Any
 
-from lect.dialects.functional.families import FunctionalOp, Number, Types, common_element, dims_of, require_number, tensor_types
+from lect.dialects.functional.families import FunctionalOp, Number, Types, common_element, dims_of, require_number, require_rank, tensor_types
 from lect.dialects.functional.shapes import broadcast
 from lect.dialects.functional.types import TensorType
 from lect.dialects.functional.view import diagonal_type, sliced, strided_type
@@ -206,6 +206,7 @@ class EmbeddingBackwardOp(_Checked):
 
     def type_rule(self) -> Types:
         require_indices(self, self.indices.type)
+        require(self.gradient.type.rank and self.count >= 0, self, "'{}' needs rows of a gradient and a count of rows that is not negative", self.name)
         return self.gradient.type.like((self.count, self.gradient.type.shape[-1]))
 
 
@@ -231,6 +232,8 @@ class EmbeddingBagOp(_Checked):
     def type_rule(self) -> Types:
         weight, indices, offsets = self.weight.type, self.indices.type, self.offsets.type
         require_indices(self, indices)
+        require_rank(self, self.weight, 2, "weight")
+        require_rank(self, self.offsets, 1, "offsets")
         bags = offsets.shape[0] - (1 if self.include_last_offset else 0)
         mapped = indices.like(indices.shape if self.mode != "sum" or self.padding >= 0 else (0,))
         chosen = (bags, weight.shape[1]) if self.mode == "max" else (bags,)
@@ -253,6 +256,7 @@ class EmbeddingBagBackwardOp(_Checked):
     output: Result[TensorType]
 
     def type_rule(self) -> Types:
+        require_rank(self, self.gradient, 2, "gradient")
         return self.gradient.type.like((self.count, self.gradient.type.shape[1]))
 
 

@@ -110,6 +110,7 @@ class GroupNormBackwardOp(FunctionalOp):
     def type_rule(self) -> Types:
         x = self.x.type
         common_element(self, [self.gradient.type, x])
+        require(x.rank >= 2, self, "'{}' needs a channel dim, got {}", self.name, x)
         parameter = x.like((x.shape[1],), self.weight.type.element if self.weight is not None else None)
         return x.like(x.shape), parameter, parameter
 
@@ -164,6 +165,7 @@ class BatchNormBackwardOp(FunctionalOp):
     def type_rule(self) -> Types:
         x = self.x.type
         common_element(self, [self.gradient.type, x])
+        require(x.rank >= 2, self, "'{}' needs a channel dim, got {}", self.name, x)
         parameter = x.like((x.shape[1],), self.weight.type.element if self.weight is not None else None)
         return x.like(x.shape), parameter, parameter
 

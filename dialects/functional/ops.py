@@ -26,6 +26,7 @@ from lect.ir import (
     HasParent,
     IsolatedFromAbove,
     Operation,
+    ParseError,
     RegionField,
     SingleBlock,
     SymbolRef,
@@ -52,7 +53,7 @@ class OperandRef(Attribute):
     @classmethod
     def parse_body(cls, scanner: Scanner | None) -> Any:
         if scanner is None:
-            raise ValueError("an operand reference has a number")
+            raise ParseError("an operand reference has a number, as in #functional.operand<0>")
         return cls(scanner.integer())
 
 

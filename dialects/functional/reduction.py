@@ -29,7 +29,8 @@ def reduced_type(op: Operation, x: TensorType, dims: Any, keepdim: bool, element
 
 def require_elements(op: Operation, x: TensorType, dims: Any) -> None:
     """Raise `VerifyError` when a reduction without a neutral element would see nothing."""
-    require(not x.rank or all(x.shape[dim] for dim in dims), op, "'{}' needs elements to choose from, got {}", op.name, x)
+    found = dims_of(op, dims, x.rank)
+    require(not x.rank or all(x.shape[dim] for dim in found), op, "'{}' needs elements to choose from, got {}", op.name, x)
 
 
 class AccumulateTemplate(FunctionalOp):

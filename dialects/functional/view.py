@@ -192,7 +192,8 @@ class PadOp(FunctionalOp):
 
     def type_rule(self) -> Types:
         x = self.x.type
-        require(len(self.pads) == x.rank and all(len(pair) == 2 for pair in self.pads), self, "'{}' needs two numbers for each of {} dims", self.name, x.rank)
+        pairs = all(isinstance(pair, tuple) and len(pair) == 2 and type(pair[0]) is type(pair[1]) is int for pair in self.pads)
+        require(pairs and len(self.pads) == x.rank, self, "'{}' needs two numbers for each of {} dims", self.name, x.rank)
         shape = [size + before + after for size, (before, after) in zip(x.shape, self.pads)]
         require(min(shape, default=0) >= 0, self, "'{}' cuts more than there is: {}", self.name, shape)
         return x.like(shape)

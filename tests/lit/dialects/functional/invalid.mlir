@@ -456,6 +456,18 @@ functional.func @places_as_floats(%x: !functional.tensor<8xf32>) {
   functional.return()
 }
 // -----
+functional.func @list_of_names(%x: !functional.tensor<4x8xf32>) {
+  // expected-error @+1 {{'dims' of 'functional.permute' must be a list of integers, got ['a', 1]}}
+  %0 = functional.permute(%x) {dims = ["a", 1]} : !functional.tensor<8x4xf32>
+  functional.return()
+}
+// -----
+functional.func @strides_are_a_number(%x: !functional.tensor<4x8xf32>) {
+  // expected-error @+1 {{strides of 'functional.exp' must be a list of integers, or one for each result}}
+  %0 = functional.exp(%x) {strides = 7} : !functional.tensor<4x8xf32>
+  functional.return()
+}
+// -----
 functional.func @opaque_name_is_short(%x: !functional.tensor<8xf32>) {
   // expected-error @+1 {{the target of 'functional.opaque' is @namespace.name.overload, got @aten.relu}}
   %0 = functional.opaque(%x) {target = @aten.relu, args = [#functional.operand<0>]} : !functional.tensor<8xf32>

@@ -1,4 +1,4 @@
-"""More than 200 small functions behave the same, exceptions and traceback positions included, when their code went through text and back."""
+"""Programs behave the same when their code went through text and back, and functions that no compiler would write do what their text says."""
 
 import json
 import subprocess
@@ -8,14 +8,29 @@ import pytest
 
 from tests.unit.bytecode.test_stdlib import VERSIONS, interpreter
 
-PROGRAM = Path(__file__).with_name("execution.py")
-FEWEST = 200
+HERE = Path(__file__).parent
+FEWEST_CASES = 200
+FEWEST_CHECKS = 20
+
+
+def report(version: tuple[int, int], program: str) -> dict:
+    """What a program of this folder prints under a Python."""
+    done = subprocess.run([interpreter(version), str(HERE / program)], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 @pytest.mark.parametrize("version", VERSIONS, ids=lambda version: f"{version[0]}.{version[1]}")
 def test_programs_behave_as_before(version):
-    done = subprocess.run([interpreter(version), str(PROGRAM)], capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
-    report = json.loads(done.stdout.splitlines()[-1])
-    assert report["failures"] == []
-    assert report["cases"] >= FEWEST
+    """Result, output and exception (positions of the traceback included) of each `case_*` function in `programs/`."""
+    found = report(version, "execution.py")
+    assert found["failures"] == []
+    assert found["cases"] >= FEWEST_CASES
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=lambda version: f"{version[0]}.{version[1]}")
+def test_any_layout_is_assembled(version):
+    """Values used often, out of order or not at all; live objects; random blocks and block graphs."""
+    found = report(version, "handwritten.py")
+    assert found["failures"] == []
+    assert found["checks"] >= FEWEST_CHECKS

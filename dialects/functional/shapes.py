@@ -33,7 +33,7 @@ def contiguous_strides(shape: Sequence[int]) -> Dims:
     for size in reversed(shape):
         strides.append(step)
         if size != 0:
-            step *= size
+            step = step * size
     return tuple(reversed(strides))
 
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import Any
 
 from lect.dialects.functional.shapes import contiguous_strides, element_count, is_contiguous
-from lect.ir import SCALARS, ParseError, ScalarType, Scanner, Type, quote, type_
-
-_DIM = re.compile(r"(\d+)x")
-_ELEMENT = re.compile(r"complex<f(?:32|64)>|[a-z]+\d*")
+from lect.ir import ParseError, ScalarType, Scanner, Type, quote, type_
+from lect.ir.symbolic_text import parse_shape, parse_size, shape_text
 
 
 @type_("functional.tensor")
 class TensorType(Type):
-    """`shape`, `element`, `strides` in elements and `device`.  Row-major strides and the device "cpu" are left out of the text."""
+    """`shape`, `element`, `strides` in elements and `device`.  Row-major strides and the device "cpu" are left out of the text.
+
+    Sizes and strides are integers, or expressions over size symbols: `!functional.tensor<s0x(s0 + 1)xf32>`.
+    """
 
     shape: tuple[int, ...]
     element: ScalarType
@@ -63,7 +63,7 @@ class TensorType(Type):
         return tensor_type(self.shape, self.element, tuple(strides), self.device)
 
     def print_body(self) -> str:
-        text = "x".join([*map(str, self.shape), str(self.element)])
+        text = shape_text(self.shape, self.element)
         if self.strides != contiguous_strides(self.shape):
             text += f", strides [{', '.join(map(str, self.strides))}]"
         return text if self.device == "cpu" else f"{text}, {quote(self.device)}"
@@ -72,19 +72,17 @@ class TensorType(Type):
     def parse_body(cls, scanner: Scanner | None) -> TensorType:
         if scanner is None:
             raise ParseError("a functional tensor has sizes and an element type, as in !functional.tensor<8x16xf32>")
-        shape = _sizes(scanner)
-        spelling = scanner.regex(_ELEMENT, "an element type")[0]
-        if spelling not in SCALARS:
-            raise ParseError(f"'{spelling}' is no element type")
+        shape: Any
+        shape, element = parse_shape(scanner)
         strides, device = contiguous_strides(shape), "cpu"
         while scanner.accept(","):
             if scanner.accept_word("strides"):
-                strides = tuple(scanner.list_of(scanner.integer))
+                strides = tuple(scanner.list_of(lambda: _stride(scanner)))
             else:
                 device = scanner.string()
         if len(strides) != len(shape):
             raise ParseError(f"{len(shape)} sizes need as many strides, got {len(strides)}")
-        return cls(shape, SCALARS[spelling], strides, device)
+        return cls(shape, element, strides, device)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -93,10 +91,6 @@ def tensor_type(shape: tuple[int, ...], element: ScalarType, strides: tuple[int,
     return TensorType(shape, element, strides, device)
 
 
-def _sizes(scanner: Scanner) -> tuple[int, ...]:
-    sizes = []
-    scanner.skip()
-    while match := _DIM.match(scanner.text, scanner.pos):
-        sizes.append(int(match[1]))
-        scanner.pos = match.end()
-    return tuple(sizes)
+def _stride(scanner: Scanner) -> Any:
+    """A stride may be negative in text, though torch has none such."""
+    return scanner.integer() if scanner.at("-") else parse_size(scanner)

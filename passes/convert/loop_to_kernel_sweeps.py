@@ -80,9 +80,7 @@ class NestSweeps(NestValues):
             stores = [store for store in inside if (last if store.to in late else phases[store]) == phase]
             if roots or stores:
                 self._sweep(roots, stores)
-        for store in self.nest.stores:
-            if store not in inside:
-                self.store(store)
+        self._store_all([store for store in self.nest.stores if store not in inside])
         self.func.body.append(kernel.ReturnOp(loc=self.nest.loc))
         return self.func
 
@@ -101,6 +99,13 @@ class NestSweeps(NestValues):
     def _store_mask(self, store: loop.StoreOp) -> int:
         return self.varying[store.value] | sum(1 << k for k in dims_of(store.map.offset))
 
+    def _store_all(self, stores: Sequence[loop.StoreOp]) -> None:
+        """Everything that is to be stored is computed before the first store, which may overwrite what was loaded (in place)."""
+        for store in stores:
+            self.value(store.value)
+        for store in stores:
+            self.store(store)
+
     # ---- one sweep ---------------------------------------------------------------------------------------------------
 
     def _sweep(self, roots: Sequence[Reduction], stores: Sequence[loop.StoreOp]) -> None:
@@ -117,8 +122,7 @@ class NestSweeps(NestValues):
         following: list[Value] = []
         for item, old in zip(carried, current[: len(roots)]):
             following += self._accumulate(item.op, old)
-        for store in stores:
-            self.store(store)
+        self._store_all(stores)
         for op in scans:
             self.value(op.result)
             following.append(self.scan_totals[op])

@@ -19,7 +19,7 @@ from typing import Any
 from lect.dialects.builtin.ops import ModuleOp
 from lect.dialects.pyframe.control import NEVER_RAISES, BranchOp, FuncOp
 from lect.dialects.pyframe.types import OBJECT, PLACE
-from lect.frontends.bytecode.reader import NEVER_FALLS_THROUGH, NEVER_RAISING, VERSION, Handler, Instruction, is_jump, read_instructions
+from lect.frontends.bytecode.reader import NEVER_RAISING, VERSION, Handler, read_listing
 from lect.ir import UNKNOWN, Block, Context, LectError, Location, Operation, Region, Value
 
 Decode = Callable[["FrameDecoder", Any], None]
@@ -150,9 +150,8 @@ class FrameDecoder:
         self.code = code
         self.symbol_of = symbol_of
         self.table = table
-        self.instructions: list[Instruction] = read_instructions(code)
-        self.targets = self._jump_targets()
-        self.leaders = self._leaders()
+        listing = read_listing(code)
+        self.instructions, self.targets, self.leaders = listing.instructions, listing.targets, listing.leaders
         self.cells = frozenset((*code.co_cellvars, *code.co_freevars))
         self.hidden = not code.co_flags & CO_OPTIMIZED
         self.entries: dict[int, Entry] = {}
@@ -217,20 +216,6 @@ class FrameDecoder:
             self.loc = Location(self.code.co_filename, line, None, self.code.co_qualname)
         else:
             self.loc = Location(self.code.co_filename, line, column, self.code.co_qualname, end_line, end_column)
-
-    def _jump_targets(self) -> frozenset[int]:
-        found = {instruction.arg for instruction in self.instructions if is_jump(instruction)}
-        found.update(instruction.handler.target for instruction in self.instructions if instruction.handler is not None)
-        return frozenset(found)
-
-    def _leaders(self) -> frozenset[int]:
-        leaders = set(self.targets)
-        before = self.instructions[0]
-        for place, instruction in enumerate(self.instructions):
-            if instruction.handler != before.handler or is_jump(before) or before.name in NEVER_FALLS_THROUGH:
-                leaders.add(place)
-            before = instruction
-        return frozenset(leaders)
 
     def _name_blocks(self, blocks: list[Block]) -> None:
         taken: dict[str, int] = {}

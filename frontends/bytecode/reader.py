@@ -30,6 +30,8 @@ NEVER_RAISING = frozenset(
     | {"RETURN_CONST", "RETURN_VALUE", "STORE_FAST", "SWAP"}
 )
 
+NEVER_FALLS_THROUGH = frozenset({"JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_FORWARD", "RAISE_VARARGS", "RERAISE", "RETURN_CONST", "RETURN_VALUE"})
+
 EXTENDED_ARG = dis.opmap["EXTENDED_ARG"]
 
 
@@ -70,6 +72,7 @@ def _cache_sizes() -> tuple[int, ...]:
 _CACHES = _cache_sizes()
 _NAMES = tuple(dis.opname[:256])
 _JUMPS = frozenset(dis.hasjrel)
+_PLAIN, _VARIABLE, _JUMP, _LEAVES, _COMBINED = range(5)
 _VARIABLES = frozenset(number for number in (*dis.haslocal, *dis.hasfree, dis.opmap["MAKE_CELL"]) if number < 256) - {dis.opmap["COPY_FREE_VARS"]}
 
 
@@ -78,68 +81,91 @@ def variable_names(code: CodeType) -> tuple[str, ...]:
     return (*code.co_varnames, *(name for name in code.co_cellvars if name not in code.co_varnames), *code.co_freevars)
 
 
+class Listing:
+    """The instructions of a code object, dead ones included; `targets` are positions that jumps and handlers lead to, `leaders` those where a block begins."""
+
+    __slots__ = ("instructions", "leaders", "targets")
+
+    def __init__(self, instructions: list[Instruction], targets: set[int], leaders: set[int]) -> None:
+        self.instructions = instructions
+        self.targets = targets
+        self.leaders = leaders
+
+
 def read_instructions(code: CodeType) -> list[Instruction]:
     """The instructions of `code`, dead ones included."""
+    return read_listing(code).instructions
+
+
+def read_listing(code: CodeType) -> Listing:
+    """The instructions of `code` and where its blocks begin."""
     variables = variable_names(code)
+    positions = list(code.co_positions())
+    raw, caches, names, kinds = code.co_code, _CACHES, _NAMES, _KINDS
     out: list[Instruction] = []
     starts: list[int] = []  # offset at which each instruction begins, its EXTENDED_ARGs included
     jumps: list[tuple[Instruction, int]] = []
-    for start, end, number, arg, position in _raw_instructions(code):
-        name = _NAMES[number]
-        if name in COMBINED:
-            first, second = COMBINED[name]
-            out += [Instruction(first, variables[arg >> 4], position), Instruction(second, variables[arg & 15], position)]
-            starts += [start, start]
-            continue
-        instruction = Instruction(name, variables[arg] if number in _VARIABLES else arg, position)
-        if number in _JUMPS:
-            jumps.append((instruction, end + 2 * (-arg if "BACKWARD" in name else arg)))
-        out.append(instruction)
-        starts.append(start)
-    place_of: dict[int, int] = {}
-    for place, start in enumerate(starts):
-        place_of.setdefault(start, place)
-    for instruction, target in jumps:
-        instruction.arg = place_of[target]
-    _attach_handlers(code, out, starts, place_of)
-    return out
-
-
-def _raw_instructions(code: CodeType) -> Iterator[tuple[int, int, int, int, tuple[int | None, ...]]]:
-    """(start, end, opcode, argument, position) in bytes; `end` lies behind the caches, from where jumps count."""
-    raw = code.co_code
-    positions = list(code.co_positions())
-    caches = _CACHES
+    leaders: set[int] = set()
     offset = start = extended = 0
     size = len(raw)
-    while offset < size:
-        number = raw[offset]
-        arg = raw[offset + 1] | extended
+    while offset < size:  # one pass without calls: this is a good part of the time of decoding
+        number, arg = raw[offset], raw[offset + 1] | extended
         if number == EXTENDED_ARG:
             extended = arg << 8
             offset += 2
             continue
+        name, kind, position = names[number], kinds[number], positions[offset >> 1]
         extended = 0
-        end = offset + 2 + 2 * caches[number]
-        yield start, end, number, arg, positions[offset >> 1]
-        offset = start = end
+        offset += 2 + 2 * caches[number]
+        starts.append(start)
+        if not kind:
+            out.append(Instruction(name, arg, position))
+        elif kind == _VARIABLE:
+            out.append(Instruction(name, variables[arg], position))
+        elif kind == _LEAVES:
+            out.append(Instruction(name, arg, position))
+            leaders.add(len(out))
+        elif kind == _JUMP:
+            instruction = Instruction(name, arg, position)
+            jumps.append((instruction, offset + 2 * (-arg if "BACKWARD" in name else arg)))
+            out.append(instruction)
+            leaders.add(len(out))
+        else:
+            first, second = COMBINED[name]
+            out += [Instruction(first, variables[arg >> 4], position), Instruction(second, variables[arg & 15], position)]
+            starts.append(start)
+        start = offset
+    targets: set[int] = set()
+    if jumps or code.co_exceptiontable:
+        place_of = dict(zip(reversed(starts), range(len(starts) - 1, -1, -1)))
+        for instruction, target in jumps:
+            instruction.arg = place_of[target]
+            targets.add(instruction.arg)
+        _attach_handlers(code, out, starts, place_of, targets, leaders)
+        leaders |= targets
+    return Listing(out, targets, leaders)
 
 
-def _attach_handlers(code: CodeType, out: list[Instruction], starts: list[int], place_of: dict[int, int]) -> None:
+def _attach_handlers(code: CodeType, out: list[Instruction], starts: list[int], place_of: dict[int, int], targets: set[int], leaders: set[int]) -> None:
+    """Give instructions their handlers; blocks begin where the handler changes."""
     table = code.co_exceptiontable
     if not table:
         return
     place = 0
     for start, end, target, depth, pushes_place in _exception_table(table):
         handler = Handler(place_of[target], depth, pushes_place)
+        targets.add(handler.target)
         while starts[place] < start:
             place += 1
         while place < len(starts) and starts[place] < end:
             out[place].handler = handler
             place += 1
-    targets = {instruction.arg for instruction in out if type(instruction.arg) is int and instruction.name in _JUMP_NAMES}
-    targets.update(instruction.handler.target for instruction in out if instruction.handler is not None)
     _extend_over_ends(out, targets)
+    before = out[0].handler
+    for position, instruction in enumerate(out):
+        if instruction.handler is not before and instruction.handler != before:
+            leaders.add(position)
+            before = instruction.handler
 
 
 def _extend_over_ends(out: list[Instruction], targets: set[int]) -> None:
@@ -157,8 +183,19 @@ def _extend_over_ends(out: list[Instruction], targets: set[int]) -> None:
         place = max(end, place + 1)
 
 
+_KINDS = tuple(
+    _COMBINED
+    if _NAMES[number] in COMBINED
+    else _VARIABLE
+    if number in _VARIABLES
+    else _JUMP
+    if number in _JUMPS
+    else _LEAVES
+    if _NAMES[number] in NEVER_FALLS_THROUGH
+    else _PLAIN
+    for number in range(256)
+)
 _JUMP_NAMES = frozenset(_NAMES[number] for number in _JUMPS if number < 256)
-NEVER_FALLS_THROUGH = frozenset({"JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_FORWARD", "RAISE_VARARGS", "RERAISE", "RETURN_CONST", "RETURN_VALUE"})
 
 
 def is_jump(instruction: Instruction) -> bool:

@@ -16,7 +16,7 @@ import pytest
 
 PROGRAM = Path(__file__).with_name("stdlib.py")
 VERSIONS = ((3, 11), (3, 12), (3, 13))
-SAMPLE = 150  # every so many files, about ten of them
+SAMPLE = 100  # every so many files, about fifteen of them
 DAY = int(time.time()) // 86_400
 
 

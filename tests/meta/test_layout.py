@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.meta.tree import ROOT, dialect_names, load_pass, pass_table, python_files, syntax
+from tests.meta.tree import PRODUCT, ROOT, dialect_names, load_pass, pass_table, python_files, syntax
 
 LIT_PASSES = ROOT / "tests/lit/passes"
 
@@ -73,3 +73,9 @@ def test_every_pass_class_is_in_the_table():
 @pytest.mark.parametrize("file", ["ops.mlir", "invalid.mlir"])
 def test_dialect_has_its_lit_files(dialect, file):
     assert (ROOT / "tests/lit/dialects" / dialect / file).is_file()
+
+
+def test_every_folder_of_modules_is_a_package():
+    """The import linter does not look into folders without `__init__.py`."""
+    folders = {path.parent for path in python_files(*PRODUCT) if path.parts[0] != "src"}
+    assert sorted(str(folder) for folder in folders if not (ROOT / folder / "__init__.py").is_file()) == []

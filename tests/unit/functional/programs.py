@@ -7,6 +7,8 @@ from typing import Any
 import torch
 
 from lect.backends.reference.functional import run_functional
+from lect.dialects import make_context
+from lect.dialects.builtin.ops import ModuleOp
 from lect.dialects.functional.ops import FuncOp
 from lect.dialects.fx.ops import CallOp, GraphOp, ReturnOp
 from lect.dialects.fx.types import ConstantAttr, DeviceAttr, EllipsisAttr, OperandRef, ResultRef, TensorType
@@ -14,6 +16,7 @@ from lect.frontends.tensors import layout_of
 from lect.frontends.tensors.elements import ELEMENTS
 from lect.frontends.tensors.lower.graph import lower_graph
 from lect.ir import Block, Region, SymbolRef, verify
+from lect.passes.manager import PassManager
 
 
 def fx_type(tensor: torch.Tensor) -> TensorType:
@@ -116,7 +119,21 @@ def check_call(name: str, function: Any, *args: Any, exact: bool = True, **kwarg
     func = graph.lower(tensors)
     for expected, got in zip(tensors, run_functional(func, graph.inputs)):
         compare(expected, got, exact)
+    check_simplified(func, graph.inputs, tensors, exact)
     return func
+
+
+PIPELINE = PassManager.parse("canonicalize,cse,dce", verify_each=True)
+
+
+def check_simplified(func: FuncOp, inputs: list[torch.Tensor], expected: list[torch.Tensor], exact: bool = True) -> None:
+    """Canonicalize a copy of the graph, and compare it with what eager gave."""
+    module = ModuleOp(regions=[Region([Block()])])
+    module.body.append(func.clone())
+    PIPELINE.run(module, make_context())
+    (simplified,) = module.body
+    for tensor, got in zip(expected, run_functional(simplified, inputs)):
+        compare(tensor, got, exact)
 
 
 def opaque_targets(func: FuncOp) -> list[str]:

@@ -15,7 +15,7 @@ from lect.backends.reference.functional import run_functional
 from lect.dialects.functional.types import TensorType
 from lect.frontends.tensors.elements import DTYPES
 from lect.ir import LectError
-from tests.unit.functional.programs import GraphBuilder, check_call, compare, opaque_targets
+from tests.unit.functional.programs import GraphBuilder, check_call, check_simplified, compare, opaque_targets
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, math.inf, -math.inf, math.nan, 1e-40, 65519.0, 3.4e38, 2.0]
 
@@ -261,6 +261,7 @@ def check_model(model: nn.Module, *inputs: torch.Tensor, exact: bool = True):
     func = graph.lower([expected])
     assert opaque_targets(func) == []
     compare(expected, run_functional(func, graph.inputs)[0], exact)
+    check_simplified(func, graph.inputs, [expected], exact)
     return func
 
 

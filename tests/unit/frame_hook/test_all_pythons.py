@@ -1,28 +1,26 @@
-"""The tests of this folder that need no torch, on the other CPythons: the extension is built in a temporary folder and pytest is lent.
+"""The tests of this folder on all CPythons: the extension is built in a temporary folder and pytest is lent.
 
-A Python that is not on this machine is skipped, and so is everything without a C compiler.
+They run with the debugging allocators, by which memory that is used after it was freed is seldom what it was.  A Python that is not on this machine is skipped, and so is everything without a C compiler.
 """
 
 import importlib.metadata
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 HERE = Path(__file__).parent
-RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
-OTHERS = tuple(version for version in ("3.11", "3.12", "3.13") if version != RUNNING)
+VERSIONS = ("3.11", "3.12", "3.13")
 LENT = ("pytest", "pluggy", "iniconfig", "packaging", "pygments", "coverage")
 PLUGIN = """
 import lect.runtime
 
 lect.runtime.__path__.insert(0, {folder!r})
 """
-NOT_THERE = ("test_other_pythons.py", "test_build.py")
+NOT_THERE = ("test_all_pythons.py", "test_build.py")
 
 
 def interpreter(version: str) -> str:
@@ -64,13 +62,13 @@ def build(python: str, folder: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("version", OTHERS)
+@pytest.mark.parametrize("version", VERSIONS)
 def test_frame_hook_on(version, tmp_path):
     python = interpreter(version)
     lend(tmp_path)
     build(python, tmp_path)
     (tmp_path / "extension_of_this_python.py").write_text(PLUGIN.format(folder=str(tmp_path)))
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT / "src")]), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT / "src")]), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONMALLOC": "debug"}
     tests = [str(path) for path in sorted(HERE.glob("test_*.py")) if path.name not in NOT_THERE]
     options = ["-q", "-rs", "-p", "extension_of_this_python", "-p", "no:cacheprovider", "-o", "addopts=--import-mode=importlib"]
     command = [python, "-X", "faulthandler", "-m", "pytest", *options, *tests]

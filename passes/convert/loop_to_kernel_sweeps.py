@@ -16,13 +16,13 @@ from lect.dialects.kernel.attributes import TilesAttr
 from lect.dialects.kernel.types import axes_of
 from lect.dialects.loop import ops as loop
 from lect.dialects.scalars import neutral
-from lect.ir import Block, Operation, PassFailure, Region, Value
-from lect.ir.index_map import dims_of
-from lect.ir.types import i1, i64, index
+from lect.ir import Block, Operation, PassFailure, Region, ScalarType, Value
+from lect.ir.index_map import coefficient, dims_of
+from lect.ir.types import i1, i32, i64, index
 from lect.passes.convert.loop_to_kernel_values import KERNEL_OPS, Level, NestValues, reachable
 
 COMBINE = MappingProxyType({"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum", "any": "or", "all": "and", "xor": "xor"})
-LAST_POSITION = (1 << 63) - 1
+POSITIONS = MappingProxyType({i32: (1 << 31) - 1, i64: (1 << 63) - 1})  # the type that positions are carried in, and what stands for none
 Reduction = loop.ReduceOp | loop.ReduceIndexOp
 
 
@@ -172,7 +172,8 @@ class NestSweeps(NestValues):
         if isinstance(op, loop.ReduceIndexOp):
             axes |= self._accumulator_axes(op.position)
             first = self.constant(neutral(op.kind, element), self.type_over(axes, element))
-            return first, self.constant(LAST_POSITION, self.type_over(axes, i64))
+            carried = self._position_type(op)
+            return first, self.constant(POSITIONS[carried], self.type_over(axes, carried))
         return (self.constant(neutral(op.kind, element), self.type_over(axes, element)),)
 
     def _scan_start(self, op: loop.ScanOp) -> Value:
@@ -207,10 +208,30 @@ class NestSweeps(NestValues):
             value = self.insert(level, kernel.ReduceOp(self._over_rows(value), op.kind, axis.name)).result
         return [self.insert(level, KERNEL_OPS[COMBINE[op.kind]](old[0], value)).result]
 
+    def _position_type(self, op: loop.ReduceIndexOp) -> ScalarType:
+        """The type in which positions are carried: half as wide where they all fit."""
+        maker = op.position.op
+        if not isinstance(maker, loop.IndexOp):
+            return i64
+        low, high = self.nest.space.ranges.bounds(maker.map.offset)
+        return i32 if low is not None and high is not None and low >= 0 and high < POSITIONS[i32] else i64
+
+    def _first_position(self, op: loop.ReduceIndexOp) -> int | None:
+        """The least position if positions grow from step to step, so that what is found first is the first of equals; else None."""
+        maker = op.position.op
+        if len(self.loops) != 1 or not isinstance(maker, loop.IndexOp):
+            return None
+        axis, offset = self.loops[0], maker.map.offset
+        step = coefficient(offset, axis.dim)
+        return offset.const if dims_of(offset) == {axis.dim} and type(step) is int and step > 0 and offset.const >= 0 else None
+
     def _accumulate_index(self, op: loop.ReduceIndexOp, old: tuple[Value, ...], value: Value, rows: bool) -> list[Value]:
         """Keep the better of what was found and what is here; of rows, the best row first."""
         level, axis = self.levels[-1], self.loops[-1]
-        position = self._masked(self.value(op.position), LAST_POSITION)
+        carried = self._position_type(op)
+        position = self.value(op.position)
+        position = position if carried is i64 else self._cast(level, position, carried)
+        position = self._masked(position, POSITIONS[carried])
         if rows:
             value, position = self._over_rows(value), self._over_rows(position)
             found = self.insert(level, kernel.ReduceIndexOp(value, position, op.kind, axis.name)).result
@@ -222,14 +243,19 @@ class NestSweeps(NestValues):
         return [chosen, self.insert(level, kernel.SelectOp(take, position, best_position)).result]
 
     def _comes_first(self, level: Level, op: loop.ReduceIndexOp, new: tuple[Value, Value], old: tuple[Value, Value]) -> Value:
-        """NaN before numbers, then the greater (less) value, then the lower position."""
+        """NaN before numbers, then the greater (less) value, then the lower position, which needs no look where positions grow."""
 
         def emit(name: str, *operands: Value) -> Value:
             return self.insert(level, KERNEL_OPS[name](*operands)).result
 
+        real = op.value.type.is_float
+        if self._first_position(op) is not None:
+            worse = emit("le" if op.kind == "max" else "ge", new[0], old[0])
+            better = emit("not", worse)
+            return emit("and", better, emit("not", emit("isnan", old[0]))) if real else better
         wins = emit("gt" if op.kind == "max" else "lt", new[0], old[0])
         equal = emit("eq", new[0], old[0])
-        if op.value.type.is_float:
+        if real:
             is_nan, was_nan = emit("isnan", new[0]), emit("isnan", old[0])
             wins = emit("or", wins, emit("and", is_nan, emit("not", was_nan)))
             equal = emit("or", equal, emit("and", is_nan, was_nan))
@@ -238,11 +264,22 @@ class NestSweeps(NestValues):
     def _finish(self, op: Reduction, results: list[Value]) -> Value:
         """Fold what the loops left along the vector axis."""
         level, axis = self.levels[0], self.loops[-1]
-        if axis.name not in axes_of(results[0].type):
-            return results[-1]
-        if isinstance(op, loop.ReduceIndexOp):
-            return self.insert(level, kernel.ReduceIndexOp(results[0], results[1], op.kind, axis.name)).result
-        return self.insert(level, kernel.ReduceOp(results[0], op.kind, axis.name)).result
+        along = axis.name in axes_of(results[0].type)
+        if isinstance(op, loop.ReduceOp):
+            return self.insert(level, kernel.ReduceOp(results[0], op.kind, axis.name)).result if along else results[0]
+        position = results[1]
+        if along:
+            position = self.insert(level, kernel.ReduceIndexOp(results[0], position, op.kind, axis.name)).result
+        return self._found_position(op, level, position)
+
+    def _found_position(self, op: loop.ReduceIndexOp, level: Level, position: Value) -> Value:
+        """The position as i64; where every value was the worst of its type nothing was taken, and the first position is the answer."""
+        carried, first = self._position_type(op), self._first_position(op)
+        if first is not None:
+            none, start = self.constant(POSITIONS[carried], carried), self.constant(first, carried)
+            missing = self.insert(level, KERNEL_OPS["eq"](position, none)).result
+            position = self.insert(level, kernel.SelectOp(missing, start, position)).result
+        return position if carried is i64 else self._cast(level, position, i64)
 
     # ---- scans -------------------------------------------------------------------------------------------------------
 

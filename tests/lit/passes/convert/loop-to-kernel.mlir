@@ -97,13 +97,20 @@ loop.func @channel_sums(%x: !loop.buffer<3x5x64xf32>) {
 
 // -----
 
-// The position of the greatest value: both are carried, and the first of equals wins.
+// The position of the greatest value: both are carried, the position in half the width where it fits.  Positions grow, so the first of equals is
+// found first, and only a row of nothing but the worst value finds none.
 // CHECK-LABEL: kernel.func @position
 // CHECK: %[[LOW:.*]] = kernel.const() {value = -inf} : !kernel.tile<Rxf32>
-// CHECK-NEXT: %[[LAST:.*]] = kernel.const() {value = 9223372036854775807} : !kernel.tile<Rxi64>
-// CHECK: %[[V:.*]], %[[I:.*]] = kernel.for(%[[LOW]], %[[LAST]]) {axis = "R"}
-// CHECK: kernel.isnan
-// CHECK: kernel.reduce_index(%[[V]], %[[I]]) {kind = "max", axis = "R"} : i64
+// CHECK-NEXT: %[[NONE:.*]] = kernel.const() {value = 2147483647} : !kernel.tile<Rxi32>
+// CHECK: %[[V:.*]], %[[I:.*]] = kernel.for(%[[LOW]], %[[NONE]]) {axis = "R"}
+// CHECK-NEXT: ^bb0(%{{.*}}: index, %[[BEST:.*]]: !kernel.tile<Rxf32>, %{{.*}}: !kernel.tile<Rxi32>):
+// CHECK: %[[LE:.*]] = kernel.le(%{{.*}}, %[[BEST]])
+// CHECK-NEXT: kernel.not(%[[LE]])
+// CHECK-NEXT: kernel.isnan(%[[BEST]])
+// CHECK: %[[P:.*]] = kernel.reduce_index(%[[V]], %[[I]]) {kind = "max", axis = "R"} : i32
+// CHECK: kernel.eq(%[[P]], %{{.*}}) : i1
+// CHECK-NEXT: %[[FOUND:.*]] = kernel.select(%{{.*}}, %{{.*}}, %[[P]]) : i32
+// CHECK-NEXT: kernel.cast(%[[FOUND]]) : i64
 loop.func @argmax(%x: !loop.buffer<64xf32>) {
   %y = loop.nest @position(%x) {space = #loop.space<d0: 64>} : !loop.buffer<i64> {
   ^bb0(%d0: index):

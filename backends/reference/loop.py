@@ -224,7 +224,7 @@ def reduce_index(kind: str, value: torch.Tensor, position: torch.Tensor, over: S
     hit = value == best
     if value.dtype.is_floating_point:
         hit = torch.where(best.isnan(), value.isnan(), hit)
-    return reduce("min", torch.where(hit, position, torch.iinfo(torch.int64).max), over)
+    return reduce("min", torch.where(hit, position, torch.iinfo(position.dtype).max), over)
 
 
 def scan(kind: str, value: torch.Tensor, over: int) -> torch.Tensor:

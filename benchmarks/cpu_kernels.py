@@ -46,7 +46,7 @@ def cases() -> dict[str, tuple[Callable[..., Any], list[Any]]]:
 def best_time(call: Callable[[], Any]) -> float:
     """Milliseconds of CPU time of the fastest call."""
     call()
-    times = []
+    times: list[float] = []
     end = time.perf_counter() + SECONDS
     while time.perf_counter() < end or len(times) < 5:
         start = time.thread_time()
@@ -65,7 +65,7 @@ def row(name: str, function: Callable[..., Any], inputs: Sequence[Any]) -> str:
     import lect
 
     lect.reset()
-    compiled = lect.compile(function, fullgraph=True)
+    compiled: Any = lect.compile(function, fullgraph=True)
     found = compiled(*inputs)
     stages = {stage: seconds for event in lect.events() for stage, seconds in getattr(event, "stages", ())}
     exact = function(*[x.double() if x.is_floating_point() else x for x in inputs])

@@ -9,7 +9,8 @@ from __future__ import annotations
 import dis
 import opcode
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from lect.ir import LectError, Location
@@ -20,11 +21,14 @@ EXTENDED_ARG = OPCODES["EXTENDED_ARG"]
 _CACHE_TABLE = opcode._inline_cache_entries  # type: ignore[attr-defined]
 
 
-def cache_units(name: str) -> int:
+def _cache_units(name: str) -> int:
     """How many units of inline cache follow an instruction."""
     if isinstance(_CACHE_TABLE, Mapping):
         return _CACHE_TABLE.get(name, 0)
-    return int(_CACHE_TABLE[OPCODES[name]])
+    return int(_CACHE_TABLE[OPCODES[name]]) if OPCODES[name] < len(_CACHE_TABLE) else 0
+
+
+CACHE_UNITS: Mapping[str, int] = MappingProxyType({name: _cache_units(name) for name in OPCODES})
 
 
 class Label:
@@ -67,13 +71,13 @@ def encode(instrs: list[Instr], first_line: int) -> tuple[bytes, bytes, bytes]:
         for shift in range(8 * count, 0, -8):
             raw += bytes((EXTENDED_ARG, number >> shift & 0xFF))
         raw += bytes((OPCODES[instr.name], number & 0xFF))
-        raw += bytes(2 * cache_units(instr.name))
+        raw += bytes(2 * CACHE_UNITS[instr.name])
     return bytes(raw), _line_table(instrs, offsets, first_line), _exception_table(instrs, offsets)
 
 
 def _resolve(instrs: list[Instr]) -> tuple[list[int], list[int], list[int]]:
     """Final arguments, offsets in units (one more than there are instructions), and the number of EXTENDED_ARGs of each instruction."""
-    sizes = [1 + cache_units(instr.name) for instr in instrs]
+    sizes = [1 + CACHE_UNITS[instr.name] for instr in instrs]
     numbers = [instr.arg if isinstance(instr.arg, int) else 0 for instr in instrs]
     prefixes = [_prefix_count(number) for number in numbers]
     jumps = [(position, instr.arg.index) for position, instr in enumerate(instrs) if isinstance(instr.arg, Label)]
@@ -201,8 +205,3 @@ def _most_significant_first(number: int) -> bytearray:
         digits.append(number & 63)
     digits.reverse()
     return bytearray([digit | 64 for digit in digits[:-1]] + digits[-1:])
-
-
-def names_of(instrs: Iterable[Instr]) -> list[str]:
-    """The names of instructions, for messages and tests."""
-    return [instr.name for instr in instrs]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
@@ -207,8 +207,3 @@ def is_constant(value: Any) -> bool:
     if isinstance(value, FrozensetAttr):
         return all(map(is_constant, value.members))
     return value is None or isinstance(value, tuple(kind for kind in CONSTANT if kind is not None))
-
-
-def names_of(values: Iterable[Any]) -> bool:
-    """True when all values are strings (a list of names)."""
-    return all(isinstance(value, str) for value in values)

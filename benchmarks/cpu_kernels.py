@@ -10,6 +10,7 @@ both. The last column is what the kernel stage and the code generation took for 
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import time
@@ -62,10 +63,9 @@ def error(found: Any, exact: Any) -> float:
 
 def row(name: str, function: Callable[..., Any], inputs: Sequence[Any]) -> str:
     """One line of the table."""
-    import lect
-
+    lect: Any = importlib.import_module("lect")
     lect.reset()
-    compiled: Any = lect.compile(function, fullgraph=True)
+    compiled = lect.compile(function, fullgraph=True)
     found = compiled(*inputs)
     stages = {stage: seconds for event in lect.events() for stage, seconds in getattr(event, "stages", ())}
     exact = function(*[x.double() if x.is_floating_point() else x for x in inputs])

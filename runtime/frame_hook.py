@@ -22,7 +22,7 @@ import sys
 import sysconfig
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from inspect import CO_VARARGS, CO_VARKEYWORDS
@@ -136,11 +136,15 @@ def call_arguments(code: CodeType, flat: tuple[Any, ...]) -> tuple[tuple[Any, ..
 
 @dataclass(frozen=True)
 class Rule:
-    """Functions whose file name starts with `prefix` run as written: `state` is `DEFAULT` or `SKIP`.  `reason` says why."""
+    """What becomes of functions whose file name starts with `prefix`: `state` is `DEFAULT`, `SKIP`, or empty for those that are asked for."""
 
     prefix: str
     state: str
     reason: str
+
+    def covers(self, code: CodeType) -> bool:
+        """True for code that the rule is about."""
+        return code.co_filename.startswith(self.prefix)
 
 
 def _folder(path: str | Path) -> str:
@@ -170,7 +174,7 @@ def rules() -> tuple[Rule, ...]:
 COMPOSITES = frozenset({"container.py", "transformer.py"})
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _state_of_file(name: str) -> str:
     for rule in rules():
         if name.startswith(rule.prefix):
@@ -215,12 +219,16 @@ class Armed:
 
 
 class Hook:
-    """What happens with functions that start while a thread is armed with it.  `name` is the compiled function, for events."""
+    """What happens with functions that start while a thread is armed with it.
 
-    def __init__(self, lookup: Lookup, report: Report, name: str = "") -> None:
+    `name` is the compiled function, for events; `rules` are asked before those that hold for every hook.
+    """
+
+    def __init__(self, lookup: Lookup, report: Report, name: str = "", rules: tuple[Rule, ...] = ()) -> None:
         self.lookup = lookup
         self.report = report
         self.name = name
+        self.rules = rules
         self._told: set[str] = set()
         module = _load()[0]
         self.trigger = module.Trigger(self._ask, self.refused) if module is not None else None
@@ -263,7 +271,8 @@ class Hook:
             self.report(HookRefused(self.name, reason=reason, detail=f"{REFUSALS[reason]} ({detail})" if detail else ""))
 
     def _ask(self, code: CodeType, function: FunctionType, arguments: tuple[Any, ...]) -> Outcome:
-        state = state_of(code)
+        own = next((rule.state for rule in self.rules if rule.covers(code)), None)
+        state = state_of(code) if own is None else own
         if state:
             return state
         try:

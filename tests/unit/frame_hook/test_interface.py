@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lect.runtime import frame_hook
-from lect.runtime.frame_hook import DEFAULT, SKIP, CallbackHook, Hook, answer, call_arguments, disarmed, flat_count, flatten, rules, state_of
+from lect.runtime.frame_hook import DEFAULT, SKIP, CallbackHook, Hook, Rule, answer, call_arguments, disarmed, flat_count, flatten, rules, state_of
 from tests.unit.frame_hook.support import made
 
 SOURCE = "def f(x): return 'as written'\ndef g(x): return 'other'"
@@ -129,6 +129,16 @@ def test_rules_for_code_without_a_file():
     assert at("<lect host f 0>") == SKIP
     assert at("<string>") == ""
     assert all(rule.reason for rule in rules())
+
+
+def test_rules_of_one_hook_come_first(fh):
+    asked = []
+    (mine,) = made("def f(x): return x", "f")
+    rules_of_mine = (Rule("<string>", SKIP, "made by a test"), Rule(str(Path(json.__file__).parent), "", "a program like any other"))
+    hook = Hook(lambda code, function, arguments: asked.append(code.co_name), print, rules=rules_of_mine)
+    assert hook.call(lambda: (json.loads("[1]", parse_int=mine), mine(2))) == (["1"], 2)
+    assert hook.entries(mine.__code__) == SKIP
+    assert asked[:2] == ["<lambda>", "loads"]
 
 
 def test_links_of_an_editable_install_are_lect_too():

@@ -78,7 +78,7 @@ class FuncOp(Operation):
             require(all(isinstance(name, str) for name in getattr(self, field)), self, "'{}' of 'pyframe.func' must be a list of names", field)
         self._verify_names()
         for flag in self.flags:
-            require(flag in FLAGS, self, "'pyframe.func' has no flag '{}'", flag)
+            require(isinstance(flag, str) and flag in FLAGS, self, "'pyframe.func' has no flag '{}'", flag)
         shared = frozenset((*self.cells, *self.free))
         saved = {operation.attrs.get("id") for operation in self.region.walk() if operation.name == "pyframe.save_local"}
         scopes = {"local variable": self.slots | (shared & saved), "cell or free variable": shared, "variable": self.slots | shared}

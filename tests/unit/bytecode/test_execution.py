@@ -13,9 +13,9 @@ FEWEST_CASES = 200
 FEWEST_CHECKS = 20
 
 
-def report(version: tuple[int, int], program: str) -> dict:
+def report(version: tuple[int, int], program: str, timeout: int = 300) -> dict:
     """What a program of this folder prints under a Python."""
-    done = subprocess.run([interpreter(version), str(HERE / program)], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run([interpreter(version), str(HERE / program)], capture_output=True, text=True, timeout=timeout, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -34,3 +34,12 @@ def test_any_layout_is_assembled(version):
     found = report(version, "handwritten.py")
     assert found["failures"] == []
     assert found["checks"] >= FEWEST_CHECKS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", VERSIONS, ids=lambda version: f"{version[0]}.{version[1]}")
+def test_language_tests_of_cpython_pass(version):
+    """Fifty modules of CPython's test suite, executed from round-tripped code."""
+    found = report(version, "cpython.py", 1800)
+    assert found["failures"] == []
+    assert found["passed"] > 1000

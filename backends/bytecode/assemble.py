@@ -4,7 +4,8 @@
     function = types.FunctionType(code, globals, ...)
 
 A code object has the docstring, flags, line table (columns included) and exception table that the function's text says.  Code constants are
-symbols: a code object among the resources, else the function of that name in the same module, which is assembled in turn.
+symbols: a code object among the resources, else the function of that name in the same module, which is assembled in turn.  A generator is never
+assembled: its code object must be among the resources.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ def assemble(func: Operation, ctx: Context | None = None, resources: Mapping[str
 
 
 def assemble_module(module: Operation, ctx: Context | None = None, resources: Mapping[str, Any] | None = None) -> dict[str, CodeType]:
-    """The code objects of all functions in a module, by symbol."""
+    """The code objects of all functions in a module, by symbol; what is a code object among the resources is taken over as it is."""
     assembler = Assembler(module, ctx, resources, module)
-    return {op.symbol: assembler.code(op) for op in module.body if isinstance(op, FuncOp) and op.symbol is not None}
+    return {op.symbol: assembler.code_of(SymbolRef(op.symbol)) for op in module.body if isinstance(op, FuncOp) and op.symbol is not None}
 
 
 class Assembler:
@@ -54,6 +55,8 @@ class Assembler:
         if found is None:
             if not isinstance(func, FuncOp):
                 raise LectError(f"'{func.name}' is no function of pyframe", op=func)
+            if "generator" in func.flags:
+                raise LectError(f"LB0101: '{func.qualified_name}' is a generator, which is assembled only from its original code object", op=func)
             found = self.made[func] = FrameAssembler(func, self.code_of, self.resources).run()
         return found
 

@@ -37,7 +37,7 @@ def round_trip(code: CodeType) -> CodeType:
 
 
 def kept_code(code: CodeType) -> dict[str, CodeType]:
-    """Code objects that `pyframe` does not express, by the symbols that `decode` gives them."""
+    """Code objects that `pyframe` does not express or the assembler does not make, by the symbols that `decode` gives them."""
     names = Symbols()
     names.of(code)
     for _, each in names:
@@ -45,7 +45,7 @@ def kept_code(code: CodeType) -> dict[str, CodeType]:
             for constant in each.co_consts:
                 if isinstance(constant, CodeType):
                     names.of(constant)
-    return {symbol: each for symbol, each in names.code_objects().items() if unsupported_kind(each) is not None}
+    return {symbol: each for symbol, each in names.code_objects().items() if unsupported_kind(each) is not None or each.co_flags & inspect.CO_GENERATOR}
 
 
 def describe(value: Any) -> Any:

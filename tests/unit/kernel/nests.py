@@ -112,6 +112,13 @@ def check(text: str, inputs: Sequence[torch.Tensor], pipeline: str = PIPELINE, r
     compare(run_reference(text, inputs), run_native(text, inputs, pipeline, **target), rtol, atol)
 
 
+def check_many(cases: Sequence[tuple[str, Sequence[torch.Tensor]]], rtol: float = 0.0, atol: float = 0.0) -> None:
+    """`check` of several graphs, compiled as one module."""
+    found = run_many([text for text, _ in cases], [inputs for _, inputs in cases])
+    for (text, inputs), have in zip(cases, found):
+        compare(run_reference(text, inputs), have, rtol, atol, what=text)
+
+
 def compare(expected: Sequence[torch.Tensor], found: Sequence[torch.Tensor], rtol: float = 0.0, atol: float = 0.0, what: str = "") -> None:
     """Equal tensors, within a tolerance; NaN in the same places, zeros of the same sign where `rtol` is 0."""
     assert len(expected) == len(found)

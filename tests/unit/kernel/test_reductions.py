@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tests.unit.kernel.nests import check, contiguous, linear, nest_text, run_native, sample, sizes_text
+from tests.unit.kernel.nests import check, check_many, contiguous, linear, nest_text, run_many, run_native, sample, sizes_text
 
 ROWS = [1, 2, 3, 5, 8, 15, 16, 17, 31, 32, 33, 40, 63, 64, 65, 127, 200, 257, 1000]
 
@@ -25,16 +25,15 @@ SHAPES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("sizes", "over"), SHAPES)
 @pytest.mark.parametrize("kind", ["sum", "max", "min"])
-def test_axes(sizes, over, kind):
-    check(reduction(sizes, over, kind), [sample(sizes, "f32", 1)], rtol=1e-6 if kind == "sum" else 0.0, atol=1e-5 if kind == "sum" else 0.0)
+def test_axes(kind):
+    cases = [(reduction(sizes, over, kind), [sample(sizes, "f32", 1)]) for sizes, over in SHAPES]
+    check_many(cases, rtol=1e-6 if kind == "sum" else 0.0, atol=1e-5 if kind == "sum" else 0.0)
 
 
-@pytest.mark.parametrize("size", ROWS)
 @pytest.mark.parametrize("rows", [1, 3])
-def test_row_lengths(rows, size):
-    check(reduction([rows, size], [1], "sum"), [sample([rows, size], "f32", size)], rtol=1e-6, atol=1e-5)
+def test_row_lengths(rows):
+    check_many([(reduction([rows, size], [1], "sum"), [sample([rows, size], "f32", size)]) for size in ROWS], rtol=1e-6, atol=1e-5)
 
 
 @pytest.mark.parametrize("over", [[0], [1]])
@@ -49,12 +48,12 @@ def test_nan_wins(over, kind):
     [("sum", "i64"), ("sum", "i32"), ("prod", "i64"), ("prod", "f64"), ("max", "i8"), ("min", "ui8"), ("max", "i64"), ("any", "i1"), ("all", "i1")]
     + [("xor", "i32"), ("sum", "f64"), ("min", "f64")],
 )
-@pytest.mark.parametrize("over", [[0], [1], [0, 1]])
-def test_kinds(kind, element, over):
+def test_kinds(kind, element):
     x = sample([13, 37], element, 3)
     if kind == "prod" and element == "f64":
         x = x * 0.1 + 1
-    check(reduction([13, 37], over, kind, element), [x], rtol=1e-12 if element == "f64" else 0.0, atol=1e-12 if element == "f64" else 0.0)
+    tolerance = 1e-12 if element == "f64" else 0.0
+    check_many([(reduction([13, 37], over, kind, element), [x]) for over in ([0], [1], [0, 1])], rtol=tolerance, atol=tolerance)
 
 
 def softmax(rows, size, element="f32"):
@@ -74,10 +73,8 @@ def softmax(rows, size, element="f32"):
     return nest_text([rows, size], [("x", type)], [("z", type)], body)
 
 
-@pytest.mark.parametrize("size", ROWS)
-def test_softmax(size):
-    x = sample([5, size], "f32", size)
-    check(softmax(5, size), [x], rtol=1e-5, atol=1e-7)
+def test_softmax():
+    check_many([(softmax(5, size), [sample([5, size], "f32", size)]) for size in ROWS], rtol=1e-5, atol=1e-7)
 
 
 def test_softmax_of_special_rows():
@@ -139,18 +136,36 @@ def argument(sizes, over, kind, element="f32"):
     return nest_text(sizes, [("x", sizes_text(sizes, element))], [("z", sizes_text(kept, "i64"))], body)
 
 
-@pytest.mark.parametrize(("sizes", "over"), [([5, 70], 1), ([70, 5], 0), ([3, 40, 9], 1), ([100], 0), ([4, 1], 1), ([33, 33], 0)])
+EXTREMES = [([5, 70], 1), ([70, 5], 0), ([3, 40, 9], 1), ([100], 0), ([4, 1], 1), ([33, 33], 0)]
+
+
 @pytest.mark.parametrize("kind", ["max", "min"])
 @pytest.mark.parametrize("case", ["plain", "special", "ties", "infinite"])
-def test_position_of_the_extreme(sizes, over, kind, case):
-    x = sample(sizes, "f32", 2, special=case == "special")
-    if case == "ties":
-        x = x.round()
-    if case == "infinite":
-        x = torch.full(sizes, float("-inf") if kind == "max" else float("inf"))
-    found = run_native(argument(sizes, over, kind), [x])[0]
-    expected = x.argmax(over) if kind == "max" else x.argmin(over)
-    assert torch.equal(found, expected)
+def test_position_of_the_extreme(kind, case):
+    inputs = []
+    for sizes, _ in EXTREMES:
+        x = sample(sizes, "f32", 2, special=case == "special")
+        if case == "ties":
+            x = x.round()
+        if case == "infinite":
+            x = torch.full(sizes, float("-inf") if kind == "max" else float("inf"))
+        inputs.append(x)
+    found = run_many([argument(sizes, over, kind) for sizes, over in EXTREMES], [[x] for x in inputs])
+    for x, (_, over), have in zip(inputs, EXTREMES, found):
+        assert torch.equal(have[0], x.argmax(over) if kind == "max" else x.argmin(over))
+
+
+def test_position_of_integers():
+    """Where a value is the least of its type, and along two dims at once, where positions are compared."""
+    x = torch.full((4, 50), -128, dtype=torch.int8)
+    x[1, 7] = x[1, 9] = 3
+    assert run_native(argument([4, 50], 1, "max", "i8"), [x])[0].tolist() == [0, 7, 0, 0]
+    body = """
+    %0 = loop.load(%x) MAP(d0 * 50 + d1) : i8
+    %1 = loop.index() MAP(d0 * 50 + d1) : i64
+    %2 = loop.reduce_index(%0, %1) {kind = "max", over = [0, 1]} : i64
+    loop.store(%2) MAP(0)"""
+    check(nest_text([4, 50], [("x", "4x50xi8")], [("z", "i64")], body), [x])
 
 
 def test_a_constant_enters_a_sum_once_for_each_point():

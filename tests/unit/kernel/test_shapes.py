@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tests.unit.kernel.nests import check, contiguous, linear, nest_text, sample, sizes_text
+from tests.unit.kernel.nests import check, check_many, contiguous, linear, nest_text, sample, sizes_text
 
 ODD = [0, 1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 33, 40, 63, 64, 65, 127, 129, 257, 1000]
 
@@ -23,36 +23,36 @@ def pointwise(sizes, element="f32"):
     return nest_text(sizes, [("x", type), ("y", type)], [("z", type)], body)
 
 
-@pytest.mark.parametrize("size", ODD)
-def test_flat(size):
-    check(pointwise([size]), [sample([size], "f32", 1, special=True), sample([size], "f32", 2)])
+def test_lengths():
+    check_many([(pointwise([size]), [sample([size], "f32", 1, special=True), sample([size], "f32", 2)]) for size in ODD])
 
 
-@pytest.mark.parametrize("sizes", [[], [1], [1, 1, 1], [0, 4], [4, 0], [3, 5], [2, 1, 9], [2, 3, 4, 5], [2, 2, 3, 2, 7], [40, 63]])
-def test_ranks(sizes):
-    check(pointwise(sizes), [sample(sizes, "f32", 1), sample(sizes, "f32", 2)])
+def test_ranks():
+    shapes = [[], [1], [1, 1, 1], [0, 4], [4, 0], [3, 5], [2, 1, 9], [2, 3, 4, 5], [2, 2, 3, 2, 7], [40, 63]]
+    check_many([(pointwise(sizes), [sample(sizes, "f32", 1), sample(sizes, "f32", 2)]) for sizes in shapes])
 
 
-@pytest.mark.parametrize("sizes", [[3, 5], [8, 8], [9, 17], [33, 40], [64, 1], [1, 7], [16, 100], [100, 16], [65, 129]])
 @pytest.mark.parametrize("element", ["f32", "f64", "bf16", "i1", "i8", "i64"])
-def test_transposed_operand(sizes, element):
+def test_transposed_operand(element):
+    shapes = [[3, 5], [8, 8], [9, 17], [33, 40], [64, 1], [1, 7], [16, 100], [100, 16], [65, 129]]
+    check_many([(chosen_from_transposed(sizes, element), [sample(sizes[::-1], element, 1), sample(sizes, element, 2)]) for sizes in shapes])
+
+
+def chosen_from_transposed(sizes, element):
+    """The elements of x.t() that equal those of y, else those of y."""
     rows, columns = sizes
     type = sizes_text(sizes, element)
-    body = f"""
-    %0 = loop.load(%x) MAP(d1 * {rows} + d0) : {element}
-    %1 = loop.load(%y) MAP(d0 * {columns} + d1) : {element}
-    %2 = loop.eq(%0, %1) : i1
-    %3 = loop.select(%2, %0, %1) : {element}
-    loop.store(%3) MAP(d0 * {columns} + d1)"""
+    turned, straight = linear(contiguous([columns, rows])[::-1]), linear(contiguous(sizes))
+    equal = "%2 = loop.eq(%0, %1) : i1"
     if element == "bf16":
-        body = body.replace("%2 = loop.eq(%0, %1)", "%a = loop.cast(%0) : f32\n    %b = loop.cast(%1) : f32\n    %2 = loop.eq(%a, %b)")
-    body = body.replace(f"d1 * {rows}" if columns == 1 else "~", "0").replace("d1)", "d1)") if columns == 1 else body
-    if rows == 1:
-        body = body.replace(" + d0)", ")").replace(f"d0 * {columns} + ", "")
-    if columns == 1:
-        body = body.replace(" + d1)", ")").replace("0 + d0", "d0")
-    text = nest_text(sizes, [("x", type), ("y", type)], [("z", type)], body)
-    check(text, [sample(sizes[::-1], element, 1), sample(sizes, element, 2)])
+        equal = "%a = loop.cast(%0) : f32\n    %b = loop.cast(%1) : f32\n    %2 = loop.eq(%a, %b) : i1"
+    body = f"""
+    %0 = loop.load(%x) MAP({turned}) : {element}
+    %1 = loop.load(%y) MAP({straight}) : {element}
+    {equal}
+    %3 = loop.select(%2, %0, %1) : {element}
+    loop.store(%3) MAP({straight})"""
+    return nest_text(sizes, [("x", type), ("y", type)], [("z", type)], body)
 
 
 @pytest.mark.parametrize("sizes", [[5, 9], [40, 63], [17, 33, 5], [3, 130, 7]])

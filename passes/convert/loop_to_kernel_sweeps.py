@@ -35,7 +35,22 @@ class Carried(NamedTuple):
 
 def lower_nest(nest: loop.NestOp, tiles: TilesAttr) -> kernel.FuncOp:
     """The kernel of a nest.  Raises `PassFailure` when the tiles do not fit it."""
+    check_tiles(nest, tiles)
     return NestSweeps(nest, tiles).lower()
+
+
+def check_tiles(nest: loop.NestOp, tiles: TilesAttr) -> None:
+    """Raise `PassFailure` unless the axes are over dims of the nest, folded dims are walked inside of a program, and no other dims with them."""
+    reduced, name = set(nest.reduced), nest.sym_name
+    for axis in tiles.axes:
+        if axis.dim >= len(nest.space.sizes):
+            raise PassFailure(f"the tiles of @{name} name the dim d{axis.dim}, which it lacks", op=nest)
+        if axis.dim in reduced and axis.role == "grid":
+            raise PassFailure(f"@{name} folds the dim d{axis.dim}, which its tiles give to the grid", op=nest)
+        if reduced and axis.dim not in reduced and axis.role == "loop":
+            raise PassFailure(f"@{name} folds other dims than d{axis.dim}, which its tiles give to a loop", op=nest)
+        if axis.role == "whole":
+            raise PassFailure(f"axis {axis.name} of @{name} is taken whole, which no lowering of nests does", op=nest)
 
 
 class NestSweeps(NestValues):
@@ -50,17 +65,6 @@ class NestSweeps(NestValues):
         self.first_values: list[Value] = []
         self.scan_carries: dict[Operation, Value] = {}
         self.scan_totals: dict[Operation, Value] = {}
-        self._check()
-
-    def _check(self) -> None:
-        nest = self.nest
-        for axis in self.tiles:
-            if not 0 <= axis.dim < len(self.sizes):
-                raise PassFailure(f"the tiles of @{nest.sym_name} name the dim d{axis.dim}, which it lacks", op=nest)
-            if axis.dim in self.reduced and axis.role == "grid":
-                raise PassFailure(f"@{nest.sym_name} folds the dim d{axis.dim}, which its tiles give to the grid", op=nest)
-            if self.reduced and axis.dim not in self.reduced and axis.role == "loop":
-                raise PassFailure(f"@{nest.sym_name} folds other dims than d{axis.dim}, which its tiles give to a loop", op=nest)
         for op in nest.body:
             if self._is_scan(op) and [axis.dim for axis in self.loops] != [op.over]:
                 raise PassFailure(f"the scan along d{op.over} needs a loop over that dim alone", op=op)

@@ -89,9 +89,6 @@ class NestValues:
                     self.add_axis(root, self.axis_of_dim[k], program)
                 else:
                     root.dims[k] = program
-        for axis in self.tiles:
-            if axis.role == "whole":
-                self.add_axis(root, axis, None)
 
     # ---- building ----------------------------------------------------------------------------------------------------
 
@@ -100,13 +97,12 @@ class NestValues:
         op.loc = self.loc
         return level.block.append(op)
 
-    def add_axis(self, level: Level, axis: TileAxis, base: Value | None) -> None:
+    def add_axis(self, level: Level, axis: TileAxis, base: Value) -> None:
         """Make the indices of an axis known at a level, and the mask of its extent where blocks do not divide it.
 
         A dim that is walked one by one has no lanes, its index is the loop's own.
         """
         if axis.name not in self.cut:
-            assert base is not None
             level.dims[axis.dim] = base
             return
         type = TileType([name if name == axis.name else None for name in self.order], index)

@@ -1,0 +1,24 @@
+"""Real models, tiny: the compiled one gives eager's outputs, twice, and leaves the model as it was."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+
+from tests.models.catalogue import CASES
+from tests.models.trial import try_model
+
+MISSING = [name for name in ("transformers", "timm") if importlib.util.find_spec(name) is None]
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(MISSING), reason=f"needs {' and '.join(MISSING)}: the extra `models`")]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", CASES)
+def test_compiled_equals_eager(name, record_property):
+    outcome = try_model(CASES[name])
+    record_property("result", outcome.reason or "one graph")
+    record_property("detail", outcome.detail)
+    record_property("capture_ms", outcome.capture_ms)
+    record_property("compile_ms", outcome.compile_ms)

@@ -1,0 +1,97 @@
+"""One model tried: compiled against eager on two inputs of the same shapes, and what became of it."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+import lect
+from tests.e2e.support import same
+from tests.models.catalogue import Case
+
+SEEDS = (1, 2)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a compile of one model gave; `reason` is empty when it is one graph, else the number of the reason why it runs eagerly."""
+
+    name: str
+    reason: str
+    detail: str
+    operations: int
+    capture_ms: float
+    compile_ms: float
+
+    def row(self) -> str:
+        """One line of the table."""
+        what = f"{self.reason} {self.detail}" if self.reason else "one graph"
+        return f"{self.name:36} {self.capture_ms:8.1f} {self.compile_ms:9.1f} {self.operations:5}  {what}"
+
+
+HEADER = f"{'model':36} {'capture':>8} {'compile':>9} {'calls':>5}  result (times in ms)"
+
+
+def try_model(case: Case, level: str = "native") -> Outcome:
+    """Compare the compiled model with a second one of the same weights that runs eagerly; an AssertionError says what differs."""
+    model, eager = case.model(), case.model()
+    lect.reset()
+    compiled = lect.compile(model, options={"level": level})
+    before, eager_before = state_of(model), state_of(eager)
+    with torch.no_grad():
+        for seed in SEEDS:
+            want, got = eager(**case.inputs(seed)), compiled(**case.inputs(seed))
+            same(want, got)
+            if isinstance(want, dict) and hasattr(want, "__dict__"):  # an output object whose fields are keys too
+                same(vars(want), vars(got))
+    assert changed(before, state_of(model)) == changed(eager_before, state_of(eager))
+    outcome = outcome_of(case.name)
+    assert outcome.reason != "LB0020", outcome.detail
+    assert outcome.reason or len(lect.events("compile")) == 1, "the second input was compiled again: " + "; ".join(map(str, lect.events("guard miss")))
+    return outcome
+
+
+def outcome_of(name: str) -> Outcome:
+    """What the events since the last reset say."""
+    traces, compiles, fallbacks = lect.events("trace"), lect.events("compile"), lect.events("fallback")
+    capture = sum(event.seconds for event in traces) * 1e3
+    calls = sum(event.torch_calls for event in traces)
+    seconds = sum(event.seconds for event in compiles)
+    if not fallbacks:
+        return Outcome(name, "", "", calls, capture, seconds * 1e3)
+    first = fallbacks[0]
+    place = re.sub(r".*site-packages/", "", first.location)
+    detail = f"{first.stage + ': ' if first.stage != 'capture' else ''}{first.detail} @ {place}".replace("\n", " ")
+    return Outcome(name, first.number, detail, calls, capture, seconds * 1e3)
+
+
+def state_of(model: torch.nn.Module) -> Mapping[str, Any]:
+    """Every attribute of every module by its path: tensors by value and version, containers by their elements, other objects by identity."""
+    found: dict[str, Any] = {}
+    for path, module in model.named_modules():
+        found[f"{path}:"] = type(module)
+        for name, value in vars(module).items():
+            found[f"{path}.{name}"] = copy.copy(value) if isinstance(value, list | dict | set) else value
+    for path, tensor in [*model.named_parameters(), *model.named_buffers()]:
+        found[f"{path}="] = (tensor._version, tensor.detach().clone())
+    return found
+
+
+def changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> set[str]:
+    """The paths whose attributes are not what they were."""
+    return {path for path in before.keys() | after.keys() if not _unchanged(before.get(path), after.get(path))}
+
+
+def _unchanged(old: Any, new: Any) -> bool:
+    if isinstance(old, tuple) and len(old) == 2 and isinstance(old[1], torch.Tensor):
+        return isinstance(new, tuple) and old[0] == new[0] and torch.equal(old[1], new[1])
+    if isinstance(old, list | set) and type(old) is type(new):
+        return len(old) == len(new) and all(a is b or type(a) is type(b) and a == b for a, b in zip(old, new))
+    if isinstance(old, dict) and isinstance(new, dict):
+        return list(old) == list(new) and all(old[key] is new[key] or old[key] == new[key] for key in old)
+    return old is new or (isinstance(old, int | float | str | bool) and old == new)

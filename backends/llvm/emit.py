@@ -25,7 +25,7 @@ from lect.dialects.kernel.scalar import join
 from lect.dialects.kernel.types import axes_of, element_of
 from lect.dialects.scalars import neutral
 from lect.ir import Block, LectError, Operation, Type, Value
-from lect.ir.types import i1
+from lect.ir.types import i1, i32
 
 CACHE_LINE = 64
 
@@ -232,7 +232,11 @@ class FunctionEmitter:
             self.tiles[op.result] = Tile((literal(element, op.value),), 0, element)
 
     def cast(self, op: kernel.CastOp) -> None:
-        tile, element = self.tile(op.value), element_of(op.result.type)
+        element, found = element_of(op.result.type), self.tiles[op.value]
+        if isinstance(found, IndexTile) and element is i32:
+            self.tiles[op.result] = self.writer.as_tile(found, i32)
+            return
+        tile = self.tile(op.value)
         inner = op.value.op
         if isinstance(inner, kernel.CastOp) and tile.element.is_half and element.spelling == "f32" and element_of(inner.value.type) is element:
             self.tiles[op.result] = self._rounded(self.tile(inner.value), tile.element.spelling)

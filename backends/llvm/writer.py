@@ -118,18 +118,20 @@ class Writer:
         rows = [self.emit(f"shufflevector {tile.type} {row}, {tile.type} zeroinitializer, <{width} x i32> {lanes}") for row in tile.rows]
         return tile._replace(rows=rows, width=width)
 
-    def as_tile(self, value: Tile | IndexTile) -> Tile:
-        """An index as the vector or scalar of its values."""
+    def as_tile(self, value: Tile | IndexTile, element: ScalarType = index) -> Tile:
+        """An index as the vector or scalar of its values, in i64 or in a type that is known to hold them."""
         if isinstance(value, Tile):
             return value
-        rows = []
+        rows, type = [], register_type(element)
         for row in range(max(value.rows, 1) if value.row_step else 1):
             base = self.add_index(value.base, row * value.row_step)
+            if type != "i64" and base.startswith("%"):
+                base = self.emit(f"trunc i64 {base} to {type}")
             if value.lane_step and value.width:
-                steps = vector("i64", [lane * value.lane_step for lane in range(value.width)])
-                base = self.emit(f"add <{value.width} x i64> {self.splat(base, 'i64', value.width)}, {steps}")
+                steps = vector(type, [lane * value.lane_step for lane in range(value.width)])
+                base = self.emit(f"add <{value.width} x {type}> {self.splat(base, type, value.width)}, {steps}")
             rows.append(base)
-        return Tile(rows, value.width if value.lane_step else 0, index)
+        return Tile(rows, value.width if value.lane_step else 0, element)
 
     # ---- arithmetic on scalar offsets --------------------------------------------------------------------------------
 

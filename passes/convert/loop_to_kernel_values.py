@@ -18,7 +18,7 @@ from lect.dialects.loop import ops as loop
 from lect.ir import Block, Location, Operation, PassFailure, Region, ScalarType, Type, Value
 from lect.ir.index_map import IndexMap, dims_of, substitute
 from lect.ir.symbolic import Ranges, dim
-from lect.ir.types import index
+from lect.ir.types import i32, index
 
 KERNEL_OPS = MappingProxyType({cls.name.partition(".")[2]: cls for cls in SCALAR_OPS.values()})
 
@@ -181,6 +181,8 @@ class NestValues:
         if isinstance(op, loop.IndexOp):
             map, dims = self.kernel_map(op.map)
             position = self.insert(level, kernel.IndexOp(dims, map)).result
+            if self._fits_half(op.map):
+                position = self._cast(level, position, i32)
             return self._cast(level, position, op.result.type)
         if isinstance(op, loop.CastOp):
             return self._cast(level, operands[0], op.result.type)
@@ -190,6 +192,11 @@ class NestValues:
         if made is None:
             raise PassFailure(f"'{op.name}' cannot be computed where it stands", op=op)
         return self.insert(level, made(*operands)).result
+
+    def _fits_half(self, map: IndexMap) -> bool:
+        """Whether a map's values fit i32, so that what is done with them takes half the registers."""
+        low, high = self.nest.space.ranges.bounds(map.offset)
+        return low is not None and high is not None and -(1 << 31) <= low and high < 1 << 31
 
     def _cast(self, level: Level, value: Value, element: ScalarType) -> Value:
         type = value.type

@@ -23,29 +23,27 @@ if __name__ == "__main__":
 
 from lect.backends.bytecode import assemble_module  # noqa: E402
 from lect.dialects import make_context  # noqa: E402
-from lect.frontends.bytecode import Symbols, decode, unsupported_kind  # noqa: E402
-from lect.ir import parse_module, print_module, verify  # noqa: E402
+from lect.dialects.builtin.ops import ModuleOp  # noqa: E402
+from lect.frontends.bytecode import Symbols, decode_function, unsupported_kind  # noqa: E402
+from lect.ir import Block, Region, parse_module, print_module, verify  # noqa: E402
+
+GENERATOR = 0x20
 
 
 def round_trip(code: CodeType) -> CodeType:
-    """All code objects of a module through text and back; generators are taken over as they are."""
+    """All code objects of a module through text and back; those of generators and coroutines are taken over as they are."""
     ctx = make_context()
-    text = print_module(decode(code, ctx, skip_unsupported=True), locations=True)
-    module = parse_module(text, ctx)
-    verify(module)
-    return assemble_module(module, ctx, kept_code(code))[Symbols().of(code)]
-
-
-def kept_code(code: CodeType) -> dict[str, CodeType]:
-    """Code objects that `pyframe` does not express or the assembler does not make, by the symbols that `decode` gives them."""
     names = Symbols()
-    names.of(code)
+    first = names.of(code)
+    body = Block()
     for _, each in names:
         if unsupported_kind(each) is None:
-            for constant in each.co_consts:
-                if isinstance(constant, CodeType):
-                    names.of(constant)
-    return {symbol: each for symbol, each in names.code_objects().items() if unsupported_kind(each) is not None or each.co_flags & inspect.CO_GENERATOR}
+            body.append(decode_function(each, names.of))
+    text = print_module(ModuleOp(regions=[Region([body])]), locations=True)
+    module = parse_module(text, ctx)
+    verify(module)
+    kept = {symbol: each for symbol, each in names.code_objects().items() if unsupported_kind(each) is not None or each.co_flags & GENERATOR}
+    return assemble_module(module, ctx, kept)[first]
 
 
 def describe(value: Any) -> Any:

@@ -74,7 +74,9 @@ def test_live_object_is_refused():
         from_python(object())
 
 
-@pytest.mark.parametrize("text", ['#pyframe.bytes<hex "zz">', '#pyframe.number<int bits "0xq">', '#pyframe.number<float bits "00">', "#pyframe.frozenset<[@a]>"])
+@pytest.mark.parametrize(
+    "text", ['#pyframe.bytes<hex "zz">', '#pyframe.number<int bits "0xq">', '#pyframe.number<float bits "00">', "#pyframe.frozenset<[@a]>"]
+)
 def test_wrong_body_is_a_located_error(text):
     with pytest.raises(LectError):
         parse_attribute(text, make_context())

@@ -199,6 +199,11 @@ def _verify_write(operation: Operation, pointer: Value, value: Value, indices: l
     _verify_masks(operation, masks)
     element = element_of(value.type)
     require(element is pointer.type.element, operation, "memory of {} cannot take {}", pointer.type.element, element)
+    _verify_reach(operation, value, indices)
+
+
+def _verify_reach(operation: Operation, value: Value, indices: list[Value]) -> None:
+    """No two lanes of the value go to one element."""
     reached = frozenset().union(*[axes_of(v.type) for v in indices])
     loose = sorted(axes_of(value.type) - reached)
     require(not loose, operation, "the value varies over {}, the address does not", ", ".join(loose))
@@ -289,6 +294,7 @@ class ScratchStoreOp(Operation):
         _verify_masks(self, self.masks)
         element = element_of(self.value.type)
         require(element is self.scratch.type.element, self, "scratch of {} cannot take {}", self.scratch.type.element, element)
+        _verify_reach(self, self.value, [self.lanes])
 
 
 @op("kernel.const")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lect.dialects.kernel.types import TileType, element_of, with_element
 from lect.dialects.scalars import declare
-from lect.ir import Operation, ScalarType, Type, VerifyError, require
+from lect.ir import Operation, ScalarType, Type, require
 
 
 def join(op: Operation, types: Sequence[Type], element: ScalarType) -> Type:
@@ -31,14 +31,7 @@ def join(op: Operation, types: Sequence[Type], element: ScalarType) -> Type:
     return with_element(found, element)
 
 
-def _element(type: Type) -> ScalarType:
-    try:
-        return element_of(type)
-    except ValueError as error:
-        raise VerifyError(f"a scalar operation takes tiles and numbers, {error}") from None
-
-
-SCALAR_OPS: Mapping[str, type[Operation]] = MappingProxyType(declare("kernel", _element, join))
+SCALAR_OPS: Mapping[str, type[Operation]] = MappingProxyType(declare("kernel", element_of, join))
 globals().update(SCALAR_OPS)
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from lect.ir import SCALARS, ScalarType, Scanner, Type, type_
+from lect.ir import SCALARS, ScalarType, Scanner, Type, VerifyError, type_
 
 _TILE = re.compile(r"((?:(?:[A-Z][0-9]*|1)x)+)(complex<f(?:32|64)>|[a-z]+\d*)")
 _COUNTED = re.compile(r"(\d+)x(complex<f(?:32|64)>|[a-z]+\d*)")
@@ -85,12 +85,12 @@ class ScratchType(Type):
 
 
 def element_of(type: Type) -> ScalarType:
-    """The element type of a tile, or the scalar itself.  Raises ValueError for other types."""
+    """The element type of a tile, or the scalar itself.  Raises `VerifyError` for other types."""
     if isinstance(type, TileType):
         return type.element
     if isinstance(type, ScalarType):
         return type
-    raise ValueError(f"{type} is neither a tile nor a scalar")
+    raise VerifyError(f"expected a tile or a number, got {type}")
 
 
 def axes_of(type: Type) -> frozenset[str]:

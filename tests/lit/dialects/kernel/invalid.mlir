@@ -155,6 +155,25 @@ kernel.func @scratch_of_another_type() {grid = [4], axes = #kernel.axes<R: 8 who
 
 // -----
 
+kernel.func @lanes_go_to_one_element_of_scratch() {grid = [4], axes = #kernel.axes<R: 8 whole>, blocks = #kernel.blocks<R = 8>} {
+  %0 = kernel.program_id() : index
+  %1 = kernel.scratch() : !kernel.scratch<8xf32>
+  %2 = kernel.const() {value = 1.0} : !kernel.tile<Rxf32>
+  // expected-error @+1 {{the value varies over R, the address does not}}
+  kernel.scratch_store(%1, %2, %0)
+  kernel.return()
+}
+
+// -----
+
+kernel.func @index_is_memory(%x: !kernel.ptr<f32>) {grid = [4], axes = #kernel.axes<>, blocks = #kernel.blocks<>} {
+  // expected-error @+1 {{expected a tile or a number, got !kernel.ptr<f32>}}
+  %0 = kernel.load(%x, %x) {map = #loop.map<(d0) -> (d0)>} : f32
+  kernel.return()
+}
+
+// -----
+
 kernel.func @constant_of_another_type() {grid = [4], axes = #kernel.axes<>, blocks = #kernel.blocks<>} {
   // expected-error @+1 {{a constant of f32 cannot be 1}}
   %0 = kernel.const() {value = 1} : f32

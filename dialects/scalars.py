@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from lect.ir import Operand, Operation, Pure, Result, ScalarType, Type, op, require
+from lect.ir import Operand, Operation, Pure, Result, ScalarType, Type, VerifyError, op, require
 from lect.ir.types import i1
 
 FLOATS = frozenset({"float"})
@@ -175,7 +175,7 @@ def _class_name(name: str) -> str:
 def _declare(dialect: str, row: ScalarOp, element_of: ElementOf, join: Join) -> type[Operation]:
     def infer(self: Operation) -> tuple[Type, ...]:
         types = [value.type for value in self.operands]
-        return (join(self, types, i1 if row.predicate else element_of(types[0])),)
+        return (join(self, types, i1 if row.predicate else _located(element_of, self, types[0])),)
 
     def verify(self: Operation) -> None:
         element = element_of(self.operands[0].type)
@@ -196,6 +196,14 @@ def _declare(dialect: str, row: ScalarOp, element_of: ElementOf, join: Join) -> 
         "verify": verify,
     }
     return op(f"{dialect}.{row.name}")(type(_class_name(row.name), (Operation,), body))
+
+
+def _located(element_of: ElementOf, operation: Operation, type: Type) -> ScalarType:
+    """The element type, or an error about the operation."""
+    try:
+        return element_of(type)
+    except VerifyError as error:
+        raise VerifyError(error.message, op=operation) from None
 
 
 def _kinds_text(kinds: frozenset[str]) -> str:

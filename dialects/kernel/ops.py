@@ -496,10 +496,10 @@ def _verify_map(operation: Operation, map: IndexMap, indices: list[Value]) -> No
     require(len(map.results) == 1, operation, "the map must have one result, got {}", len(map.results))
     require(len(indices) == wanted, operation, "the map takes {} indices, got {}", wanted, len(indices))
     for value in indices:
-        element = element_of(value.type)
-        require(element.kind in ("index", "signed", "unsigned"), operation, "an index must be an integer, got {}", value.type)
+        number = isinstance(value.type, TILE)
+        require(number and element_of(value.type).kind in ("index", "signed", "unsigned"), operation, "an index must be an integer, got {}", value.type)
 
 
 def _verify_masks(operation: Operation, masks: list[Value]) -> None:
     for mask in masks:
-        require(element_of(mask.type) is i1, operation, "a mask must be i1, got {}", mask.type)
+        require(isinstance(mask.type, TILE) and element_of(mask.type) is i1, operation, "a mask must be i1, got {}", mask.type)

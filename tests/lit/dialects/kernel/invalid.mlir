@@ -167,8 +167,16 @@ kernel.func @lanes_go_to_one_element_of_scratch() {grid = [4], axes = #kernel.ax
 // -----
 
 kernel.func @index_is_memory(%x: !kernel.ptr<f32>) {grid = [4], axes = #kernel.axes<>, blocks = #kernel.blocks<>} {
-  // expected-error @+1 {{expected a tile or a number, got !kernel.ptr<f32>}}
+  // expected-error @+1 {{an index must be an integer, got !kernel.ptr<f32>}}
   %0 = kernel.load(%x, %x) {map = #loop.map<(d0) -> (d0)>} : f32
+  kernel.return()
+}
+
+// -----
+
+kernel.func @memory_is_no_number(%x: !kernel.ptr<f32>) {grid = [4], axes = #kernel.axes<>, blocks = #kernel.blocks<>} {
+  // expected-error @+1 {{expected a tile or a number, got !kernel.ptr<f32>}}
+  %0 = kernel.add(%x, %x) : f32
   kernel.return()
 }
 

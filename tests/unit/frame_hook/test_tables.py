@@ -123,13 +123,16 @@ def test_exception_of_a_guard_leaves_the_call_and_nothing_leaks(fh):
     loop(1000)
     gc.collect()
     before = sys.getrefcount(thing), sys.getrefcount(function.__code__), len(gc.get_objects())
-    memory = resident()
-    loop(30_000)
-    gc.collect()
+    growth = []
+    for _ in range(3):  # what a leak adds, it adds each time; what other threads of this process allocate, they do once
+        memory = resident()
+        loop(10_000)
+        gc.collect()
+        growth.append(resident() - memory)
     after = sys.getrefcount(thing), sys.getrefcount(function.__code__), len(gc.get_objects())
     assert before[:2] == after[:2]
     assert abs(before[2] - after[2]) < 10
-    assert resident() - memory < 1 << 20
+    assert min(growth) < 1 << 18
 
 
 def test_guard_that_raises_at_the_recursion_limit(fh):

@@ -94,17 +94,11 @@ sys.exit(os.waitstatus_to_exitcode(status))
     assert child.returncode == 0, child.stderr
 
 
-def test_subinterpreters_are_refused(fh):
-    try:
-        import _interpreters as interpreters
-    except ImportError:
-        interpreters = pytest.importorskip("_xxsubinterpreters")
-    number = interpreters.create()
-    program = f"""
+REFUSED = """
 import sys
-sys.path[:] = {sys.path!r}
+sys.path[:] = {path!r}
 import lect.runtime
-{extend_path()}
+{extend}
 try:
     import lect.runtime._frame_hook
 except ImportError as error:
@@ -115,9 +109,23 @@ from lect.runtime import frame_hook
 assert not frame_hook.available()
 assert frame_hook.refusal().reason == "subinterpreter", frame_hook.refusal()
 """
-    run = getattr(interpreters, "run_string", None) or interpreters.exec
-    try:
-        failed = run(number, program)
-    finally:
-        interpreters.destroy(number)
-    assert failed is None, failed
+MAKE_INTERPRETER = """
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+number = interpreters.create()
+run = getattr(interpreters, "run_string", None) or interpreters.exec
+try:
+    failed = run(number, PROGRAM)
+finally:
+    interpreters.destroy(number)
+assert failed is None, failed
+"""
+
+
+def test_subinterpreters_are_refused(fh):
+    """In a process of its own: once a second interpreter was made, CPython no longer knows who holds the GIL, and torch's autograd engine refuses to run."""
+    program = REFUSED.format(path=sys.path, extend=extend_path())
+    child = subprocess.run([sys.executable, "-c", f"PROGRAM = {program!r}\n{MAKE_INTERPRETER}"], capture_output=True, text=True, check=False)
+    assert child.returncode == 0, child.stderr

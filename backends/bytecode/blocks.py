@@ -152,11 +152,20 @@ class BlockAssembler:
         if staying is not None:
             self._step_over_kept(op, staying(op), wanted)
             return
-        self.take(op, wanted)
         if wanted:
+            if not self.lies_ready(op, wanted):
+                self.take(op, wanted)
             del self.stack.entries[-len(wanted) :]
+        else:
+            self.use(op.operands)
         EMIT[op.name](self, op)
         self.give(op)
+
+    def lies_ready(self, op: Operation, wanted: Sequence[Value]) -> bool:
+        """True when the operands are the top of the stack and `op` is their only use, once each: the common case, in which there is nothing to do."""
+        if self.stack.entries[-len(wanted) :] != wanted:
+            return False
+        return all(len(value.users) == 1 and value.users.get(op) == 1 for value in wanted)
 
     def _step_over_kept(self, op: Operation, below: list[Value], wanted: list[Value]) -> None:
         """An operation that looks at values below its operands and leaves them."""

@@ -128,13 +128,9 @@ class Stack:
         if not count:
             return True
         entries = self.entries
-        if len(entries) < count:
+        if entries[-count:] != list(wanted):
             return False
-        below = len(entries) - count
-        for position, entry in enumerate(wanted):
-            if entries[below + position] is not entry:
-                return False
-        return not any(alive(entry) and not any(other is entry for other in entries[:below]) for entry in wanted)
+        return not any(alive(entry) and entry not in entries[:-count] for entry in wanted)
 
     def _rest(self, taken: list[Entry]) -> list[Entry]:
         """What remains below when the topmost occurrences of `taken` leave: entries stay where they are, those from the top fill the holes."""
@@ -151,7 +147,7 @@ class Stack:
     def settle(self, goal: Sequence[Entry]) -> None:
         """Make the stack exactly `goal`: release what is not in it, copy what is in it more often."""
         entries = self.entries
-        if len(entries) == len(goal) and all(a is b for a, b in zip(entries, goal)):
+        if entries == list(goal):
             return
         for entry in list(reversed(entries)):
             if sum(other is entry for other in self.entries) > sum(other is entry for other in goal):

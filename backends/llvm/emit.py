@@ -50,7 +50,7 @@ class Extent(NamedTuple):
 
 
 class FunctionEmitter:
-    """Writes one function; `tiles` holds what each value of the program is in LLVM."""
+    """Writes one function.  `tiles` holds what each value of the program is in LLVM, `numbers` the program's number along each dim of the grid."""
 
     def __init__(self, func: kernel.FuncOp, symbol: str) -> None:
         self.func = func
@@ -61,6 +61,7 @@ class FunctionEmitter:
         self.blocks = dict(func.blocks.sizes)
         self.vector, self.rows = self._roles()
         self.extents: dict[str, Extent] = {}
+        self.numbers: list[str] = []
         self.scratches: list[str] = []
         self.scratch_names: dict[Operation, str] = {}
 
@@ -98,7 +99,7 @@ class FunctionEmitter:
 
     def _versions(self) -> None:
         """The body, once for each combination of full and last blocks of the grid's axes."""
-        numbers = self._program_numbers()
+        self.numbers = self._program_numbers()
         split = []
         for name, axis in self.axes.items():
             block = self.blocks[name]
@@ -107,13 +108,11 @@ class FunctionEmitter:
                 self.extents[name] = self._extent(name, axis.extent)
             elif axis.role == "grid" and axis.extent % block:
                 split.append(axis)
-        self._version(split, numbers)
+        self._version(split)
 
-    def _version(self, split: list[Axis], numbers: list[str]) -> None:
+    def _version(self, split: list[Axis]) -> None:
         if not split:
             saved = dict(self.tiles)
-            for dim, number in enumerate(numbers):
-                self.tiles[self._key(dim)] = number
             self._block(self.func.body)
             self.tiles = saved
             self.writer.line("br label %next")
@@ -123,17 +122,17 @@ class FunctionEmitter:
         full, last = self.extents[axis.name], self._extent(axis.name, axis.extent % block)
         if axis.extent < block:
             self.extents[axis.name] = last
-            self._version(rest, numbers)
+            self._version(rest)
         else:
-            number = numbers[self._grid_dim(axis)]
+            number = self.numbers[self._grid_dim(axis)]
             whole, part = self.writer.new_label("full"), self.writer.new_label("last")
             condition = self.writer.emit(f"icmp slt i64 {number}, {axis.extent // block}")
             self.writer.line(f"br i1 {condition}, label %{whole}, label %{part}")
             self.writer.start_block(whole)
-            self._version(rest, numbers)
+            self._version(rest)
             self.extents[axis.name] = last
             self.writer.start_block(part)
-            self._version(rest, numbers)
+            self._version(rest)
         self.extents[axis.name] = full
 
     def _extent(self, name: str, live: int) -> Extent:
@@ -158,10 +157,6 @@ class FunctionEmitter:
             numbers.append(self.writer.emit(f"urem i64 {rest}, {size}"))
             rest = self.writer.emit(f"udiv i64 {rest}, {size}")
         return [rest, *reversed(numbers)]
-
-    @staticmethod
-    def _key(dim: int) -> Any:
-        return ("program", dim)
 
     # ---- operations --------------------------------------------------------------------------------------------------
 
@@ -199,7 +194,7 @@ class FunctionEmitter:
         return tile._replace(rows=[tile.row(row) for row in range(rows)], live=None, always=False)
 
     def program_id(self, op: kernel.ProgramIdOp) -> None:
-        self.tiles[op.result] = IndexTile(self.tiles[self._key(op.dim)])
+        self.tiles[op.result] = IndexTile(self.numbers[op.dim])
 
     def lanes(self, op: kernel.LanesOp) -> None:
         axis, extent = self.axes[op.axis], self.extents[op.axis]

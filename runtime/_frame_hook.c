@@ -212,7 +212,9 @@ static PyObject *hook(PyThreadState *ts, _PyInterpreterFrame *f, int throwing)
         return NULL;
     }
     PyObject *result;
-    if (found == 0) {
+    if (found == 0 && state == SETTLED) {
+        result = evaluate(ts, f, 0);
+    } else if (found == 0) {
         Trigger *trigger = (Trigger *)Py_NewRef(armed);
         PyObject *outcome = ask(ts, f);
         result = follow(ts, f, trigger, outcome);
@@ -233,6 +235,7 @@ PyDoc_STRVAR(trigger_doc,
 "    None            run the function as written, and ask again next time\n"
 "    'default'       run the function as written, always\n"
 "    'skip'          the same, and disarm below it\n"
+"    'settled'       the same for all calls for which no guard holds: the entries stay, and nothing is asked any more\n"
 "    code            run this code in its place, and ask again next time\n"
 "    (guard, code)   the same, and again whenever guard(function, *arguments) returns -1; code None is the function as written\n"
 "    (value,)        do not run the function: this is what it returns\n\n"
@@ -338,7 +341,7 @@ static PyObject *trigger_set(Trigger *self, PyObject *args)
 
 static PyObject *name_of_state(State state)
 {
-    return PyUnicode_FromString(state == SKIP ? "skip" : "default");
+    return PyUnicode_FromString(state_names[state]);
 }
 
 static PyObject *trigger_get(Trigger *self, PyObject *about)
@@ -348,7 +351,7 @@ static PyObject *trigger_get(Trigger *self, PyObject *about)
     Record *record = record_of(word_of((PyCodeObject *)about), self);
     if (record == NULL)
         Py_RETURN_NONE;
-    if (record->state != ASK)
+    if (record->state == DEFAULT || record->state == SKIP)
         return name_of_state(record->state);
     PyObject *list = PyList_New(record->count);
     for (Py_ssize_t i = 0; list != NULL && i < record->count; i++) {
@@ -371,7 +374,7 @@ static PyObject *trigger_clear(Trigger *self, PyObject *Py_UNUSED(ignored))
 static PyMethodDef trigger_methods[] = {
     {"call", (PyCFunction)(void *)trigger_call, METH_FASTCALL | METH_KEYWORDS, "call(callable, *args, **kwargs): call with this thread armed."},
     {"add", (PyCFunction)trigger_add, METH_VARARGS, "add(code, guard, other): while the guard holds, run `other` (None: the function as written)."},
-    {"set", (PyCFunction)trigger_set, METH_VARARGS, "set(code, 'default' | 'skip' | None): what to do with a code object; None forgets all of it."},
+    {"set", (PyCFunction)trigger_set, METH_VARARGS, "set(code, 'default' | 'skip' | 'settled' | None): what to do with a code object; None forgets all of it."},
     {"get", (PyCFunction)trigger_get, METH_O, "get(code): what is known, None, 'default', 'skip' or the list of (guard, code) in the order of asking."},
     {"clear", (PyCFunction)trigger_clear, METH_NOARGS, "Forget everything."},
     {NULL},
@@ -480,7 +483,7 @@ static PyObject *module_mark(PyObject *Py_UNUSED(module), PyObject *args)
     PyObject *about, *name;
     if (!PyArg_ParseTuple(args, "O!O:mark", &PyCode_Type, &about, &name))
         return NULL;
-    int state = name == Py_None ? ASK : state_named(name);
+    int state = name == Py_None ? ASK : state_named(name, SKIP);
     if (state < 0 || SET_EXTRA(about, extra_index, TAG(state)) < 0)
         return NULL;
     Py_RETURN_NONE;

@@ -21,7 +21,12 @@ typedef struct {
     void *context;
 } Entry;
 
-typedef enum { ASK = 0, DEFAULT = 1, SKIP = 2 } State;
+typedef enum {
+    ASK = 0,     /* for what no entry is for */
+    DEFAULT = 1, /* as written */
+    SKIP = 2,    /* as written, and disarmed below */
+    SETTLED = 3  /* what no entry is for runs as written; for records only */
+} State;
 
 /* What one trigger knows of one code object. Both are borrowed: whichever goes first takes the record out of the other's list. */
 typedef struct Record {
@@ -189,25 +194,27 @@ static int add_entry(Trigger *owner, PyCodeObject *about, PyObject *guard, PyObj
     return 0;
 }
 
-/* "default" or "skip"; -1 with an exception for anything else. */
-static int state_named(PyObject *name)
+static const char *const state_names[] = {"ask", "default", "skip", "settled"};
+
+/* The state of a name, from DEFAULT to `last`; -1 with an exception for anything else. */
+static int state_named(PyObject *name, State last)
 {
-    if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "default") == 0)
-        return DEFAULT;
-    if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "skip") == 0)
-        return SKIP;
-    PyErr_Format(PyExc_TypeError, "%R is not 'default' or 'skip'", name);
+    for (State state = DEFAULT; PyUnicode_Check(name) && state <= last; state++)
+        if (PyUnicode_CompareWithASCIIString(name, state_names[state]) == 0)
+            return state;
+    PyErr_Format(PyExc_TypeError, "%R is not %s", name, last == SKIP ? "'default' or 'skip'" : "'default', 'skip' or 'settled'");
     return -1;
 }
 
 static int set_state(Trigger *owner, PyCodeObject *about, PyObject *name)
 {
-    int state = state_named(name);
+    int state = state_named(name, SETTLED);
     Record *record = state < 0 ? NULL : need_record(owner, about);
     if (record == NULL)
         return -1;
     record->state = state;
-    drop_entries(record);
+    if (state != SETTLED)
+        drop_entries(record);
     return 0;
 }
 

@@ -7,9 +7,15 @@
 
 While a thread is armed, `lookup` is asked for each call of a Python function of which nothing is known, however the function was reached: from
 bytecode, or from C code such as `map`, `sorted(key=...)` or a callback of a library.  Functions of lect, of the import machinery, of the standard
-library and of torch are not asked for (`RULES`).  An outcome is `None` (as written, ask again), `DEFAULT` (as written, always), `SKIP` (the same, and
-disarm below it), a code object or a pair `(guard, code)` (run that code in the frame; the code takes the flat arguments, see `flatten`), or `answer(x)`
-(the call returns x and the function does not run).  `lookup` itself runs disarmed, and an exception that it raises becomes an event.
+library and of torch are not asked for (`rules`).  `lookup` runs disarmed, an exception that it raises becomes an event, and its outcome is one of
+
+    None            run the function as written, and ask again next time
+    DEFAULT         run it as written, always
+    SKIP            the same, and disarm below it
+    SETTLED         run it as written whenever no guard holds, without asking
+    code            run this code in its frame; the code takes the flat arguments, see `flatten`
+    (guard, code)   the same, and again whenever `guard(function, *flat)` returns -1; code None is the function as written
+    answer(x)       do not run it: the call returns x
 
 The extension module is optional: without it `available()` is false, `refusal()` says why, and only functions that were given to `lect.compile`
 are compiled.  Nothing here imports torch.
@@ -34,6 +40,7 @@ from lect.runtime.events import Event
 
 DEFAULT = "default"
 SKIP = "skip"
+SETTLED = "settled"
 Outcome = Any
 Lookup = Callable[[CodeType, FunctionType, tuple[Any, ...]], Outcome]
 Report = Callable[[Event], Any]
@@ -247,7 +254,7 @@ class Hook:
         return Armed(self)
 
     def set(self, code: CodeType, state: str | None) -> None:
-        """What to do with a code object from here on: `DEFAULT`, `SKIP`, or None to forget what is known and ask again."""
+        """What to do with a code object from here on: `DEFAULT`, `SKIP`, `SETTLED`, or None to forget what is known."""
         if self.trigger is not None:
             self.trigger.set(code, state)
 

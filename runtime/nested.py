@@ -22,7 +22,7 @@ import torch
 from lect.runtime.code_cache import VERSION_LIMIT, Version
 from lect.runtime.events import EventLog
 from lect.runtime.frame import CompiledFrame
-from lect.runtime.frame_hook import DEFAULT, Hook, Outcome, call_arguments, flatten
+from lect.runtime.frame_hook import DEFAULT, SETTLED, Hook, Outcome, call_arguments, flatten
 from lect.runtime.guards import build_frame_guard
 from lect.runtime.pipeline import Compiled, Observer, fallback
 from lect.runtime.settings import Settings
@@ -30,7 +30,7 @@ from lect.runtime.settings import Settings
 KNOWN_CODES = 1024  # per region: beyond it the oldest is forgotten, so that a program that makes functions for ever stays flat
 INSTANCES = 64  # modules of one class that are compiled one by one
 CALLS_WITHOUT_TENSORS = 16  # after that many a function is not asked for again
-FAILURES = 3  # compiles without a version (its guards did not hold for their own call): asking again costs a compile each time
+REFUSALS_IN_A_ROW = 4  # each cost a trace; after that many a function runs as written when none of its versions holds
 SEARCHED = 16  # elements of a container in which tensors are looked for
 
 # Reasons to run a frame eagerly that are as good for each frame below it.
@@ -82,13 +82,13 @@ class _Known:
     A version that holds for all functions of the code is found by the hook itself, so only those that do not are counted by function.
     """
 
-    __slots__ = ("code", "failures", "frames", "without_tensors")
+    __slots__ = ("code", "frames", "refusals", "without_tensors")
 
     def __init__(self, code: CodeType) -> None:
         self.code = code
         self.frames: dict[int, dict[FunctionType, NestedFrame]] = {}
         self.without_tensors = 0
-        self.failures = 0
+        self.refusals = 0
 
 
 class HookedFrame(CompiledFrame):
@@ -153,14 +153,14 @@ class NestedFrames:
         with self._lock:
             frame = self._frame(known, function, flat)
         if frame is None:
-            return DEFAULT
+            return SETTLED
         version = frame.version_for(*call_arguments(code, flat))
-        if version is None:
-            known.failures += 1
-            return DEFAULT if frame.cache.gave_up or known.failures >= FAILURES else None
-        if version.reason in LASTING_REASONS:
+        known.refusals = 0 if version is not None and not version.eager else known.refusals + 1
+        if version is not None and version.reason in LASTING_REASONS:
             return DEFAULT
-        if version.entered:  # another thread was faster, or the guard of the entry does not hold although the version's does
+        if frame.cache.gave_up or known.refusals >= REFUSALS_IN_A_ROW:
+            return SETTLED
+        if version is None or version.entered:  # the latter when another thread was faster
             return None
         version.entered = True
         return version.guard, version.code

@@ -201,6 +201,37 @@ def test_closures_of_one_code_object_share_what_holds_for_all():
     assert compiled_names().count("local") == 2, "one for each value of the free variable"
 
 
+def test_versions_stay_when_no_more_are_made():
+    def program(x):
+        breaks(x)
+        return double(x)
+
+    compiled = lect.compile(program, options={"version_limit": 2})
+    inputs = [torch.randn(size) for size in (2, 3, 4, 5, 2, 3)]
+    for x in inputs:
+        same(program(x), compiled(x))
+    assert compiled_names() == ["double", "double"]
+    traces = len(lect.events("trace"))
+    for x in inputs:
+        same(program(x), compiled(x))
+    assert len(lect.events("trace")) == traces
+
+
+def test_a_function_that_is_refused_again_and_again_is_left_alone():
+    def branches(x):
+        return x + 1 if x.sum() > 0 else x - 1
+
+    def program(x):
+        breaks(x)
+        return branches(x)
+
+    compiled = lect.compile(program, options={"version_limit": 50})
+    for size in range(1, 12):
+        x = torch.randn(size)
+        same(program(x), compiled(x))
+    assert refused_names().count("branches") == 4
+
+
 def test_closures_over_tensors():
     def program(x):
         breaks(x)

@@ -168,7 +168,7 @@ def test_exception_of_the_callback_leaves_the_call(fh):
     assert [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)][-1] == "boom"
     with pytest.raises(TypeError, match="the callback of a trigger returned 5"):
         fh.Trigger(lambda *arguments: 5).call(function, 1)
-    with pytest.raises(TypeError, match="'sometimes' is not 'default' or 'skip'"):
+    with pytest.raises(TypeError, match="'sometimes' is not 'default', 'skip' or 'settled'"):
         fh.Trigger(lambda *arguments: "sometimes").call(function, 1)
 
 

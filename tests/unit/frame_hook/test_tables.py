@@ -66,6 +66,27 @@ def test_guard_for_the_function_as_written(fh):
     assert asked == [(0,)]
 
 
+def test_settled_code_keeps_its_entries_and_is_not_asked_for(fh):
+    f, g, h = made(SOURCE, "f", "g", "h")
+    asked = []
+
+    def callback(code, function, arguments):
+        asked.append(arguments[0])
+        if arguments[0] == 3:
+            return "settled"
+        return (lambda function, x, wanted=arguments[0]: HOLDS if x == wanted else FAILS), (g if arguments[0] == 1 else h).__code__
+
+    run = fh.Region(f, fh.Trigger(callback))
+    want = {1: "other", 2: "third", 3: "as written", 4: "as written"}
+    assert [run(x) for x in (1, 2, 3, 4, 1, 2, 3)] == [want[x] for x in (1, 2, 3, 4, 1, 2, 3)]
+    assert asked == [1, 2, 3]
+    assert len(run.trigger.get(f.__code__)) == 2
+    run.trigger.add(f.__code__, fh.always, g.__code__)
+    assert run(4) == "other", "an entry may still be added"
+    with pytest.raises(TypeError, match="'settled' is not 'default' or 'skip'"):
+        fh.mark(f.__code__, "settled")
+
+
 def test_guard_sees_the_function_and_many_arguments(fh):
     (many, other) = made(
         "def many(" + ",".join(f"a{i}" for i in range(40)) + "): return 0\ndef other(" + ",".join(f"a{i}" for i in range(40)) + "): return a39", "many", "other"

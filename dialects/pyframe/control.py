@@ -25,7 +25,7 @@ from lect.ir import (
 )
 
 FUTURES = ("annotations", "generator_stop", "barry_as_FLUFL", "unicode_literals", "print_function", "with_statement", "absolute_import", "division")
-FLAGS = frozenset(("optimized", "newlocals", "nested", *FUTURES))
+FLAGS = frozenset(("optimized", "newlocals", "nested", "generator", *FUTURES))
 NAME_LISTS = ("args", "keyword_only", "locals", "cells", "free")
 
 
@@ -35,7 +35,8 @@ class FuncOp(Operation):
 
     Parameters, in the order of the call: `args` (the first `positional_only` of them without names), `keyword_only`, `varargs`, `varkw`.  `locals` are
     the other local variables, `cells` the variables (parameters among them) that nested functions share, `free` those taken from around.  `flags` holds
-    'optimized' and 'newlocals' for a function, 'nested' inside another one, and the names of `from __future__` imports.
+    'optimized' and 'newlocals' for a function, 'nested' inside another one, 'generator' for a function whose call gives a generator that runs the body,
+    and the names of `from __future__` imports.
     """
 
     body_region: RegionField
@@ -85,6 +86,8 @@ class FuncOp(Operation):
         for block in self.region.blocks:
             for operation in block:
                 verify_closed(operation, block)
+                suspends = operation.name in SUSPENDS
+                require(not suspends or "generator" in self.flags, operation, "'{}' needs the flag 'generator' of @{}", operation.name, self.symbol)
                 scope = _SCOPE.get(operation.name)
                 if scope is not None:
                     name = operation.attrs["id"]
@@ -189,6 +192,35 @@ class ForIterOp(PyTerminator):
 
     def produced(self, number: int) -> Sequence[Type]:
         return (OBJECT,) if number == 0 else PyTerminator.produced(self, number)
+
+
+@op("pyframe.yield")
+class YieldOp(PyTerminator):
+    """Suspend the frame and hand out a value.  What is sent in is the last argument of the first block; what is thrown in goes to `unwind`."""
+
+    value: Operand[ObjectType]
+    then: Successor
+    unwind: OptionalSuccessor
+    traits = _IN_FUNC
+
+    def produced(self, number: int) -> Sequence[Type]:
+        return (OBJECT,) if number == 0 else PyTerminator.produced(self, number)
+
+
+@op("pyframe.yield_from")
+class YieldFromOp(PyTerminator):
+    """`yield from iterable`: hand out its values, hand in what is sent and thrown; its return value is the last argument of the first block."""
+
+    iterable: Operand[ObjectType]
+    then: Successor
+    unwind: OptionalSuccessor
+    traits = _IN_FUNC
+
+    def produced(self, number: int) -> Sequence[Type]:
+        return (OBJECT,) if number == 0 else PyTerminator.produced(self, number)
+
+
+SUSPENDS = frozenset({"pyframe.yield", "pyframe.yield_from"})
 
 
 @op("pyframe.return")

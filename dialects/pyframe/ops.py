@@ -17,6 +17,10 @@ alive to the end of the block; the exception itself follows as the last argument
 one, for `reraise`).  Without `unwind` an exception leaves the function.  `push_exc` makes an exception the one being handled (what
 `sys.exception()` gives) and returns the one before, which `pop_exc` puts back; `return` inside a handler must be preceded by `pop_exc`.
 
+**Generators.** A function with the flag 'generator' makes a suspended frame when it is called.  `yield` and `yield_from` end a block, so that a
+suspended frame is a block with the values that its edges pass on.  A StopIteration that would leave the body leaves it as the cause of a RuntimeError,
+and no operation says so.
+
 **Locations** are the user's line and column, with the end of the expression, so that a traceback from assembled code reads as the original's.
 
 What belongs to the machine never shows: NULLs of the call protocol, COPY and SWAP, caches, RESUME, EXTENDED_ARG, the bit that makes a method call.

@@ -39,10 +39,8 @@ class UnsupportedCode(LectError):
 
 
 def unsupported_kind(code: CodeType) -> tuple[str, str] | None:
-    """(number, sentence) when `code` is not the body of a synchronous function, class or module; else None."""
+    """(number, sentence) when `code` is not the body of a synchronous function, generator, class or module; else None."""
     flags = code.co_flags
-    if flags & CO_GENERATOR:
-        return "LB0101", f"'{code.co_qualname}' is a generator, whose frame is suspended and resumed"
     if flags & CO_COROUTINE:
         return "LB0102", f"'{code.co_qualname}' is a coroutine"
     if flags & CO_ASYNC_GENERATOR:
@@ -56,7 +54,7 @@ def unsupported_kind(code: CodeType) -> tuple[str, str] | None:
 def decode(code: CodeType, ctx: Context, skip_unsupported: bool = False) -> Operation:
     """A `builtin.module` with the function of `code` first and those of its nested code objects behind it.
 
-    Raises UnsupportedCode, for a nested generator or coroutine too unless `skip_unsupported`, which leaves those out.
+    Raises UnsupportedCode, for a nested coroutine too unless `skip_unsupported`, which leaves those out.
     """
     names = Symbols()
     body = Block()
@@ -171,13 +169,20 @@ class FrameDecoder:
 
     def run(self, symbol: str) -> FuncOp:
         """Decode everything reachable.  Raises UnsupportedCode."""
-        self.entries[0] = Entry(0, [])
-        self.waiting.append(0)
+        start = self._start()
+        self.entries[start] = Entry(start, [])
+        self.waiting.append(start)
         while self.waiting:
             self._decode_block(self.entries[heappop(self.waiting)])
         blocks = [entry.block for _, entry in sorted(self.entries.items())]
         self._name_blocks(blocks)
         return FuncOp(regions=[Region(blocks)], sym_name=symbol, **frame_attributes(self.code))
+
+    def _start(self) -> int:
+        """The first instruction of the body: that of a generator lies behind the one that makes the suspended frame and the one that drops it."""
+        if not self.code.co_flags & CO_GENERATOR:
+            return 0
+        return next(place for place, each in enumerate(self.instructions) if each.name == "RETURN_GENERATOR") + 2
 
     def _decode_block(self, entry: Entry) -> None:
         instructions, leaders, table = self.instructions, self.leaders, self.table
@@ -368,11 +373,14 @@ def shown_name(name: str) -> str:
     return name[1:] if name[:1] == "." and name[1:].isidentifier() else name
 
 
+_FLAG_WORDS = ((CO_OPTIMIZED, "optimized"), (CO_NEWLOCALS, "newlocals"), (CO_NESTED, "nested"), (CO_GENERATOR, "generator"))
+
+
 def flag_names(flags: int) -> tuple[str, ...]:
     """Words for those flags of a code object that the other attributes do not tell."""
     import __future__
 
-    found = [word for bit, word in ((CO_OPTIMIZED, "optimized"), (CO_NEWLOCALS, "newlocals"), (CO_NESTED, "nested")) if flags & bit]
+    found = [word for bit, word in _FLAG_WORDS if flags & bit]
     if flags >> 17:
         found += [name for name in __future__.all_feature_names if flags & getattr(__future__, name).compiler_flag & ~0xFFFF]
     return tuple(found)

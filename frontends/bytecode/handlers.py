@@ -433,6 +433,29 @@ def for_iter(skipped: int) -> Decode:
     return handle
 
 
+# ---- generators ----------------------------------------------------------------------------------------------------
+
+
+def yield_value(d: FrameDecoder, arg: int) -> None:
+    value = d.pop()
+    block, passed = d.edge(d.place + 1, [*d.stack, Value(OBJECT, d.block, 0, "sent")], 1, "resume")
+    d.finish(control.YieldOp, value, then=block, then_operands=passed)
+
+
+def yield_from(skipped: int) -> Decode:
+    """GET_YIELD_FROM_ITER and the loop of SEND and YIELD_VALUE behind it; `skipped` is how many instructions at its end only tidy the stack."""
+
+    def handle(d: FrameDecoder, arg: int) -> None:
+        loop = d.instructions[d.place + 1 : d.place + 6]
+        if [each.name for each in loop] != ["LOAD_CONST", "SEND", "YIELD_VALUE", "RESUME", "JUMP_BACKWARD_NO_INTERRUPT"]:
+            raise d.fail("LB0109", "GET_YIELD_FROM_ITER needs the loop that delegates behind it")
+        iterable = d.pop()
+        block, passed = d.edge(loop[1].arg + skipped, [*d.stack, Value(OBJECT, d.block, 0, "returned")], 1, "resume")
+        d.finish(control.YieldFromOp, iterable, then=block, then_operands=passed)
+
+    return handle
+
+
 # ---- exceptions ------------------------------------------------------------------------------------------------------
 
 
@@ -551,5 +574,6 @@ COMMON: Mapping[str, Decode] = MappingProxyType(
         "UNPACK_EX": unpack_ex,
         "UNPACK_SEQUENCE": unpack_sequence,
         "WITH_EXCEPT_START": with_except_start,
+        "YIELD_VALUE": yield_value,
     }
 )

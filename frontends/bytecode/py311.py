@@ -74,6 +74,7 @@ HANDLERS: Mapping[str, Decode] = MappingProxyType(
         "COMPARE_OP": compare_op,
         "FORMAT_VALUE": format_value,
         "FOR_ITER": handlers.for_iter(0),
+        "GET_YIELD_FROM_ITER": handlers.yield_from(0),
         "IMPORT_STAR": effect(1, building.ImportStarOp),
         "JUMP_IF_FALSE_OR_POP": jump_or_pop(False),
         "JUMP_IF_TRUE_OR_POP": jump_or_pop(True),

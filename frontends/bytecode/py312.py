@@ -142,6 +142,7 @@ HANDLERS: Mapping[str, Decode] = MappingProxyType(
         "COMPARE_OP": compare_op,
         "FORMAT_VALUE": py311.format_value,
         "FOR_ITER": handlers.for_iter(1),
+        "GET_YIELD_FROM_ITER": handlers.yield_from(1),
         "KW_NAMES": handlers.kw_names,
         "LOAD_ATTR": load_attr,
         "LOAD_CLOSURE": handlers.load_closure,

@@ -32,6 +32,7 @@ NEVER_RAISING = frozenset(
 
 NEVER_FALLS_THROUGH = frozenset({"JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_FORWARD", "RAISE_VARARGS", "RERAISE", "RETURN_CONST", "RETURN_VALUE"})
 
+STOPITERATION_ERROR = 3  # of CALL_INTRINSIC_1
 EXTENDED_ARG = dis.opmap["EXTENDED_ARG"]
 
 
@@ -153,6 +154,8 @@ def _attach_handlers(code: CodeType, out: list[Instruction], starts: list[int], 
         return
     place = 0
     for start, end, target, depth, pushes_place in _exception_table(table):
+        if _turns_stop_iteration(out[place_of[target]]):
+            continue
         handler = Handler(place_of[target], depth, pushes_place)
         targets.add(handler.target)
         while starts[place] < start:
@@ -166,6 +169,11 @@ def _attach_handlers(code: CodeType, out: list[Instruction], starts: list[int], 
         if instruction.handler is not before and instruction.handler != before:
             leaders.add(position)
             before = instruction.handler
+
+
+def _turns_stop_iteration(instruction: Instruction) -> bool:
+    """True for the handler around the body of a generator that 3.12 and later spell out."""
+    return instruction.name == "CALL_INTRINSIC_1" and instruction.arg == STOPITERATION_ERROR
 
 
 def _extend_over_ends(out: list[Instruction], targets: set[int]) -> None:

@@ -20,8 +20,12 @@
 # RUN: not lect-opt --decode %s 2>&1 | filecheck %s --check-prefix=FORM
 # FORM: error: --decode takes FILE.py:FUNCTION
 
-# RUN: not lect-opt --decode %s:squares 2>&1 | filecheck %s --check-prefix=GENERATOR
-# GENERATOR: error: LB0101: 'squares' is a generator, whose frame is suspended and resumed
+# RUN: lect-opt --decode %s:squares | filecheck %s --check-prefix=GENERATOR
+# GENERATOR: flags = ["optimized", "newlocals", "generator"]
+# GENERATOR: pyframe.yield(%{{.*}})[^resume
+
+# RUN: not lect-opt --decode %s:later 2>&1 | filecheck %s --check-prefix=COROUTINE
+# COROUTINE: error: LB0102: 'later' is a coroutine
 
 
 def outer(x):
@@ -34,3 +38,7 @@ def outer(x):
 def squares(n):
     for i in range(n):
         yield i * i
+
+
+async def later(n):
+    return n

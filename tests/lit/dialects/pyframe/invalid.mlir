@@ -219,3 +219,13 @@ builtin.module {
   // expected-error @+1 {{'pyframe.raise' must stand inside 'pyframe.func'}}
   pyframe.raise()
 }
+
+// -----
+
+pyframe.func @yields_without_flag() {code_name = "f"} {
+  %0 = pyframe.load_const() {value = none} : !pyframe.object
+  // expected-error @+1 {{'pyframe.yield' needs the flag 'generator' of @yields_without_flag}}
+  pyframe.yield(%0)[^resume]
+^resume(%sent: !pyframe.object):
+  pyframe.return(%sent)
+}

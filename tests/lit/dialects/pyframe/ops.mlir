@@ -210,6 +210,22 @@ pyframe.func @"<module>"() {code_name = "<module>", flags = []} {
   pyframe.return(%length)
 }
 
+// A suspended frame is a block with what its edges pass on.
+// CHECK-LABEL: pyframe.func @suspended
+pyframe.func @suspended() {code_name = "suspended", args = ["x"], flags = ["optimized", "newlocals", "generator"]} {
+  %x = pyframe.load_local() {id = "x"} : !pyframe.object
+  // CHECK: pyframe.yield(%x)[^resume, ^except]
+  pyframe.yield(%x)[^resume, ^except]
+// CHECK-NEXT: ^resume(%sent: !pyframe.object):
+^resume(%sent: !pyframe.object):
+  // CHECK-NEXT: pyframe.yield_from(%sent)[^resume_1(%sent)]
+  pyframe.yield_from(%sent)[^resume_1(%sent)]
+^resume_1(%kept: !pyframe.object, %returned: !pyframe.object):
+  pyframe.return(%returned)
+^except(%exc: !pyframe.object):
+  pyframe.reraise(%exc)
+}
+
 // A loop in `with` in `try`: arguments of blocks are the stack, the last successor gets exceptions.
 // CHECK-LABEL: pyframe.func @control
 pyframe.func @control() {code_name = "control", args = ["xs", "m"]} {

@@ -101,6 +101,8 @@ def open_frame(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], ctx: Cont
         raise Refused(stop) from None
     except UnsupportedCode as error:
         raise Refused(GraphBreak("LB0009", error.message, error.loc)) from None
+    if "generator" in func.flags:
+        raise Refused(GraphBreak("LB0009", f"{function.__qualname__} is a generator, whose frame outlives the call", func.loc))
     bound = bind_parameters(function, func, (*front, *args), kwargs)
     ctx.resources["frame"] = LiveFrame(function, bound, codes, isinstance(fn, torch.nn.Module))
     return ModuleOp(regions=[Region([_single(func)])])

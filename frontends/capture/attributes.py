@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import torch
 
 from lect.frontends.capture.breaks import UserError
+from lect.frontends.capture.generators import TracedGenerator, generator_attr
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.tracer import NONE, Box, Tracer
@@ -107,6 +108,8 @@ def load_attr(t: Tracer, box: Box, name: str) -> Box:
         return tensor_attr(t, box, name)
     if kind is ModuleType:
         return module_attr(t, box, name)
+    if kind is TracedGenerator:
+        return generator_attr(t, box, name)
     getter = find_in_type(kind, "__getattribute__") if kind not in SCALAR_TYPES else None
     if type(getter) is FunctionType:
         t.guard_type(box)

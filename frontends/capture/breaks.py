@@ -43,7 +43,11 @@ REASONS: Mapping[str, Reason] = MappingProxyType(
         "LB0008": Reason(
             "result cannot be rebuilt", "a value that outlives the call cannot be made again by the compiled frame", "return tensors and builtin containers"
         ),
-        "LB0009": Reason("generator or coroutine", "a frame that is suspended and resumed is not captured", "use a list or a loop"),
+        "LB0009": Reason(
+            "generator or coroutine",
+            "a frame that is suspended before or after the call is not captured",
+            "make, use up and close the generator inside of the compiled function",
+        ),
         "LB0010": Reason("class definition", "a class is made inside of the compiled function", "define the class outside"),
         "LB0011": Reason("import of a module", "a module that is not loaded would run its code", "import it at the top of the file"),
         "LB0012": Reason("exception", "the program raises out of the frame", "nothing to do: the frame runs eagerly and raises the same"),
@@ -98,6 +102,14 @@ class UserError(BaseException):
         super().__init__(type(error).__name__)
         self.error = error
         self.loc = UNKNOWN
+
+
+class Crossing(BaseException):
+    """An error of lect on its way through C code that runs for the program, which must not take it for the program's."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(type(error).__name__)
+        self.error = error
 
 
 class Refused(PassFailure):

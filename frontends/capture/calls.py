@@ -15,7 +15,8 @@ from lect.frontends.capture import policy
 from lect.frontends.capture.attributes import MISSING, find_in_type, guard_class_entry, instance_dict, load_attr, lookup, python_method
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import check_key, mutate, run_real
-from lect.frontends.capture.iteration import get_iter, iterate_raw
+from lect.frontends.capture.generators import Callback, IterableForC, TracedGenerator
+from lect.frontends.capture.iteration import as_list, get_iter, is_python_iterable, iterate, iterate_raw, mapping_items
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.operators import check_plain, contains
 from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
@@ -86,6 +87,9 @@ def _call_method_object(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs)
         me = t.wrap(value.__self__, source.attr("__self__"))
         return call(t, t.wrap(function, source.attr("__func__")), [me, *args], kwargs)
     me = t.wrap(value.__self__)
+    special = _special(t, function)
+    if special is not None:
+        return special(t, [me, *args], kwargs)
     if type(function) is FunctionType:
         return call_function(t, t.static(function) if not t.is_fresh(function) else (function, None), [me, *args], kwargs)
     return call(t, (function, None), [me, *args], kwargs)
@@ -97,8 +101,6 @@ def _call_partial(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Bo
 
     def part(name: str) -> Box:
         return t.wrap(getattr(value, name), source.attr(name) if source is not None else None)
-
-    from lect.frontends.capture.iteration import iterate, mapping_items
 
     merged = {str(name): box for name, box in mapping_items(t, part("keywords")).items()}
     merged.update(kwargs)
@@ -392,7 +394,13 @@ def _pure_argument(t: Tracer, function: Any, box: Box) -> Any:
         if function in (int, float, complex, bytes, range) or function in (list, tuple, set, frozenset, dict):
             raise t.stop("LB0002", f"{describe(function)} of a tensor")
         return value
+    if kind is Callback:
+        return value
     t.guard_type(box)
+    if is_python_iterable(t, kind):
+        given = _for_consumer(t, function, box)
+        if given is not MISSING:
+            return given
     if isinstance(value, list | tuple | dict | set | frozenset | collections.deque):
         t.register(box)
         return t.now(box)
@@ -408,6 +416,29 @@ def _pure_argument(t: Tracer, function: Any, box: Box) -> Any:
             t.guards.is_object(source, value)
         return value
     raise t.stop("LB0003", f"{describe(function)} of a {kind.__module__}.{kind.__qualname__}")
+
+
+def _for_consumer(t: Tracer, function: Any, box: Box) -> Any:
+    """What C code iterates over in place of an iterable whose iteration is Python code; MISSING for a function that is not known to iterate."""
+    if function in policy.LAZY:
+        return box[0] if type(box[0]) is TracedGenerator else IterableForC(t, box)
+    if function in policy.LISTING:
+        return as_list(t, box)
+    if function in policy.HASHING:
+        items = iterate_raw(t, box)
+        for item in items:
+            check_key(t, item)
+        return items
+    if function in policy.PAIRING:
+        if lookup(t, type(box[0]), "keys").kind != "missing":
+            return {key: t.leak(item) for key, item in mapping_items(t, box).items()}
+        pairs = iterate_raw(t, box)
+        for pair in pairs:
+            if not isinstance(pair, tuple | list) or len(pair) != 2:
+                raise t.stop("LB0003", f"{describe(function)} of items that are no pairs")
+            check_key(t, pair[0])
+        return pairs
+    return MISSING
 
 
 def _sourced_get(t: Tracer, args: list[Box]) -> Box:

@@ -12,21 +12,31 @@ from collections import OrderedDict, deque
 from typing import Any
 
 from lect.frontends.capture.attributes import find_in_type, instance_dict, load_attr, lookup, python_method
-from lect.frontends.capture.breaks import UserError
+from lect.frontends.capture.breaks import Crossing, GraphBreak, UserError
 from lect.frontends.capture.policy import MUTATORS
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.tracer import Box, Effect, Tracer
-from lect.frontends.tensors import LT
+from lect.frontends.tensors import LT, DataDependent
+from lect.ir import LectError
 
 _KEYED = frozenset({"__setitem__", "__delitem__", "pop", "setdefault"})
 _BULK = frozenset({"extend", "update", "__iadd__", "extendleft", "__ior__", "difference_update", "intersection_update", "symmetric_difference_update"})
+
+
+_ONE_BY_ONE = frozenset({"extend", "update", "__iadd__", "extendleft", "difference_update"})
 
 
 def run_real(function: Any, *args: Any, **kwargs: Any) -> Any:
     """Run C code for the program; what it raises is the program's exception."""
     try:
         return function(*args, **kwargs)
-    except Exception as error:
+    except Crossing as crossing:
+        raise crossing.error from None
+    except DataDependent as error:
+        raise GraphBreak("LB0002", error.message) from None
+    except LectError as error:
+        raise GraphBreak("LB0005", error.message) from None
+    except (Exception, GeneratorExit) as error:
         raise UserError(error) from None
 
 
@@ -50,11 +60,13 @@ def shadow_of(t: Tracer, box: Box) -> Any:
 
 def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -> Box:
     """Call a mutating method descriptor such as `list.append` on its first argument."""
-    from lect.frontends.capture.iteration import iterate_raw
+    from lect.frontends.capture.iteration import is_python_iterable, iterate_raw
 
     target = boxes[0]
     value = target[0]
     name = function.__name__
+    if name in _ONE_BY_ONE and len(boxes) == 2 and not kwargs and is_python_iterable(t, type(boxes[1][0])):
+        return _add_one_by_one(t, name, target, boxes[1])
     if name in _BULK and len(boxes) > 1:
         args = [_copied(t, box) if isinstance(box[0], dict) else iterate_raw(t, box) for box in boxes[1:]]
     else:
@@ -78,6 +90,29 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
         if returned is shadow:
             return target
     return target if returned is value else t.result(returned, 1)
+
+
+def _add_one_by_one(t: Tracer, name: str, target: Box, items: Box) -> Box:
+    """Add what a generator of the program gives, which may look at the container in between."""
+    from lect.frontends.capture.iteration import each, iterate, mapping_items
+
+    value = target[0]
+    if isinstance(value, dict):
+        if lookup(t, type(items[0]), "keys").kind != "missing":
+            for key, item in mapping_items(t, items).items():
+                mutate(t, dict.__setitem__, [target, t.wrap(key), item], {})
+        else:
+            for pair in each(t, items):
+                parts = iterate(t, pair, 2)
+                if len(parts) != 2:
+                    raise t.stop("LB0003", "a dictionary updated with items that are no pairs")
+                mutate(t, dict.__setitem__, [target, *parts], {})
+    else:
+        left = name == "extendleft"
+        add = list.append if isinstance(value, list) else set.add if isinstance(value, set) else deque.appendleft if left else deque.append
+        for item in each(t, items):
+            mutate(t, set.discard if name == "difference_update" else add, [target, item], {})
+    return target if name in ("__iadd__", "__ior__") else (None, None)
 
 
 def _copied(t: Tracer, box: Box) -> dict[Any, Any]:

@@ -17,7 +17,8 @@ from lect.frontends.bytecode.decode import Symbols, UnsupportedCode, decode_func
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.calls import bind_arguments
 from lect.frontends.capture.effects import store_cell
-from lect.frontends.capture.rules import RULES
+from lect.frontends.capture.generators import TracedGenerator
+from lect.frontends.capture.rules import RESUMED, RULES
 from lect.frontends.capture.specials import special_table
 from lect.frontends.capture.tracer import Box, Tracer
 from lect.ir import UNKNOWN, Block, Operation, Value
@@ -66,7 +67,16 @@ class CodeTable:
         program = self.program(t, function.__code__)
         bound = bind_arguments(t, callee, program.func, args, kwargs)
         frame = Frame(t, program, callee, bound)
-        return call_frame(t, frame)
+        if "generator" in program.func.flags:
+            frame.generator = TracedGenerator(t, frame)
+            return t.made(frame.generator)
+        returned = call_frame(t, frame)
+        assert returned is not None
+        return returned
+
+    def resume(self, t: Tracer, generator: TracedGenerator, op: Any) -> Box | None:
+        """Run a suspended frame on from the terminator `op`, or from its start; None when it is suspended again."""
+        return call_frame(t, generator.frame, op)
 
 
 def decode_code(code: CodeType) -> tuple[FuncOp, dict[str, CodeType]]:
@@ -75,8 +85,8 @@ def decode_code(code: CodeType) -> tuple[FuncOp, dict[str, CodeType]]:
     return decode_function(code, symbols.of), symbols.code_objects()
 
 
-def call_frame(t: Tracer, frame: Frame) -> Box:
-    """Run `frame` to its end; location and handled exception are the caller's again behind it."""
+def call_frame(t: Tracer, frame: Frame, op: Any = None) -> Box | None:
+    """`run`; location and handled exception are the caller's again behind it."""
     if t.depth > MAX_DEPTH:
         raise t.stop("LB0001", f"calls nested deeper than {MAX_DEPTH}")
     outer, loc, caught = t.frame, t.guards.loc, t.caught
@@ -84,16 +94,18 @@ def call_frame(t: Tracer, frame: Frame) -> Box:
     t.calls += 1
     frame.caller = outer
     try:
-        return run(frame)
+        return run(frame, op)
     finally:
         t.depth -= 1
+        if frame.generator is not None:
+            frame.generator.handled = t.caught
         t.frame, t.guards.loc, t.caught = outer, loc, caught
 
 
 class Frame:
     """One activation: `env` holds the values of the current block, `locals` and `cells` the variables."""
 
-    __slots__ = ("caller", "cells", "env", "function", "globals", "globals_source", "locals", "program", "returned", "t")
+    __slots__ = ("caller", "cells", "env", "function", "generator", "globals", "globals_source", "locals", "program", "returned", "t")
 
     def __init__(self, t: Tracer, program: Program, callee: Box, bound: dict[str, Box]) -> None:
         self.t = t
@@ -106,6 +118,7 @@ class Frame:
         self.cells: dict[str, Box] = {}
         self.returned: Box | None = None
         self.caller: Frame | None = None
+        self.generator: TracedGenerator | None = None
         self._make_cells(callee, bound)
 
     def _make_cells(self, callee: Box, bound: dict[str, Box]) -> None:
@@ -123,16 +136,23 @@ class Frame:
             self.cells[name] = (cell, None) if t.is_fresh(cell) else t.wrap(cell, source.attr("__closure__").item(number))  # type: ignore[union-attr]
 
 
-def run(frame: Frame) -> Box:
-    """Interpret until the function returns.  An exception that no block handles leaves as `UserError`."""
+def run(frame: Frame, suspended: Any = None) -> Box | None:
+    """Interpret until the function returns; None when it is suspended.  An exception that no block handles leaves as `UserError`.
+
+    A frame that stands at the terminator `suspended` goes on from there.
+    """
     t = frame.t
     guards = t.guards
-    steps = frame.program.steps
+    of_block = frame.program.steps
     block: Block | None = frame.program.func.region.blocks[0]
+    steps: list[Step] | None = None
+    if suspended is not None:
+        block, steps = suspended.parent, [(RESUMED[suspended.name], suspended)]
     while block is not None:
         following: Block | None = None
+        now, steps = steps or of_block[block], None
         try:
-            for rule, op in steps[block]:
+            for rule, op in now:
                 guards.loc = op.loc
                 following = rule(frame, op)
             block = following
@@ -140,7 +160,6 @@ def run(frame: Frame) -> Box:
             if raised.loc is UNKNOWN:
                 raised.loc = guards.loc
             block = _unwind(frame, block, raised)  # type: ignore[arg-type]
-    assert frame.returned is not None
     return frame.returned
 
 
@@ -152,8 +171,9 @@ def _unwind(frame: Frame, block: Block, raised: UserError) -> Block:
         raise raised
     t = frame.t
     error = raised.error
-    if t.caught is not None and t.caught is not error and error.__context__ is None:
-        error.__context__ = t.caught
+    handled = t.handled()
+    if handled is not None and handled is not error and error.__context__ is None:
+        error.__context__ = handled
     kept = [frame.env[value] for value in terminator.unwind_operands]
     if len(handler.args) >= 2 and handler.args[-2].type is PLACE:
         kept.append((None, None))

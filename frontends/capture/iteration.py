@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -9,6 +10,7 @@ import torch
 from lect.frontends.capture.attributes import lookup, python_method
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import run_real
+from lect.frontends.capture.generators import Exhausted, TracedGenerator, known, resume
 from lect.frontends.capture.operators import load_item
 from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
 from lect.frontends.capture.torch_calls import torch_call
@@ -16,10 +18,6 @@ from lect.frontends.capture.tracer import CONTAINERS, Box, Tracer, path_key
 from lect.frontends.tensors import LT
 
 _ITERABLE: tuple[type, ...] = (*CONTAINERS, tuple, frozenset, range, *DICT_VIEWS)
-
-
-class Exhausted(Exception):
-    """The iterator has no more values; never seen by the program."""
 
 
 def get_iter(t: Tracer, box: Box) -> Box:
@@ -32,6 +30,8 @@ def get_iter(t: Tracer, box: Box) -> Box:
         if not value.dim():
             raise UserError(TypeError("iteration over a 0-d tensor"))
         return t.made(iter(torch_call(t, torch.Tensor.unbind, [box], {})[0]))
+    if kind is TracedGenerator:
+        return box
     method = python_method(t, kind, "__iter__")
     if method is not None:
         return call_function(t, t.static(method), [box], {})
@@ -68,30 +68,24 @@ def get_next(t: Tracer, box: Box) -> Box:
     from lect.frontends.capture.calls import call_function
 
     value, source = box
+    if type(value) is TracedGenerator:
+        return resume(t, value)
     method = python_method(t, type(value), "__next__")
     if method is not None:
         try:
             return call_function(t, t.static(method), [box], {})
         except UserError as raised:
             if isinstance(raised.error, StopIteration):
-                raise Exhausted from None
+                raise Exhausted(t.wrap(raised.error.value), raised.error) from None
             raise
     if not t.is_fresh(value):
         raise t.stop("LB0009", "an iterator made outside of the compiled frame is advanced")
     try:
-        item = next(value)
-    except StopIteration:
-        raise Exhausted from None
-    except Exception as error:
-        raise UserError(error) from None
-    if type(item) is tuple:
-        return _tuple_of_known(t, item)
-    return t.wrap(item)
-
-
-def _tuple_of_known(t: Tracer, value: tuple) -> Box:
-    """A tuple that zip, enumerate or items() made: its elements are found again one by one."""
-    return t.make_tuple([t.wrap(item) for item in value])
+        return known(t, run_real(next, value))
+    except UserError as raised:
+        if isinstance(raised.error, StopIteration):
+            raise Exhausted from None
+        raise
 
 
 def iterate(t: Tracer, box: Box, limit: int | None = None) -> list[Box]:
@@ -113,6 +107,42 @@ def iterate(t: Tracer, box: Box, limit: int | None = None) -> list[Box]:
         except Exhausted:
             break
     return found
+
+
+def each(t: Tracer, box: Box) -> Iterator[Box]:
+    """The elements of an iterable one by one, for code that does something in between."""
+    if type(box[0]) is tuple or type(box[0]) is list:
+        yield from iterate(t, box)
+        return
+    iterator = get_iter(t, box)
+    while True:
+        try:
+            item = get_next(t, iterator)
+        except Exhausted:
+            return
+        yield item
+
+
+def is_python_iterable(t: Tracer, kind: type) -> bool:
+    """True when iterating over an instance runs code of the program."""
+    if kind is TracedGenerator:
+        return True
+    return python_method(t, kind, "__iter__") is not None or python_method(t, kind, "__next__") is not None
+
+
+def as_list(t: Tracer, box: Box) -> list[Any]:
+    """The raw elements, asked for as `list(iterable)` does: after `iter` a guess at the length, whose TypeError does not matter."""
+    from lect.frontends.capture.calls import call_function
+
+    iterator = get_iter(t, box)
+    hint = next((found for found in (python_method(t, type(box[0]), name) for name in ("__len__", "__length_hint__")) if found is not None), None)
+    if hint is not None:
+        try:
+            call_function(t, t.static(hint), [box], {})
+        except UserError as raised:
+            if not isinstance(raised.error, TypeError):
+                raise
+    return t.leak_all(list(each(t, iterator)))
 
 
 def iterate_raw(t: Tracer, box: Box) -> list[Any]:

@@ -234,7 +234,7 @@ def is_same(t: Tracer, left: Box, right: Box) -> bool:
 def contains(t: Tracer, item: Box, container: Box) -> bool:
     """`item in container`."""
     from lect.frontends.capture.calls import call_function
-    from lect.frontends.capture.iteration import iterate
+    from lect.frontends.capture.iteration import each
 
     value, source = container
     kind = t.guard_type(container)
@@ -253,7 +253,7 @@ def contains(t: Tracer, item: Box, container: Box) -> bool:
         return run_real(operator.contains, t.now(container), key)
     if isinstance(value, str | bytes | range):
         return run_real(operator.contains, t.leak(container), t.leak(item))
-    for element in iterate(t, container):
+    for element in each(t, container):
         if element[0] is item[0]:
             return True
         if type(element[0]) is LT or type(item[0]) is LT:

@@ -47,6 +47,15 @@ PURE_TYPES = frozenset(
     | {collections.deque, torch.Size, torch.device, torch.finfo, torch.iinfo, types.MappingProxyType, types.SimpleNamespace}
     | {value for value in vars(itertools).values() if isinstance(value, type)}
 )
+# They ask for an item when they are asked for one.
+LAZY = frozenset({map, filter, zip, enumerate} | {value for value in vars(itertools).values() if isinstance(value, type)})
+# They use up an iterable at once.  Those of the first kind guess at its length first, those of the second look the items up, those of the third the
+# first of each pair.
+LISTING = frozenset({list, tuple, sorted, str.join, collections.deque, math.fsum, math.prod})
+HASHING = frozenset({set, frozenset, dict.fromkeys, collections.OrderedDict.fromkeys}) | frozenset(
+    getattr(cls, name) for cls in (set, frozenset) for name in ("union", "difference", "intersection", "symmetric_difference")
+)
+PAIRING = frozenset({dict, collections.OrderedDict})
 # Called with a Python function, they call it: the interpreter follows.
 CALLBACKS = frozenset(
     {map, filter, sorted, max, min, functools.reduce, list.sort, itertools.takewhile, itertools.dropwhile, itertools.starmap, itertools.accumulate}

@@ -20,6 +20,7 @@ from lect.dialects.pyframe import ops as py
 from lect.dialects.pyframe.attributes import from_python
 from lect.frontends.capture.attributes import MISSING, find_in_type
 from lect.frontends.capture.breaks import GraphBreak
+from lect.frontends.capture.generators import TracedGenerator
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.sources import Source
@@ -169,6 +170,8 @@ class ResidualBuilder:
             known = t.seen.get(id(value))
             if known is not None and known[1] is not None:
                 return self.source(known[1])
+        if kind is TracedGenerator:
+            raise GraphBreak("LB0009", f"the generator {value.frame.function[0].__qualname__} outlives the call", self.loc)
         if isinstance(value, torch.Tensor):
             raise GraphBreak("LB0007", "a tensor that was not reached by a path", self.loc)
         maker = _MAKERS.get(kind)

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import builtins
 import collections
-import functools
-import operator
+import sys
 import types
 import warnings
 from collections.abc import Callable, Mapping
-from types import FunctionType, MappingProxyType, MethodType
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -20,11 +19,13 @@ import torch
 from lect.frontends.capture import policy
 from lect.frontends.capture.attributes import generic_attr, load_attr, python_method, type_attr
 from lect.frontends.capture.breaks import UserError
-from lect.frontends.capture.calls import call, call_c_init, call_function, call_pure, initialize, new_object
+from lect.frontends.capture.calls import call_c_init, call_function, initialize, new_object
+from lect.frontends.capture.consumers import CONSUMERS
 from lect.frontends.capture.effects import delete_attr, generic_delete_attr, generic_store_attr, globals_box, run_real, store_attr
-from lect.frontends.capture.iteration import Exhausted, get_iter, get_next, iterate
+from lect.frontends.capture.generators import Exhausted, TracedGenerator, close, exception_of, in_program, resume
+from lect.frontends.capture.iteration import get_iter, get_next
 from lect.frontends.capture.objects import describe
-from lect.frontends.capture.operators import binary, check_plain, truth
+from lect.frontends.capture.operators import check_plain, truth
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.torch_calls import torch_call
 from lect.frontends.capture.tracer import NONE, Box, Tracer
@@ -40,6 +41,8 @@ def class_of(t: Tracer, box: Box) -> type:
     if type(value) is LT:
         real = t.real_of.get(id(value))
         return type(real) if real is not None else torch.Tensor
+    if type(value) is TracedGenerator:
+        return types.GeneratorType
     if box[1] is not None and type(value) in SCALAR_TYPES:
         t.guards.equals(box[1], value)
     return t.guard_type(box)
@@ -48,6 +51,8 @@ def class_of(t: Tracer, box: Box) -> type:
 def _stand_in(t: Tracer, box: Box) -> Any:
     """An object for which isinstance answers as for the real one."""
     value = box[0]
+    if type(value) is TracedGenerator:
+        return (_ for _ in ())
     if type(value) is not LT:
         return value
     real = t.real_of.get(id(value))
@@ -170,12 +175,31 @@ def _iter(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
 
 
 def _next(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    if len(args) == 1:
+        return in_program(get_next, t, args[0])
     try:
         return get_next(t, args[0])
     except Exhausted:
-        if len(args) > 1:
-            return args[1]
-        raise UserError(StopIteration()) from None
+        return args[1]
+
+
+def _traced_generator(t: Tracer, args: list[Box]) -> TracedGenerator:
+    value = args[0][0]
+    if type(value) is not TracedGenerator:
+        raise t.stop("LB0009", "a generator made outside of the compiled frame is advanced")
+    return value
+
+
+def _send(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    return in_program(resume, t, _traced_generator(t, args), args[1])
+
+
+def _throw(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    return in_program(resume, t, _traced_generator(t, args), NONE, exception_of(t, args[1:]))
+
+
+def _close(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    return close(t, _traced_generator(t, args))
 
 
 def _bool(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
@@ -225,45 +249,6 @@ def _text(function: Callable[..., str], method_name: str) -> Rule:
     return rule
 
 
-def _sum(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-    total = args[1] if len(args) > 1 else kwargs.get("start", (0, None))
-    for item in iterate(t, args[0]):
-        total = binary(t, operator.add, total, item)
-    return total
-
-
-def _extreme(function: Callable[..., Any], better: Callable[..., Any]) -> Rule:
-    """min and max."""
-
-    def rule(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-        boxes = iterate(t, args[0]) if len(args) == 1 else args
-        if kwargs or not boxes or all(type(box[0]) in SCALAR_TYPES for box in boxes):
-            return call_pure(t, function, args if kwargs or not boxes else boxes if len(boxes) > 1 else [([boxes[0][0]], None)], kwargs)
-        best = boxes[0]
-        for box in boxes[1:]:
-            if truth(t, binary(t, better, box, best)):
-                best = box
-        return best
-
-    return rule
-
-
-def _quantifier(stop: bool) -> Rule:
-    """any and all."""
-
-    def rule(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-        iterator = get_iter(t, args[0])
-        while True:
-            try:
-                item = get_next(t, iterator)
-            except Exhausted:
-                return (not stop, None)
-            if truth(t, item) == stop:
-                return (stop, None)
-
-    return rule
-
-
 def _super(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     if len(args) != 2:
         raise t.stop("LB0001", "super() with other than two arguments")
@@ -280,14 +265,6 @@ def _vars(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
 
 def _globals(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     return globals_box(t, t.frame.globals, t.frame.globals_source)
-
-
-def _reduce(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-    boxes = iterate(t, args[1])
-    total = args[2] if len(args) > 2 else boxes.pop(0)
-    for box in boxes:
-        total = call(t, args[0], [total, box], {})
-    return total
 
 
 def _is_tensor(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
@@ -338,16 +315,18 @@ def _fastpath(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     return (run_real(torch.backends.mha.get_fastpath_enabled), None)
 
 
+def _exception(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    error = t.handled()
+    return NONE if error is None else t.made(error)
+
+
+def _exc_info(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    error = t.handled()
+    return ((None, None, None), None) if error is None else t.make_tuple([t.static(type(error)), t.made(error), NONE])
+
+
 def _outside(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     raise t.stop("LB0013", "the function acts on the outside world")
-
-
-def _map(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-    columns = [iterate(t, box) for box in args[1:]]
-    if not isinstance(args[0][0], FunctionType | MethodType):
-        rows = [call(t, args[0], list(row), {}) for row in zip(*columns)]
-        return t.made(iter([t.leak(box) for box in rows]))
-    raise t.stop("LB0003", "map() with a Python function")
 
 
 def _c_init(init: Callable[..., None]) -> Rule:
@@ -365,6 +344,7 @@ def _c_init(init: Callable[..., None]) -> Rule:
 def special_table() -> Mapping[Any, Rule]:
     """All rules by callable."""
     table: dict[Any, Rule] = {
+        **CONSUMERS,
         isinstance: _isinstance,
         issubclass: _issubclass,
         type: _type,
@@ -384,6 +364,11 @@ def special_table() -> Mapping[Any, Rule]:
         len: _len,
         iter: _iter,
         next: _next,
+        types.GeneratorType.__iter__: _iter,
+        types.GeneratorType.__next__: _next,
+        types.GeneratorType.send: _send,
+        types.GeneratorType.throw: _throw,
+        types.GeneratorType.close: _close,
         bool: _bool,
         callable: _callable,
         hash: _hash,
@@ -391,20 +376,15 @@ def special_table() -> Mapping[Any, Rule]:
         repr: _text(repr, "__repr__"),
         ascii: _text(ascii, "__repr__"),
         format: _text(format, "__format__"),
-        sum: _sum,
-        min: _extreme(min, operator.lt),
-        max: _extreme(max, operator.gt),
-        any: _quantifier(True),
-        all: _quantifier(False),
         super: _super,
         vars: _vars,
         globals: _globals,
-        map: _map,
-        functools.reduce: _reduce,
         torch.is_tensor: _is_tensor,
         torch.Tensor.size: _size,
         torch._C._set_grad_enabled: _set_grad_enabled,
         torch.backends.mha.get_fastpath_enabled: _fastpath,
+        sys.exc_info: _exc_info,
+        sys.exception: _exception,
         warnings.warn: _outside,
         builtins.id: _outside,
     }

@@ -14,6 +14,7 @@ from lect.dialects.pyframe.control import FuncOp
 from lect.frontends.capture.api import LiveFrame
 from lect.frontends.capture.breaks import GraphBreak, Refused, UserError
 from lect.frontends.capture.calls import check_hooks
+from lect.frontends.capture.generators import check_finished
 from lect.frontends.capture.interpreter import CodeTable, Frame, Program, call_frame
 from lect.frontends.capture.residual import ResidualBuilder
 from lect.frontends.capture.scalars import ELEMENT_OF
@@ -43,6 +44,8 @@ def run(module: Operation, ctx: Context) -> None:
             returned = _trace(t, func, live)
         _write(t, module, func, state, returned, ctx)
     except GraphBreak as stop:
+        if not stop.loc.known:
+            stop.loc = t.loc
         _leave_guards(t, func, ctx)
         raise Refused(stop) from None
     except Exception:
@@ -68,10 +71,13 @@ def _trace(t: Tracer, func: FuncOp, live: LiveFrame) -> Box:
     if live.of_module:
         check_hooks(t, next(iter(bound.values())))
     try:
-        return call_frame(t, Frame(t, Program(func, live.codes), callee, bound))
+        returned = call_frame(t, Frame(t, Program(func, live.codes), callee, bound))
     except UserError as raised:
         error = raised.error
         raise GraphBreak("LB0012", f"{type(error).__name__} leaves the frame: {_short(error)}", raised.loc) from None
+    check_finished(t)
+    assert returned is not None
+    return returned
 
 
 def _short(error: BaseException) -> str:

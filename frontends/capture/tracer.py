@@ -99,12 +99,20 @@ class Tracer:
         self.calls = 0
         self.depth = 0
         self.frame: Any = None
-        self.caught: BaseException | None = None
+        self.caught: BaseException | None = None  # what the running frame handles, and below what those around its generators do
+        self.outer_caught: list[BaseException | None] = []
+        self.generators: list[Any] = []
 
     @property
     def loc(self) -> Location:
         """The line that runs."""
         return self.guards.loc
+
+    def handled(self) -> BaseException | None:
+        """The exception being handled, as `sys.exception()` gives it: that of the innermost frame or generator that handles one."""
+        if self.caught is not None or not self.outer_caught:
+            return self.caught
+        return next((error for error in reversed(self.outer_caught) if error is not None), None)
 
     def close(self) -> None:
         """Drop all references to the program's objects."""
@@ -112,6 +120,7 @@ class Tracer:
             table.clear()
         self.keep.clear()
         self.effects.clear()
+        self.generators.clear()
         self.frame = None
 
     # ---- boxes -------------------------------------------------------------------------------------------------------

@@ -9,20 +9,22 @@ from typing import Any
 from lect.frontends.capture.attributes import bound_method, load_attr, lookup
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.calls import call
-from lect.frontends.capture.iteration import Exhausted, get_iter, get_next
+from lect.frontends.capture.generators import Exhausted
+from lect.frontends.capture.iteration import get_iter, get_next
 from lect.frontends.capture.operators import truth
 from lect.frontends.capture.tracer import NONE, Box
 from lect.ir import Block
 
 
-def _enter(frame: Any, block: Block, operands: Any, *extra: Box) -> Block:
+def enter(frame: Any, block: Block, operands: Any, *extra: Box) -> Block:
+    """Go to `block` with the values of `operands` and `extra` for its arguments."""
     values = [frame.env[value] for value in operands]
     frame.env = dict(zip(block.args, (*values, *extra)))
     return block
 
 
 def branch(frame: Any, op: Any) -> Block:
-    return _enter(frame, op.target, op.target_operands)
+    return enter(frame, op.target, op.target_operands)
 
 
 def cond_branch(frame: Any, op: Any) -> Block:
@@ -34,16 +36,16 @@ def cond_branch(frame: Any, op: Any) -> Block:
     else:
         taken = truth(frame.t, box)
     if taken:
-        return _enter(frame, op.then, op.then_operands)
-    return _enter(frame, op.otherwise, op.otherwise_operands)
+        return enter(frame, op.then, op.then_operands)
+    return enter(frame, op.otherwise, op.otherwise_operands)
 
 
 def for_iter(frame: Any, op: Any) -> Block:
     try:
         item = get_next(frame.t, frame.env[op.operands[0]])
     except Exhausted:
-        return _enter(frame, op.otherwise, op.otherwise_operands)
-    return _enter(frame, op.then, op.then_operands, item)
+        return enter(frame, op.otherwise, op.otherwise_operands)
+    return enter(frame, op.then, op.then_operands, item)
 
 
 def return_(frame: Any, op: Any) -> None:
@@ -58,9 +60,10 @@ def get_iter_rule(frame: Any, op: Any) -> None:
 def raise_(frame: Any, op: Any) -> None:
     t = frame.t
     if op.exception is None:
-        if t.caught is None:
+        handled = t.handled()
+        if handled is None:
             raise UserError(RuntimeError("No active exception to reraise"))
-        raise UserError(t.caught)
+        raise UserError(handled)
     error = _instance(t, frame.env[op.exception])
     if not isinstance(error, BaseException):
         raise UserError(TypeError("exceptions must derive from BaseException"))
@@ -88,7 +91,7 @@ def pop_exc(frame: Any, op: Any) -> None:
 
 
 def load_exc(frame: Any, op: Any) -> None:
-    frame.env[op.results[0]] = (frame.t.caught, None)
+    frame.env[op.results[0]] = (frame.t.handled(), None)
 
 
 def match_exc(frame: Any, op: Any) -> None:

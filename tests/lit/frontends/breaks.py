@@ -37,7 +37,7 @@ def raises(x):
 
 
 def generates(x):
-    return all(value > 0 for value in (1, 2)) or x
+    return x + 1, (value for value in (1, 2))
 
 
-# GENERATES: breaks.py:{{[0-9]+:[0-9]+}}: error: LB0009 generator or coroutine
+# GENERATES: breaks.py:{{[0-9]+}}: error: LB0009 generator or coroutine: the generator generates.<locals>.<genexpr> outlives the call

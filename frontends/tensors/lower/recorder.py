@@ -208,9 +208,23 @@ class Recorder(Propagation):
         variant = functional_variant(func)
         if variant is None:
             raise LectError(f"{func} has no pure form", op=self.operation)
+        if variant is aten.as_strided.default:
+            args, kwargs = self._restrided(func, args, kwargs, entry)
         (value, *_) = self._emit(variant, args, kwargs, [_result_type(target)], exact=True)
         assert value is not None
         self.bind(target, value, entry.storage)
+
+    def _restrided(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], entry: Entry) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """as_strided_ keeps the offset it finds unless it is given one, which counts from the start of a storage that is not known."""
+        if len(args) > 3 or kwargs.get("storage_offset") is not None:
+            raise LectError(f"{func} addresses the storage of its operand, which is not known here", op=self.operation)
+        _, size, stride = with_defaults(func, args, kwargs)[0][:3]
+        before = type_of(entry.value)
+        own = layout_of(args[0])
+        asked, found = (TensorMeta(tuple(shape), own.dtype, tuple(steps), own.device) for shape, steps in ((size, stride), (before.shape, before.strides)))
+        if asked.reach > found.reach:
+            raise LectError(f"{func} reads memory outside of the tensor it is given", op=self.operation)
+        return (args[0], size, stride, 0), {}
 
 
 def _tensors(result: Any) -> Iterator[torch.Tensor | None]:

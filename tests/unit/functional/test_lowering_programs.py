@@ -206,6 +206,40 @@ def test_in_place_ops_on_intermediate_tensors():
         compare(y, run_functional(func, graph.inputs)[0])
 
 
+VIEWS_IN_PLACE = {
+    "t_": (),
+    "transpose_": (0, 1),
+    "swapaxes_": (0, 1),
+    "swapdims_": (0, -1),
+    "squeeze_": (),
+    "unsqueeze_": (1,),
+    "as_strided_": ((2, 3), (1, 2)),
+}
+
+
+@pytest.mark.parametrize("offset", [0, 1])
+@pytest.mark.parametrize("name", VIEWS_IN_PLACE)
+def test_a_tensor_becomes_another_view(name, offset):
+    graph = GraphBuilder()
+    y = graph.call("torch.exp", torch.exp, torch.randn(4, 3))
+    y = graph.call("operator.getitem", operator.getitem, y, slice(offset, None))
+    graph.call(f"torch.Tensor.{name}", getattr(torch.Tensor, name), y, *VIEWS_IN_PLACE[name])
+    after = graph.call("operator.add", operator.add, y, 1)
+    func = graph.lower([y, after])
+    for expected, got in zip([y, after], run_functional(func, graph.inputs)):
+        compare(expected, got)
+
+
+@pytest.mark.parametrize("where", [((2, 3), (1, 2), 2), ((3, 3), (3, 1))], ids=["an offset from the start of the storage", "more than its storage"])
+def test_a_view_that_is_not_within_its_tensor_is_refused(where):
+    graph = GraphBuilder()
+    y = graph.call("torch.exp", torch.exp, torch.randn(4, 3))
+    y = graph.call("operator.getitem", operator.getitem, y, slice(0, 2))
+    graph.call("torch.Tensor.as_strided_", torch.Tensor.as_strided_, y, *where)
+    with pytest.raises(LectError, match="storage of its operand|out of bounds for storage"):
+        graph.lower([y])
+
+
 def test_an_in_place_op_keeps_the_dtype_of_its_tensor():
     graph = GraphBuilder()
     y = graph.call("torch.exp", torch.exp, torch.randn(3).bfloat16())

@@ -19,12 +19,28 @@ aten = torch.ops.aten
 META = torch.device("meta")
 _INDEXING = frozenset({aten.index.Tensor, aten.index_put.default, aten.index_put_.default, aten._index_put_impl_.default})
 
+# Their meta kernels give other strides than their kernels on the cpu do, so that what a graph says of the result would be wrong.
+_MISLEADING = frozenset(
+    {
+        aten.max_unpool2d.default,
+        aten.nonzero_static.default,
+        aten._fft_r2c.default,
+        aten._fft_c2r.default,
+        aten._linalg_svd.default,
+        aten.linalg_eig.default,
+    }
+)
+# Their meta kernels are right only where the first argument is contiguous; the kernels make it so.
+_OF_CONTIGUOUS = frozenset({aten._transformer_encoder_layer_fwd.default, aten._native_multi_head_attention.default})
+
 
 def run_on_meta(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Template:
     """The template of `func(*args, **kwargs)`.  Raises what torch raises, `DataDependent` when the result's size is in the data."""
     by_data = torch.Tag.data_dependent_output in func.tags or torch.Tag.dynamic_output_shape in func.tags
     if by_data and not (func in _INDEXING and not _has_mask(args[1])):
         raise DataDependent(f"{func} needs the elements of a traced tensor")
+    if func in _MISLEADING or (func in _OF_CONTIGUOUS and not args[0].is_contiguous()):
+        raise UnsupportedTensor(f"how {func} lays out its result is not known before it runs")
     keep_refs_quiet()
     stand_ins = _MetaArguments(func)
     meta_args = stand_ins.convert(args)

@@ -14,6 +14,7 @@ from typing import Any
 
 from lect.frontends.capture.breaks import Crossing, GraphBreak, UserError
 from lect.frontends.capture.tracer import NONE, Box, Tracer
+from lect.ir import Block
 
 NEW, SUSPENDED, RUNNING, DONE = "new", "suspended", "running", "done"
 METHODS: Mapping[str, Any] = types.MappingProxyType({name: types.GeneratorType.__dict__[name] for name in ("__iter__", "__next__", "send", "throw", "close")})
@@ -83,7 +84,29 @@ class TracedGenerator:
             return False
         inner = self.delegate
         foreign = inner is not None and type(inner[0]) is not TracedGenerator and hasattr(inner[0], "close")
-        return foreign or self.op.handler is not None
+        return foreign or not only_passes_on(self.op.handler)
+
+
+# Operations of a handler that do nothing but to compare the exception with classes and to hand it on.
+_PASSES_ON = frozenset(
+    f"pyframe.{name}"
+    for name in "push_exc pop_exc load_exc match_exc load_global load_const load_local drop cond_branch branch reraise return".split()
+)
+
+
+def only_passes_on(handler: Block | None) -> bool:
+    """True when neither the handler nor what can follow it does more than to let an exception of another class pass."""
+    seen: set[Block] = set()
+    rest = [handler]
+    while rest:
+        block = rest.pop()
+        if block is None or block in seen:
+            continue
+        seen.add(block)
+        if block.last is None or any(op.name not in _PASSES_ON for op in block):
+            return False
+        rest.extend(block.last.successors)
+    return True
 
 
 def _next_raw(generator: TracedGenerator) -> Any:

@@ -133,7 +133,8 @@ class Frame:
             source = t.static_source(function)
         for number, name in enumerate(func.free):
             cell = function.__closure__[number]
-            self.cells[name] = (cell, None) if t.is_fresh(cell) else t.wrap(cell, source.attr("__closure__").item(number))  # type: ignore[union-attr]
+            place = None if source is None else source.attr("__closure__").item(number)  # the cells of a function made in the trace were seen there
+            self.cells[name] = (cell, None) if t.is_fresh(cell) else t.wrap(cell, place)
 
 
 def run(frame: Frame, suspended: Any = None) -> Box | None:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import builtins
 import collections
 import sys
 import types
@@ -21,6 +20,7 @@ from lect.frontends.capture.attributes import generic_attr, load_attr, python_me
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.calls import call_c_init, call_function, initialize, new_object
 from lect.frontends.capture.consumers import CONSUMERS
+from lect.frontends.capture.copying import COPYING
 from lect.frontends.capture.effects import delete_attr, generic_delete_attr, generic_store_attr, globals_box, run_real, store_attr
 from lect.frontends.capture.generators import Exhausted, TracedGenerator, close, exception_of, in_program, resume
 from lect.frontends.capture.iteration import get_iter, get_next
@@ -386,7 +386,7 @@ def special_table() -> Mapping[Any, Rule]:
         sys.exc_info: _exc_info,
         sys.exception: _exception,
         warnings.warn: _outside,
-        builtins.id: _outside,
+        **COPYING,
     }
     for function in policy.OUTSIDE_WORLD:
         table[function] = _outside

@@ -1,0 +1,109 @@
+"""Rules for functions of the standard library that would otherwise look into objects from C: copies, identities, signatures."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Mapping
+from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType, ModuleType
+from typing import Any
+
+import torch
+
+from lect.frontends.capture.attributes import MISSING, find_in_type, load_attr
+from lect.frontends.capture.effects import run_real
+from lect.frontends.capture.iteration import iterate, mapping_items
+from lect.frontends.capture.objects import describe
+from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.tracer import Box, Tracer
+from lect.frontends.tensors import LT
+
+Kwargs = dict[str, Box]
+# Copied by reference.
+_ATOMS = (type, FunctionType, BuiltinFunctionType, torch.dtype, torch.device, range)
+# A class that defines one of these says itself how it is copied.
+_COPY_HOOKS = ("__deepcopy__", "__copy__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__", "__new__")
+
+
+def deepcopy(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    """`copy.deepcopy(x)` of plain data: numbers, strings, containers, and objects whose class leaves copying to Python."""
+    if len(args) != 1 or kwargs:
+        raise t.stop("LB0003", "copy.deepcopy with a memo")
+    return _deep(t, args[0], {})
+
+
+def _deep(t: Tracer, box: Box, memo: dict[int, Box]) -> Box:
+    value = box[0]
+    kind = type(value)
+    if kind in SCALAR_TYPES:
+        return (t.leak(box), None)
+    if id(value) in memo:
+        return memo[id(value)]
+    if isinstance(value, _ATOMS):
+        t.register(box)
+        return box
+    if kind is tuple:
+        return t.make_tuple([_deep(t, item, memo) for item in iterate(t, box)])
+    t.guard_type(box)
+    made: Any
+    if kind is list:
+        made = []
+        memo[id(value)] = t.made(made)
+        made.extend(_deep(t, item, memo)[0] for item in iterate(t, box))
+    elif kind is dict:
+        made = {}
+        memo[id(value)] = t.made(made)
+        made.update({key: _deep(t, item, memo)[0] for key, item in mapping_items(t, box).items()})
+    else:
+        _check_plain_class(t, value)
+        made = object.__new__(kind)
+        memo[id(value)] = t.made(made)
+        for name, item in mapping_items(t, load_attr(t, box, "__dict__")).items():
+            made.__dict__[name] = _deep(t, item, memo)[0]
+    return memo[id(value)]
+
+
+def _check_plain_class(t: Tracer, value: Any) -> None:
+    kind = type(value)
+    own = [name for name in _COPY_HOOKS if find_in_type(kind, name) not in (MISSING, getattr(object, name, MISSING))]
+    if own or isinstance(value, ModuleType | MethodType) or kind is LT or type(getattr(value, "__dict__", None)) is not dict or _has_slots(kind):
+        raise t.stop("LB0003", f"copy.deepcopy of a {describe(value)}")
+
+
+def _has_slots(cls: type) -> bool:
+    return any(base.__dict__.get("__slots__") for base in cls.__mro__) or cls.__basicsize__ > _Plain.__basicsize__
+
+
+class _Plain:
+    """A class whose objects hold nothing besides their dictionary."""
+
+
+class Identity(int):
+    """What `id()` gave: good as a key and for comparing, and of no meaning outside of the trace."""
+
+
+def identity(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    """`id(x)`, the object being the same one whenever it comes from outside."""
+    value, source = args[0]
+    if type(value) in SCALAR_TYPES or type(value) is LT:
+        raise t.stop("LB0013", f"id() of a {type(value).__name__}")
+    if source is not None:
+        t.guards.is_object(source, value)
+    return t.made(Identity(id(value)))
+
+
+def signature(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    """`inspect.signature(f)` of a Python function or method."""
+    value = args[0][0]
+    function = value.__func__ if isinstance(value, MethodType) else value
+    if len(args) != 1 or kwargs or type(function) is not FunctionType or t.is_fresh(function):
+        raise t.stop("LB0003", f"inspect.signature of a {describe(value)}")
+    if args[0][1] is not None:
+        t.guards.is_object(args[0][1], value) if value is function else t.guards.is_object(args[0][1].attr("__func__"), function)
+    made = run_real(inspect.signature, value)
+    t.made(made.parameters)
+    t.keep.append(made)
+    return t.made(made)
+
+
+COPYING: Mapping[Any, Any] = MappingProxyType({copy.deepcopy: deepcopy, id: identity, inspect.signature: signature})

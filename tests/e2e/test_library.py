@@ -1,0 +1,82 @@
+"""Functions of the standard library in compiled functions."""
+
+import contextlib
+
+import pytest
+import torch
+
+import lect
+from tests.e2e import library
+from tests.e2e.support import check, fallbacks, versions
+
+
+@pytest.fixture(autouse=True)
+def fresh_start():
+    lect.reset()
+
+
+@pytest.mark.parametrize("program", library.PROGRAMS, ids=lambda program: program.__name__)
+def test_program_is_one_graph(program):
+    compiled = lect.compile(program)
+    for seed in range(2):
+        check(program, torch.randn(4, generator=torch.Generator().manual_seed(seed)), compiled=compiled)
+    assert fallbacks() == []
+    assert versions() == 1
+
+
+def test_deep_copy_follows_a_change_of_the_original():
+    compiled = lect.compile(library.deep_copies)
+    check(library.deep_copies, torch.randn(4), compiled=compiled)
+    library.SETTINGS.width = 5
+    try:
+        check(library.deep_copies, torch.randn(4), compiled=compiled)
+    finally:
+        library.SETTINGS.width = 3
+    assert versions() == 2
+
+
+def test_identity_of_another_object_is_another_one():
+    table = {id(library.SETTINGS): 2.0}
+
+    def looked_up(x, thing):
+        return x * table.get(id(thing), 1.0)
+
+    compiled = lect.compile(looked_up)
+    check(looked_up, torch.randn(4), library.SETTINGS, compiled=compiled)
+    check(looked_up, torch.randn(4), library.Settings(), compiled=compiled)
+
+
+def test_deep_copy_of_a_class_with_a_say_in_it_runs_eagerly():
+    class Counted(library.Settings):
+        def __deepcopy__(self, memo):
+            return self
+
+    kept = Counted()
+
+    def program(x):
+        import copy
+
+        return x * (2 if copy.deepcopy(kept) is kept else 3)
+
+    check(program, torch.randn(4))
+    assert fallbacks() == ["LB0003"]
+
+
+def test_generator_left_inside_of_a_with_runs_eagerly():
+    log = []
+
+    @contextlib.contextmanager
+    def noted():
+        yield
+        log.append("left")
+
+    def values(x):
+        with noted():
+            yield x
+            yield x + 1
+
+    def program(x):
+        return next(values(x)) * 2
+
+    check(program, torch.randn(4))
+    assert fallbacks() == ["LB0009"]

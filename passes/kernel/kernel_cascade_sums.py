@@ -1,12 +1,12 @@
-"""Sum long rows in two levels, so that the error grows with the square root of the length's and not with the length's.
+"""Sum long rows in several levels, so that the error grows with the logarithm of the length and not with the length.
 
     %s = for R (%zero) { yield add(%acc, %x) }   =>   %s = for R (%zero) {step = 1024, span = 16384} {
                                                         %t = for R (%zero) from this index {span = 1024} { yield add(%part, %x) }
                                                         yield add(%acc, %t)
                                                       }
 
-A loop of at least `steps` steps that carries a sum is cut into chunks of about the square root of that many; each chunk starts from zero and is
-added to the whole.  Other carried values pass through both loops.  What the chunks leave over is a loop of its own behind them.
+A loop of at least `steps` steps that carries a sum is cut into chunks of `fan` steps, long ones into chunks of chunks; each chunk starts from zero
+and is added to the whole.  Other carried values pass through all loops.  What the chunks leave over is loops of its own behind them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from lect.dialects.kernel import ops as kernel
 from lect.dialects.kernel.types import element_of
-from lect.ir import Block, Context, Operation, Region, Value
+from lect.ir import Block, Context, Operation, PassFailure, Region, Value
 from lect.ir.block import clone_region
 from lect.ir.types import index
 from lect.passes.base import Pass, option
@@ -28,11 +28,14 @@ class KernelCascadeSums(Pass):
 
     name: ClassVar[str] = "kernel-cascade-sums"
     steps: int = option(64, "shortest loop, in steps, that is cut")
+    fan: int = option(16, "steps of a chunk, and chunks of a greater one")
 
     def run(self, op: Operation, ctx: Context) -> None:
+        if self.fan < 2:
+            raise PassFailure(f"option 'fan' of pass '{self.name}' must be at least 2, got {self.fan}")
         for func in [inner for inner in op.body if isinstance(inner, kernel.FuncOp)]:
             for loop in [inner for inner in func.walk() if isinstance(inner, kernel.ForOp)]:
-                if _is_plain(loop) and _cut(func, loop, self.steps):
+                if _is_plain(loop) and _cut(func, loop, self.steps, self.fan):
                     ctx.count("sums cut")
 
 
@@ -55,57 +58,79 @@ def float_sums(loop: kernel.ForOp) -> list[int]:
     return found
 
 
-def _cut(func: kernel.FuncOp, loop: kernel.ForOp, steps: int) -> bool:
-    """Replace a loop by two levels.  False when it is too short or carries no sum."""
-    block = func.blocks.size(loop.axis)
-    count = kernel.axis_of(loop, loop.axis).extent // block
+def _cut(func: kernel.FuncOp, loop: kernel.ForOp, steps: int, fan: int) -> bool:
+    """Replace a loop by several levels.  False when it is too short or carries no sum."""
+    block, extent = func.blocks.size(loop.axis), kernel.axis_of(loop, loop.axis).extent
     sums = float_sums(loop)
-    if count < steps or not sums or not all(_is_zero(loop.initial[position]) for position in sums):
+    if extent // block < max(steps, 2 * fan) or not sums or not all(_is_zero(loop.initial[position]) for position in sums):
         return False
-    chunk = 1 << (count.bit_length() // 2)
-    whole = count // chunk * chunk
-    outer = _outer_loop(loop, chunk * block, whole * block, sums)
+    cascade = Cascade(loop, sums, _chunk_sizes(extent // block, fan, block))
     assert loop.parent is not None
-    loop.parent.insert_before(loop, outer)
-    results = list(outer.results)
-    if whole * block < kernel.axis_of(loop, loop.axis).extent:
-        initial = [loop.initial[k] if k in sums else value for k, value in enumerate(results)]
-        rest = kernel.ForOp(initial, None, loop.axis, whole * block, regions=[clone_region(loop.region, {})], result_types=_types(loop), loc=loop.loc)
-        loop.parent.insert_before(loop, rest)
-        results = _totals(loop, loop.parent, loop, results, list(rest.results), sums)
+    begin, results = 0, list(loop.initial)
+    for level in reversed(range(len(cascade.chunks))):
+        span = (extent - begin) // cascade.chunks[level] * cascade.chunks[level]
+        if span:
+            part = loop.parent.insert_before(loop, cascade.chunked(level, results, None, begin, span))
+            results = cascade.totals(loop.parent, loop, results, list(part.results), begin == 0)
+            begin += span
+    if begin < extent:
+        part = loop.parent.insert_before(loop, cascade.plain(results, None, begin, None))
+        results = cascade.totals(loop.parent, loop, results, list(part.results), False)
     loop.replace(results)
     return True
 
 
-def _outer_loop(loop: kernel.ForOp, step: int, span: int, sums: list[int]) -> kernel.ForOp:
-    """Chunks of `step` indices, each an inner loop whose sums start from zero."""
-    types = _types(loop)
-    body = Block([index, *types])
-    entering = body.args[1:]
-    initial = [loop.initial[k] if k in sums else value for k, value in enumerate(entering)]
-    region = clone_region(loop.region, {})
-    inner = body.append(kernel.ForOp(initial, body.args[0], loop.axis, 0, None, step, regions=[region], result_types=types, loc=loop.loc))
-    totals = _totals(loop, body, None, entering, list(inner.results), sums)
-    body.append(kernel.YieldOp(totals, loc=loop.loc))
-    return kernel.ForOp(loop.initial, None, loop.axis, 0, step, span, regions=[Region([body])], result_types=types, loc=loop.loc)
+def _chunk_sizes(count: int, fan: int, block: int) -> list[int]:
+    """Indices of a chunk at each level, the smallest first, for a loop of `count` steps."""
+    sizes, steps = [fan * block], fan
+    while count // steps > 2 * fan:
+        steps *= fan
+        sizes.append(steps * block)
+    return sizes
 
 
-def _totals(loop: kernel.ForOp, block: Block, before: Operation | None, wholes: list[Value], parts: list[Value], sums: list[int]) -> list[Value]:
-    """The sums so far plus those of the last part; other values are the last part's."""
-    add = kernel.scalar_op("add")
-    out = []
-    for position, (whole, part) in enumerate(zip(wholes, parts)):
-        if position in sums:
-            out.append(block.insert_before(before, add(whole, part, loc=loop.loc)).result)
+class Cascade:
+    """Loops that stand for one loop; `sums` are the positions of its sums, `chunks` the indices of a chunk at each level."""
+
+    def __init__(self, loop: kernel.ForOp, sums: list[int], chunks: list[int]) -> None:
+        self.loop = loop
+        self.sums = sums
+        self.chunks = chunks
+        self.types = [value.type for value in loop.results]
+
+    def initial(self, before: list[Value]) -> list[Value]:
+        """What a part starts from: sums from zero, other values from where they stand."""
+        return [self.loop.initial[k] if k in self.sums else value for k, value in enumerate(before)]
+
+    def plain(self, before: list[Value], start: Value | None, begin: int, span: int | None) -> kernel.ForOp:
+        """A copy of the loop over some of its indices."""
+        region, loop = clone_region(self.loop.region, {}), self.loop
+        return kernel.ForOp(self.initial(before), start, loop.axis, begin, None, span, regions=[region], result_types=self.types, loc=loop.loc)
+
+    def chunked(self, level: int, before: list[Value], start: Value | None, begin: int, span: int) -> kernel.ForOp:
+        """A loop over the chunks of one level, each the loop of the level below."""
+        loop, step = self.loop, self.chunks[level]
+        body = Block([index, *self.types])
+        entering = body.args[1:]
+        if level:
+            inner = body.append(self.chunked(level - 1, entering, body.args[0], 0, step))
         else:
-            out.append(part)
-    return out
+            inner = body.append(self.plain(entering, body.args[0], 0, step))
+        totals = self.totals(body, None, entering, list(inner.results), False)
+        body.append(kernel.YieldOp(totals, loc=loop.loc))
+        return kernel.ForOp(self.initial(before), start, loop.axis, begin, step, span, regions=[Region([body])], result_types=self.types, loc=loop.loc)
+
+    def totals(self, block: Block, before: Operation | None, wholes: list[Value], parts: list[Value], first: bool) -> list[Value]:
+        """The sums so far plus those of the last part (or the part's alone if it is the first); other values are the last part's."""
+        add, out = kernel.scalar_op("add"), []
+        for position, (whole, part) in enumerate(zip(wholes, parts)):
+            if position in self.sums and not first:
+                out.append(block.insert_before(before, add(whole, part, loc=self.loop.loc)).result)
+            else:
+                out.append(part)
+        return out
 
 
 def _is_zero(value: Value) -> bool:
     maker = value.op
     return isinstance(maker, kernel.ConstOp) and maker.value == 0
-
-
-def _types(loop: kernel.ForOp) -> list:  # type: ignore[type-arg]
-    return [value.type for value in loop.results]

@@ -14,7 +14,7 @@ from tests.unit.kernel.nests import parsed, run_reference, sample
 from tests.unit.kernel.test_reductions import argument, reduction, softmax
 from tests.unit.kernel.test_shapes import pointwise
 
-PIPELINE = "loop-collapse-dims,kernel-choose-tiles,loop-to-kernel,kernel-keep-rows,kernel-prefetch-rows{least=16},kernel-cascade-sums{steps=2}"
+PIPELINE = "loop-collapse-dims,kernel-choose-tiles,loop-to-kernel,kernel-keep-rows,kernel-prefetch-rows{least=16},kernel-cascade-sums{steps=2 fan=2}"
 
 
 def kernels_of(text, pipeline):

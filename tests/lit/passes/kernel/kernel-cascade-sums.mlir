@@ -2,9 +2,9 @@
 
 // CHECK-LABEL: kernel.func @a_long_sum_is_cut
 // CHECK: %[[Z:.*]] = kernel.const() {value = 0.0} : !kernel.tile<Rxf32>
-// CHECK: %[[OUT:.*]] = kernel.for(%[[Z]]) {axis = "R", step = 256, span = 3072} : !kernel.tile<Rxf32> {
+// CHECK: %[[OUT:.*]] = kernel.for(%[[Z]]) {axis = "R", step = 512, span = 3072} : !kernel.tile<Rxf32> {
 // CHECK-NEXT: ^bb0(%[[CHUNK:.*]]: index, %[[SO_FAR:.*]]: !kernel.tile<Rxf32>):
-// CHECK-NEXT: %[[PART:.*]] = kernel.for(%[[Z]]; %[[CHUNK]]) {axis = "R", span = 256} : !kernel.tile<Rxf32> {
+// CHECK-NEXT: %[[PART:.*]] = kernel.for(%[[Z]]; %[[CHUNK]]) {axis = "R", span = 512} : !kernel.tile<Rxf32> {
 // CHECK: kernel.yield
 // CHECK: %[[NEXT:.*]] = kernel.add(%[[SO_FAR]], %[[PART]]) : !kernel.tile<Rxf32>
 // CHECK-NEXT: kernel.yield(%[[NEXT]])
@@ -24,6 +24,27 @@ kernel.func @a_long_sum_is_cut(%x: !kernel.ptr<f32>, %y: !kernel.ptr<f32>) {grid
   }
   %total = kernel.reduce(%sum) {kind = "sum", axis = "R"} : f32
   kernel.store(%y, %total, %p) {map = #loop.map<(d0) -> (d0)>}
+  kernel.return()
+}
+
+// Chunks of chunks: 16 steps, 16 times 16 steps, and what is left over is cut by the smaller chunk and then not at all.
+// CHECK-LABEL: kernel.func @a_longer_sum_is_cut_twice
+// CHECK: kernel.for(%{{.*}}) {axis = "R", step = 8192, span = 24576}
+// CHECK: kernel.for(%{{.*}}; %{{.*}}) {axis = "R", step = 512, span = 8192}
+// CHECK: kernel.for(%{{.*}}; %{{.*}}) {axis = "R", span = 512}
+// CHECK: kernel.for(%{{.*}}) {axis = "R", begin = 24576, step = 512, span = 1024}
+// CHECK: kernel.for(%{{.*}}; %{{.*}}) {axis = "R", span = 512}
+// CHECK: kernel.for(%{{.*}}) {axis = "R", begin = 25600}
+kernel.func @a_longer_sum_is_cut_twice(%x: !kernel.ptr<f32>) {grid = [8], axes = #kernel.axes<R: 25700 loop>, blocks = #kernel.blocks<R = 32>, vector = "R"} {
+  %zero = kernel.const() {value = 0.0} : !kernel.tile<Rxf32>
+  %sum = kernel.for(%zero) {axis = "R"} : !kernel.tile<Rxf32> {
+  ^bb0(%at: index, %acc: !kernel.tile<Rxf32>):
+    %r = kernel.lanes(%at) {axis = "R"} : !kernel.tile<Rxindex>
+    %in = kernel.bound(%r) {axis = "R"} : !kernel.tile<Rxi1>
+    %v = kernel.load(%x, %r; %in) {map = #loop.map<(d0) -> (d0)>} : !kernel.tile<Rxf32>
+    %next = kernel.add(%acc, %v) : !kernel.tile<Rxf32>
+    kernel.yield(%next)
+  }
   kernel.return()
 }
 

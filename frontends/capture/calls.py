@@ -314,7 +314,8 @@ def call_c(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
     owner = getattr(function, "__self__", None)
     if type(function) in (BuiltinFunctionType, types.MethodWrapperType) and _is_instance_method(function, owner):
         descriptor = _descriptor_of(function, owner)
-        return call_c(t, descriptor, [t.wrap(owner), *args], kwargs)
+        if descriptor is not function:
+            return call_c(t, descriptor, [t.wrap(owner), *args], kwargs)
     special = _special(t, function)
     if special is not None:
         return special(t, args, kwargs)

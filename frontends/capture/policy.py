@@ -89,7 +89,7 @@ FOLDED: Mapping[Any, Any] = MappingProxyType(
         torch.compiler.is_compiling: True,
         torch.compiler.is_dynamo_compiling: True,
         torch.compiler.is_exporting: False,
-        torch.jit.is_tracing: True,
+        torch.jit.is_tracing: False,
         torch.jit.is_scripting: False,
         torch._C._get_tracing_state: None,
         torch._jit_internal.is_scripting: False,

@@ -272,15 +272,32 @@ class ResidualBuilder:
     def _instance(self, value: Any, kind: type) -> Value:
         """An object of a user class that the trace made: allocated without `__init__`, its dictionary filled."""
         names = getattr(value, "__dict__", None)
+        base = next((base for base in (OrderedDict, dict, list) if isinstance(value, base)), None)
+        if base is not None and type(names) is dict and find_in_type(kind, "__del__") is MISSING:
+            return self._container_instance(value, kind, base)
         if isinstance(value, _NOT_PLAIN) or find_in_type(kind, "__del__") is not MISSING or type(names) is not dict:
             raise GraphBreak("LB0008", describe(value), self.loc)
         if any("__slots__" in base.__dict__ and base.__dict__["__slots__"] for base in kind.__mro__):
             raise GraphBreak("LB0008", f"a {kind.__name__}, which has slots", self.loc)
         made = self.call(object.__new__, self.value(kind))
+        self._fill(made, names)
+        return made
+
+    def _fill(self, made: Value, names: dict[str, Any]) -> None:
         if names:
             flat = [self.value(each) for pair in names.items() for each in pair]
             inner = self.call(object.__getattribute__, made, self.constant("__dict__"))
             self.call(dict.update, inner, self.emit(building.BuildMapOp(flat)))
+
+    def _container_instance(self, value: Any, kind: type, base: Any) -> Value:
+        """An object of a class derived from a builtin container: allocated and filled by the methods of `base`, past those of the class."""
+        made = self.call(base.__new__, self.value(kind))
+        if base is list:
+            self.call(list.extend, made, self._list(list.__getitem__(value, slice(None))))
+        else:
+            for key, item in base.items(value):
+                self.call(base.__setitem__, made, self.value(key), self.value(item))
+        self._fill(made, value.__dict__)
         return made
 
     # ---- effects -----------------------------------------------------------------------------------------------------

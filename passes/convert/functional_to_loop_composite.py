@@ -22,8 +22,8 @@ def logistic(x: Num) -> Num:
 
 
 def within(x: Num, low: float, high: float) -> Num:
-    """x clamped; NaN stays."""
-    return x.op("maximum", low).op("minimum", high)
+    """x clamped; NaN stays, and of equal operands the second is taken, so that a zero within the bounds keeps its sign."""
+    return x.const(high).op("minimum", x.const(low).op("maximum", x))
 
 
 # ---- activations -----------------------------------------------------------------------------------------------------

@@ -254,12 +254,13 @@ def _where(body: Body, op: Any) -> Num:
 
 
 def _clamp(body: Body, op: Any) -> Num:
+    """The bound comes first when it is a number: of equal operands the second is taken, and a zero within the bounds keeps its sign."""
     x = body.read(op.x)
     for operand, number, name in ((op.low, op.min, "maximum"), (op.high, op.max, "minimum")):
         if operand is not None:
             x = x.op(name, body.read(operand))
         elif number is not None:
-            x = x.op(name, body.const(number, x.type))
+            x = body.const(number, x.type).op(name, x)
     return x
 
 

@@ -262,3 +262,28 @@ def test_outputs_alias_inputs_as_in_eager():
     same(f(x)[:4], got[:4], exact=True)
     got[4].zero_()
     assert got[5].sum() == 0
+
+
+CLAMPS = {
+    "clamp to 0 and 6": lambda x: x.clamp(0, 6),
+    "clamp to -0.0 and 1": lambda x: x.clamp(-0.0, 1),
+    "clamp to at least 0": lambda x: x.clamp(min=0.0),
+    "clamp to at most 0": lambda x: x.clamp(max=0.0),
+    "clamp to at most -0.0": lambda x: x.clamp(max=-0.0),
+    "bounds that cross": lambda x: x.clamp(0.0, -0.0),
+    "hardtanh": lambda x: F.hardtanh(x, 0.0, 1.0),
+    "relu6": F.relu6,
+    "relu": F.relu,
+    "threshold": lambda x: F.threshold(x, 0.0, -0.0),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("name", CLAMPS)
+def test_zeros_at_a_bound_keep_the_sign_that_eager_gives_them(name, dtype):
+    x = torch.tensor([0.0, -0.0, 1.0, -1.0, float("nan"), float("inf"), float("-inf")], dtype=dtype).repeat(9)
+    got, want = lect.compile(CLAMPS[name])(x), CLAMPS[name](x)
+    same(want, got, exact=True)
+    zeros = want == 0
+    assert torch.equal(torch.signbit(want[zeros]), torch.signbit(got[zeros]))
+    assert fallbacks() == []

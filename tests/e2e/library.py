@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import collections.abc
 import copy
+import dataclasses
 import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
+
+import torch
 
 
 class Settings:
@@ -31,6 +34,34 @@ class Rows(collections.abc.Sequence):
 
     def __getitem__(self, number):
         return self.items[number]
+
+
+@dataclasses.dataclass
+class Output(collections.OrderedDict):
+    """The fields that are set are keys too, as in the outputs of transformers."""
+
+    first: Any = None
+    second: Any = None
+
+    def __post_init__(self):
+        for field in dataclasses.fields(self):
+            if getattr(self, field.name) is not None:
+                self[field.name] = getattr(self, field.name)
+
+    def __setitem__(self, key, value):
+        super().__setitem__(key, value)
+        super().__setattr__(key, value)
+
+
+class Tagged(list):
+    def __init__(self, items, tag):
+        super().__init__(items)
+        self.tag = tag
+
+
+class Counter(dict):
+    def __missing__(self, key):
+        return 0
 
 
 SETTINGS = Settings()
@@ -78,4 +109,24 @@ def outer_of_wrapper(x):
     return middle(x), [middle(x + 1)]
 
 
-PROGRAMS: tuple[Callable[..., Any], ...] = (deep_copies, identities, signatures, unfinished_iteration, outer_of_wrapper)
+def outputs_with_fields(x):
+    made = Output(first=x + 1)
+    made["second"] = made["first"] * 2
+    return made
+
+
+def derived_containers(x):
+    counts = Counter(a=1)
+    counts["b"] = counts["missing"] + 2
+    tagged = Tagged([x, 2], "t")
+    tagged.append(x * counts["b"])
+    return counts, tagged, {"nested": Output(second=[x + 2])}
+
+
+def tracing_state(x):
+    return x * (3 if torch.jit.is_tracing() else 2)
+
+
+PROGRAMS: tuple[Callable[..., Any], ...] = (
+    deep_copies, identities, signatures, unfinished_iteration, outer_of_wrapper, outputs_with_fields, derived_containers, tracing_state,
+)  # fmt: skip

@@ -80,3 +80,10 @@ def test_generator_left_inside_of_a_with_runs_eagerly():
 
     check(program, torch.randn(4))
     assert fallbacks() == ["LB0009"]
+
+
+def test_fields_and_keys_of_an_output_are_the_same_objects():
+    got = lect.compile(library.outputs_with_fields)(torch.randn(4))
+    assert list(got) == ["first", "second"] and list(vars(got)) == ["first", "second"]
+    assert got.first is got["first"] and got.second is got["second"]
+    assert fallbacks() == []

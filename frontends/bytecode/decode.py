@@ -151,7 +151,7 @@ class FrameDecoder:
         listing = read_listing(code)
         self.instructions, self.targets, self.leaders = listing.instructions, listing.targets, listing.leaders
         self.cells = frozenset((*code.co_cellvars, *code.co_freevars))
-        self.hidden = not code.co_flags & CO_OPTIMIZED
+        self.renamed = {name: shown for name, shown in zip(code.co_varnames, local_names(code)) if name != shown}
         self.entries: dict[int, Entry] = {}
         self.waiting: list[int] = []
         self.keywords: tuple[str, ...] = ()  # left by KW_NAMES for the next call
@@ -347,9 +347,7 @@ def frame_attributes(code: CodeType) -> dict[str, Any]:
     position += varargs is not None
     varkw = names[position] if flags & CO_VARKEYWORDS else None
     position += varkw is not None
-    local = names[position:]
-    if not flags & CO_OPTIMIZED:
-        local = tuple([shown_name(name) for name in local])
+    local = local_names(code)[position:]
     return {
         "code_name": code.co_name,
         "qualname": code.co_qualname if code.co_qualname != code.co_name else None,
@@ -368,9 +366,17 @@ def frame_attributes(code: CodeType) -> dict[str, Any]:
     }
 
 
-def shown_name(name: str) -> str:
-    """The name of a variable of an inlined comprehension in a class body or module; a dot in front only hides it from the namespace."""
-    return name[1:] if name[:1] == "." and name[1:].isidentifier() else name
+def local_names(code: CodeType) -> tuple[str, ...]:
+    """The names of local variables, as `pyframe` shows them.
+
+    Assembled class bodies and modules have a dot in front of the variables of inlined comprehensions, which only hides them from the namespace.  A
+    variable of a comprehension that has the name of a free variable keeps or gets a dot, to tell the two apart.
+    """
+    free = code.co_freevars
+    if code.co_flags & CO_OPTIMIZED and not any(name in free for name in code.co_varnames):
+        return code.co_varnames
+    plain = [name[1:] if name[:1] == "." and name[1:].isidentifier() else name for name in code.co_varnames]
+    return tuple([f".{name}" if name in free else name for name in plain])
 
 
 _FLAG_WORDS = ((CO_OPTIMIZED, "optimized"), (CO_NEWLOCALS, "newlocals"), (CO_NESTED, "nested"), (CO_GENERATOR, "generator"))

@@ -13,7 +13,7 @@ from typing import Any
 from lect.dialects.pyframe import building, control, ops
 from lect.dialects.pyframe.attributes import from_python
 from lect.dialects.pyframe.types import OBJECT, SAVED
-from lect.frontends.bytecode.decode import Decode, FrameDecoder, shown_name
+from lect.frontends.bytecode.decode import Decode, FrameDecoder
 from lect.ir import Value
 
 _ONE = (OBJECT,)
@@ -82,12 +82,12 @@ def variable_hint(name: str) -> str:
 
 
 def load_fast(d: FrameDecoder, arg: str) -> None:
-    name = shown_name(arg) if d.hidden else arg
+    name = d.renamed.get(arg, arg)
     d.emit_value(ops.LoadLocalOp(name, loc=d.loc, result_types=_ONE, hint=variable_hint(name)))
 
 
 def store_fast(d: FrameDecoder, arg: str) -> None:
-    name = shown_name(arg) if d.hidden else arg
+    name = d.renamed.get(arg, arg)
     value = d.pop()
     if value.type is SAVED:
         d.emit(ops.RestoreLocalOp(value, name, loc=d.loc))
@@ -98,7 +98,7 @@ def store_fast(d: FrameDecoder, arg: str) -> None:
 
 
 def delete_fast(d: FrameDecoder, arg: str) -> None:
-    d.emit(ops.DeleteLocalOp(shown_name(arg) if d.hidden else arg, loc=d.loc))
+    d.emit(ops.DeleteLocalOp(d.renamed.get(arg, arg), loc=d.loc))
 
 
 def load_closure(d: FrameDecoder, arg: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from lect.dialects.pyframe import building, control, ops
 from lect.frontends.bytecode import handlers, py311
-from lect.frontends.bytecode.decode import Decode, FrameDecoder, shown_name
+from lect.frontends.bytecode.decode import Decode, FrameDecoder
 from lect.frontends.bytecode.handlers import COMMON, pop_jump
 
 
@@ -37,7 +37,7 @@ def load_super_attr(d: FrameDecoder, arg: int) -> None:
 
 
 def load_fast_and_clear(d: FrameDecoder, arg: str) -> None:
-    d.emit_value(ops.SaveLocalOp(shown_name(arg) if d.hidden else arg, loc=d.loc, hint="saved"))
+    d.emit_value(ops.SaveLocalOp(d.renamed.get(arg, arg), loc=d.loc, hint="saved"))
 
 
 def load_locals(d: FrameDecoder, arg: int) -> None:

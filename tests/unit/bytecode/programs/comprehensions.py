@@ -179,3 +179,15 @@ def case_locals_in_comprehension():
 
 def case_long_chain():
     return [a + b + c for a in range(2) for b in range(2) if a or b for c in range(2) if c != a]
+
+
+def case_iteration_variable_named_like_a_free_one():
+    t = "outer"
+
+    def f():
+        return t, [t for t in range(2)], t, [(lambda: t)() for t in range(2)], sorted(k for k in locals() if k.endswith("t"))
+
+    class A:
+        u = t, [t for t in range(2)], t
+
+    return f(), A.u

@@ -69,7 +69,7 @@ def _trace(t: Tracer, func: FuncOp, live: LiveFrame) -> Box:
     callee = t.wrap(function, t.sources.function)
     bound = {name: t.wrap(value, t.sources.local(name)) for name, value in live.bound.items()}
     if live.of_module:
-        check_hooks(t, next(iter(bound.values())))
+        check_hooks(t, _first_argument(t, func, bound))
     try:
         returned = call_frame(t, Frame(t, Program(func, live.codes), callee, bound))
     except UserError as raised:
@@ -78,6 +78,15 @@ def _trace(t: Tracer, func: FuncOp, live: LiveFrame) -> Box:
     check_finished(t)
     assert returned is not None
     return returned
+
+
+def _first_argument(t: Tracer, func: FuncOp, bound: dict[str, Box]) -> Box:
+    """What stands in front of the call's arguments, also when the function takes them all as `*args`."""
+    if func.args:
+        return bound[func.args[0]]
+    values, source = bound[func.varargs]  # type: ignore[index]
+    assert source is not None
+    return t.wrap(values[0], source.item(0))
 
 
 def _short(error: BaseException) -> str:

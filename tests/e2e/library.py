@@ -85,6 +85,14 @@ def scaled(x, factor, *, shift=0):
     return x * factor + shift
 
 
+def counted(function):
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        return function(*args, **kwargs) * len(args)
+
+    return wrapper
+
+
 def signatures(x):
     parameters = inspect.signature(scaled).parameters
     return x * len(parameters), "factor" in parameters, list(parameters), parameters["shift"].default, len(inspect.signature(SETTINGS.__init__).parameters)

@@ -87,3 +87,28 @@ def test_fields_and_keys_of_an_output_are_the_same_objects():
     assert list(got) == ["first", "second"] and list(vars(got)) == ["first", "second"]
     assert got.first is got["first"] and got.second is got["second"]
     assert fallbacks() == []
+
+
+class Wrapped(torch.nn.Module):
+    """A module whose forward is inside of a decorator that takes all arguments as they come."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 4)
+
+    @library.counted
+    def forward(self, x, scale=2):
+        return self.linear(x) * scale
+
+
+def test_forward_that_takes_self_among_its_arguments():
+    model = Wrapped()
+    compiled = lect.compile(model)
+    with torch.no_grad():
+        check(model, torch.randn(2, 4), compiled=compiled)
+        check(model, torch.randn(2, 4), scale=3, compiled=compiled)
+        assert fallbacks() == []
+        calls = []
+        model.register_forward_hook(lambda *_: calls.append(1))
+        compiled(torch.randn(2, 4))
+    assert calls == [1]

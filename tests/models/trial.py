@@ -52,10 +52,12 @@ def try_model(case: Case, level: str = "native") -> Outcome:
             same(want, got)
             if isinstance(want, dict) and hasattr(want, "__dict__"):  # an output object whose fields are keys too
                 same(vars(want), vars(got))
-    assert changed(before, state_of(model)) == changed(eager_before, state_of(eager))
+    changes = changed(eager_before, state_of(eager))
+    assert changed(before, state_of(model)) == changes
     outcome = outcome_of(case.name)
     assert outcome.reason != "LB0020", outcome.detail
-    assert outcome.reason or len(lect.events("compile")) == 1, "the second input was compiled again: " + "; ".join(map(str, lect.events("guard miss")))
+    versions = len(lect.events("compile"))  # a model that keeps what its first call found is another one at the second
+    assert outcome.reason or versions == 1 or changes, "the second input was compiled again: " + "; ".join(map(str, lect.events("guard miss")))
     return outcome
 
 

@@ -6,6 +6,7 @@ import collections
 import enum
 import functools
 import types
+import weakref
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
@@ -65,6 +66,11 @@ def call(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
         return call_type(t, callee, args, kwargs)
     if kind is functools.partial:
         return _call_partial(t, callee, args, kwargs)
+    if kind is weakref.ref and source is not None and not args:
+        t.guard_type(callee)
+        return t.wrap(value(), source.step("call"))
+    if kind is functools._lru_cache_wrapper:
+        return _call_cached(t, callee, args, kwargs)
     return _call_object(t, callee, args, kwargs)
 
 
@@ -105,6 +111,30 @@ def _call_partial(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Bo
     merged = {str(name): box for name, box in mapping_items(t, part("keywords")).items()}
     merged.update(kwargs)
     return call(t, part("func"), iterate(t, part("args")) + args, merged)
+
+
+def _call_cached(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
+    """A function with `functools.lru_cache`, which says that its result depends on nothing but its arguments: called for real with plain values."""
+    value, source = callee
+    if source is not None and not t.is_fresh(value):
+        t.guards.is_object(source, value)
+    given = [*args, *kwargs.values()]
+    if t.is_fresh(value) or not all(type(box[0]) in SCALAR_TYPES or isinstance(box[0], type | enum.Enum) for box in given):
+        raise t.stop("LB0003", f"the cached function {value.__qualname__} with arguments that are no plain values")
+    for box in given:
+        if box[1] is not None and type(box[0]) not in SCALAR_TYPES:
+            t.guards.is_object(box[1], box[0])
+    returned = run_real(value, *t.leak_all(args), **{name: t.leak(box) for name, box in kwargs.items()})
+    if not _is_plain(returned):
+        raise t.stop("LB0003", f"the cached function {value.__qualname__}, which returns a {type(returned).__name__}")
+    return (returned, None) if type(returned) in SCALAR_TYPES or type(returned) is tuple else t.static(returned)
+
+
+def _is_plain(value: Any) -> bool:
+    """True for values that cannot change: scalars, classes, functions, members of enums, and tuples of them."""
+    if type(value) is tuple:
+        return all(_is_plain(item) for item in value)
+    return type(value) in SCALAR_TYPES or isinstance(value, type | enum.Enum | FunctionType | BuiltinFunctionType)
 
 
 def _call_object(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:

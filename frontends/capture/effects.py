@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import types
-from collections import OrderedDict, deque
+from collections import OrderedDict, defaultdict, deque
 from typing import Any
 
 from lect.frontends.capture.attributes import find_in_type, instance_dict, load_attr, lookup, python_method
@@ -47,7 +47,7 @@ def shadow_of(t: Tracer, box: Box) -> Any:
     if shadow is None:
         if id(value) in t.captured:
             raise t.stop("LB0004", "a container is changed while an iterator over it is alive")
-        if type(value) not in (list, dict, set, deque, OrderedDict):
+        if type(value) not in (list, dict, set, deque, OrderedDict, defaultdict):
             raise t.stop("LB0004", f"a write to a {type(value).__name__}")
         if source is not None:
             t.guard_type(box)
@@ -72,7 +72,11 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
     else:
         args = t.leak_all(boxes[1:])
     if args and isinstance(value, dict | set) and name not in _BULK:
-        check_key(t, args[0])
+        if type(args[0]) is LT and t.is_fresh(value):
+            there = tensor_key(t, value, args[0])
+            args[0] = args[0] if there is None else there
+        else:
+            check_key(t, args[0])
     if name == "sort" and (kwargs or any(type(item) is LT or python_method(t, type(item), "__lt__") for item in t.now(target))):
         raise t.stop("LB0003", "list.sort with a key, or of objects that are no plain values")
     raw_kwargs = {key: t.leak(box) for key, box in kwargs.items()}
@@ -121,6 +125,12 @@ def _copied(t: Tracer, box: Box) -> dict[Any, Any]:
     copied = dict(t.now(box))
     t.made(copied)
     return copied
+
+
+def tensor_key(t: Tracer, container: Any, tensor: LT) -> Any:
+    """The key of a dictionary or set made in the trace that is this tensor; None when there is none.  Tensors are hashed by identity."""
+    real = t.real_of.get(id(tensor))
+    return next((each for each in (tensor, real) if each is not None and each in container), None)
 
 
 def check_key(t: Tracer, key: Any) -> None:

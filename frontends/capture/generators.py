@@ -7,6 +7,7 @@ into C code; errors of lect pass it by as `Crossing`.
 
 from __future__ import annotations
 
+import itertools
 import sys
 import types
 from collections.abc import Callable, Mapping
@@ -17,6 +18,7 @@ from lect.frontends.capture.tracer import NONE, Box, Tracer
 from lect.ir import Block
 
 NEW, SUSPENDED, RUNNING, DONE = "new", "suspended", "running", "done"
+GROUP = type(next(itertools.groupby([0]))[1])  # an iterator that only groupby makes
 METHODS: Mapping[str, Any] = types.MappingProxyType({name: types.GeneratorType.__dict__[name] for name in ("__iter__", "__next__", "send", "throw", "close")})
 
 
@@ -87,10 +89,10 @@ class TracedGenerator:
         return foreign or not only_passes_on(self.op.handler)
 
 
-# Operations of a handler that do nothing but to compare the exception with classes and to hand it on.
+# Operations of a handler that do nothing but to compare the exception with classes, to name it and to hand it on.
 _PASSES_ON = frozenset(
     f"pyframe.{name}"
-    for name in "push_exc pop_exc load_exc match_exc load_global load_const load_local drop cond_branch branch reraise return".split()
+    for name in "push_exc pop_exc load_exc match_exc load_global load_const load_local store_local delete_local drop cond_branch branch reraise return".split()
 )
 
 
@@ -293,4 +295,4 @@ def known(t: Tracer, value: Any) -> Box:
     """The box of a value that C code hands over; the elements of a tuple that C code made are found again one by one."""
     if type(value) is tuple and id(value) not in t.seen and id(value) not in t.tuples:
         return t.make_tuple([known(t, item) for item in value])
-    return t.wrap(value)
+    return t.made(value) if type(value) is GROUP else t.wrap(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import types
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 from types import FunctionType, MappingProxyType
 from typing import Any
@@ -13,7 +13,7 @@ import torch
 
 from lect.frontends.capture.attributes import lookup, python_method
 from lect.frontends.capture.breaks import UserError
-from lect.frontends.capture.effects import check_key, mutate, run_real
+from lect.frontends.capture.effects import check_key, mutate, run_real, tensor_key
 from lect.frontends.capture.policy import MUTATORS
 from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
 from lect.frontends.capture.torch_calls import torch_call
@@ -245,6 +245,8 @@ def contains(t: Tracer, item: Box, container: Box) -> bool:
         raise t.stop("LB0002", "membership in a tensor")
     if isinstance(value, dict | set | frozenset):
         key = t.leak(item)
+        if type(key) is LT and t.is_fresh(value):
+            return tensor_key(t, value, key) is not None
         check_key(t, key)
         if source is not None and type(key) in SCALAR_TYPES:
             t.guards.has_key(source, key, key in value)
@@ -300,6 +302,17 @@ def load_item(t: Tracer, container: Box, key: Box) -> Box:
     return t.result(read)
 
 
+def _made_default(t: Tracer, container: Box, key: Box) -> Box:
+    """A missing item of a defaultdict: the factory makes it, and it is stored."""
+    from lect.frontends.capture.calls import call
+
+    value, source = container
+    factory = t.wrap(value.default_factory, source.attr("default_factory") if source is not None else None)
+    made = call(t, factory, [], {})
+    mutate(t, dict.__setitem__, [container, key, made], {})
+    return made
+
+
 def _dict_item(t: Tracer, container: Box, key: Box) -> Box:
     from lect.frontends.capture.calls import call_function
 
@@ -313,6 +326,8 @@ def _dict_item(t: Tracer, container: Box, key: Box) -> Box:
         method = python_method(t, type(value), "__missing__")
         if method is not None:
             return call_function(t, t.static(method), [container, key], {})
+        if type(value) is defaultdict and value.default_factory is not None:
+            return _made_default(t, container, key)
         if type(value) is not dict and lookup(t, type(value), "__missing__").kind != "missing":
             raise t.stop("LB0003", f"a missing key of a {type(value).__name__}")
         raise UserError(KeyError(raw))

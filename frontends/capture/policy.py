@@ -97,6 +97,8 @@ FOLDED: Mapping[Any, Any] = MappingProxyType(
         torch.overrides.has_torch_function_unary: False,
         torch.overrides.has_torch_function_variadic: False,
         torch._C._log_api_usage_once: None,
+        torch._C._len_torch_dispatch_stack: 0,  # guarded with the state of torch, as the next
+        torch._C._len_torch_function_stack: 0,
         torch._assert: None,
     }
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import types
-from collections import OrderedDict, deque
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from types import CellType, FunctionType, MethodType
 from typing import Any
@@ -219,6 +219,9 @@ class ResidualBuilder:
         pairs = [self.emit(building.BuildTupleOp([self.value(key), self.value(item)])) for key, item in value.items()]
         return self.call(OrderedDict, self.emit(building.BuildListOp(pairs)))
 
+    def _default_dict(self, value: defaultdict) -> Value:
+        return self.call(defaultdict, self._callable(value.default_factory), self._dict(value))
+
     def _set(self, value: set) -> Value:
         return self.emit(building.BuildSetOp([self.value(item) for item in value]))
 
@@ -329,6 +332,7 @@ _MAKERS: Any = types.MappingProxyType[type, Callable[[ResidualBuilder, Any], Val
         list: ResidualBuilder._list,
         dict: ResidualBuilder._dict,
         OrderedDict: ResidualBuilder._ordered,
+        defaultdict: ResidualBuilder._default_dict,
         set: ResidualBuilder._set,
         frozenset: ResidualBuilder._frozenset,
         deque: ResidualBuilder._deque,

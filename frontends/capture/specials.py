@@ -10,7 +10,7 @@ import sys
 import types
 import warnings
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from types import FunctionType, MappingProxyType, MethodType
 from typing import Any
 
 import torch
@@ -315,6 +315,15 @@ def _fastpath(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     return (run_real(torch.backends.mha.get_fastpath_enabled), None)
 
 
+def _method_type(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    function = args[0][0]
+    if type(function) is FunctionType and not t.is_fresh(function):
+        t.static(function)
+    method = run_real(MethodType, *[box[0] for box in args])
+    t.keep.append(method)
+    return (method, None)
+
+
 def _exception(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     error = t.handled()
     return NONE if error is None else t.made(error)
@@ -383,6 +392,7 @@ def special_table() -> Mapping[Any, Rule]:
         torch.Tensor.size: _size,
         torch._C._set_grad_enabled: _set_grad_enabled,
         torch.backends.mha.get_fastpath_enabled: _fastpath,
+        MethodType: _method_type,
         sys.exc_info: _exc_info,
         sys.exception: _exception,
         warnings.warn: _outside,

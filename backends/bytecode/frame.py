@@ -15,7 +15,7 @@ from lect.backends.bytecode.rules import OLDER_THAN_312, SINCE_313
 from lect.backends.bytecode.stack import Entry, Stack
 from lect.dialects.pyframe.control import FuncOp
 from lect.dialects.pyframe.types import OBJECT
-from lect.ir import Block, LectError, Location, Operation, SymbolRef, Value, literal_key
+from lect.ir import UNKNOWN, Block, LectError, Location, Operation, SymbolRef, Value, literal_key
 
 _FLAGS: Final = {"optimized": 0x1, "newlocals": 0x2, "nested": 0x10}
 _VARARGS, _VARKEYWORDS = 0x4, 0x8
@@ -156,12 +156,14 @@ class FrameAssembler:
         return self._code()
 
     def _prologue(self) -> None:
+        """What the compiler puts in front of the body, with the positions it gives: a signal may interrupt a frame at RESUME."""
         func = self.func
         if func.free:
-            self.instrs.append(Instr("COPY_FREE_VARS", len(func.free), self.start))
+            self.instrs.append(Instr("COPY_FREE_VARS", len(func.free), UNKNOWN))
         for name in func.cells:
-            self.instrs.append(Instr("MAKE_CELL", self.slots[name], self.start))
-        self.instrs.append(Instr("RESUME", 0, self.start))
+            self.instrs.append(Instr("MAKE_CELL", self.slots[name], UNKNOWN))
+        line = func.first_line if func.code_name != "<module>" else 0
+        self.instrs.append(Instr("RESUME", 0, Location(func.file, line, 0, None, func.first_line, 0)))
 
     def _place_block(self, block: Block) -> None:
         exit_label = self.loop_exits.get(block)

@@ -25,9 +25,9 @@ from lect.ir import LectError  # noqa: E402
 
 MODULES = (
     "test_augassign test_bool test_builtin test_class test_compare test_comprehensions test_contains test_contextlib test_decorators test_dictcomps"
-    " test_dynamic test_except_star test_exception_group test_exception_variations test_extcall test_fstring test_funcattrs test_generators"
+    " test_dynamic test_except_star test_exception_group test_exception_variations test_exceptions test_extcall test_fstring test_funcattrs test_generators"
     " test_genexps test_global test_grammar test_int test_iter test_keywordonlyarg test_listcomps test_metaclass test_named_expressions test_opcodes"
-    " test_patma test_positional_only_arg test_raise test_richcmp test_scope test_setcomps test_slice test_string_literals test_super test_tuple"
+    " test_patma test_positional_only_arg test_raise test_richcmp test_scope test_setcomps test_slice test_string_literals test_super test_traceback test_tuple"
     " test_type_params test_unary test_unpack test_unpack_ex test_weakref test_with test_dataclasses test_enum test_list test_dict test_set test_range"
 ).split()
 

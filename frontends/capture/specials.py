@@ -17,6 +17,7 @@ import torch
 
 from lect.frontends.capture import policy
 from lect.frontends.capture.attributes import generic_attr, load_attr, python_method, type_attr
+from lect.frontends.capture.autograd import AUTOGRAD
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.calls import call_c_init, call_function, initialize, new_object
 from lect.frontends.capture.consumers import CONSUMERS
@@ -397,6 +398,7 @@ def special_table() -> Mapping[Any, Rule]:
         sys.exception: _exception,
         warnings.warn: _outside,
         **COPYING,
+        **AUTOGRAD,
     }
     for function in policy.OUTSIDE_WORLD:
         table[function] = _outside

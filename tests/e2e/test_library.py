@@ -112,3 +112,34 @@ def test_forward_that_takes_self_among_its_arguments():
         model.register_forward_hook(lambda *_: calls.append(1))
         compiled(torch.randn(2, 4))
     assert calls == [1]
+
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.save_for_backward(x)
+        ctx.factor = factor
+        return x * factor
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * ctx.factor, None
+
+
+class Same(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x
+
+
+def test_autograd_function_without_gradients():
+    with torch.no_grad():
+        check(lambda x: Doubled.apply(x, 2) + 1, torch.randn(4))
+        assert fallbacks() == []
+        check(lambda x: Same.apply(x) + 1, torch.randn(4))
+        assert fallbacks() == ["LB0003"]
+
+
+def test_autograd_function_with_gradients_runs_eagerly():
+    check(lambda x: Doubled.apply(x, 2) + 1, torch.randn(4))
+    assert fallbacks()[0] == "LB0003"

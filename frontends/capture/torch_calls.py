@@ -67,7 +67,8 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
         raise t.stop("LB0003", f"{name} without a tensor")
     if on_tensor and short in policy.NEEDS_ELEMENTS:
         raise t.stop("LB0002", name)
-    if short in policy.REFUSED_METHODS or short in _RANDOM or raw_kwargs.get("out") is not None:
+    converts = function is torch.Tensor.type and len(raw) > 1 and isinstance(raw[1], torch.dtype)  # else it gives or takes the name of a class
+    if (short in policy.REFUSED_METHODS and not converts) or short in _RANDOM or raw_kwargs.get("out") is not None:
         raise t.stop("LB0004", name)
     if function is setattr or (function is getattr and raw[1] in policy.REFUSED_METHODS):
         raise t.stop("LB0016", str(raw[1]))

@@ -135,6 +135,11 @@ def tracing_state(x):
     return x * (3 if torch.jit.is_tracing() else 2)
 
 
+def types_by_dtype(x):
+    return x.type(torch.float64) * 2, x.type(x.dtype) + 1, x.type(torch.int32)
+
+
 PROGRAMS: tuple[Callable[..., Any], ...] = (
     deep_copies, identities, signatures, unfinished_iteration, outer_of_wrapper, outputs_with_fields, derived_containers, tracing_state,
+    types_by_dtype,
 )  # fmt: skip

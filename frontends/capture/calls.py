@@ -17,7 +17,7 @@ from lect.frontends.capture.attributes import MISSING, find_in_type, guard_class
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import check_key, mutate, run_real
 from lect.frontends.capture.generators import Callback, IterableForC, TracedGenerator
-from lect.frontends.capture.iteration import as_list, get_iter, is_python_iterable, iterate, iterate_raw, mapping_items
+from lect.frontends.capture.iteration import as_list, get_iter, is_lazy, is_python_iterable, iterate, iterate_raw, mapping_items
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.operators import check_plain, contains
 from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
@@ -380,11 +380,11 @@ def call_pure(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
         return _sourced_get(t, args)
     if function is dict.__contains__ and args[0][1] is not None:
         return (contains(t, args[1], args[0]), None)
-    raw = [_pure_argument(t, function, box) for box in args]
+    raw = [pure_argument(t, function, box) for box in args]
     if function in (dict, collections.OrderedDict, types.SimpleNamespace):
         raw_kwargs = {name: t.leak(box) for name, box in kwargs.items()}
     else:
-        raw_kwargs = {name: _pure_argument(t, function, box) for name, box in kwargs.items()}
+        raw_kwargs = {name: pure_argument(t, function, box) for name, box in kwargs.items()}
     if function in _READ_ONE and len(raw) > 1:
         check_key(t, raw[1])
     if function is sorted and not kwargs and _distinct_first_items(raw[0]):
@@ -412,7 +412,8 @@ def _distinct_first_items(value: Any) -> bool:
     return kinds in ({str}, {int})
 
 
-def _pure_argument(t: Tracer, function: Any, box: Box) -> Any:
+def pure_argument(t: Tracer, function: Any, box: Box) -> Any:
+    """What a C function that only reads gets for a box."""
     value, source = box
     kind = type(value)
     if kind in SCALAR_TYPES:
@@ -428,7 +429,7 @@ def _pure_argument(t: Tracer, function: Any, box: Box) -> Any:
     if kind is Callback:
         return value
     t.guard_type(box)
-    if is_python_iterable(t, kind):
+    if is_lazy(t, kind):
         given = _for_consumer(t, function, box)
         if given is not MISSING:
             return given
@@ -450,9 +451,11 @@ def _pure_argument(t: Tracer, function: Any, box: Box) -> Any:
 
 
 def _for_consumer(t: Tracer, function: Any, box: Box) -> Any:
-    """What C code iterates over in place of an iterable whose iteration is Python code; MISSING for a function that is not known to iterate."""
+    """What C code iterates over in place of a lazy iterable; MISSING for one that it may have itself and for a function that is not known to iterate."""
     if function in policy.LAZY:
-        return box[0] if type(box[0]) is TracedGenerator else IterableForC(t, box)
+        if type(box[0]) is TracedGenerator:
+            return box[0]
+        return IterableForC(t, box) if is_python_iterable(t, type(box[0])) else MISSING
     if function in policy.LISTING:
         return as_list(t, box)
     if function in policy.HASHING:

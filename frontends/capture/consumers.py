@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from lect.frontends.capture.calls import call, call_pure
+from lect.frontends.capture.calls import call, call_pure, pure_argument
 from lect.frontends.capture.effects import mutate, run_real, shadow_of
 from lect.frontends.capture.generators import Callback, Exhausted
 from lect.frontends.capture.iteration import each, get_iter, get_next, iterate
@@ -67,6 +67,29 @@ def _lazy(function: Any, position: int, keyword: str, after: Callable[[Tracer, B
         return call_pure(t, function, args, kwargs)
 
     return rule
+
+
+def _chained(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    """chain.from_iterable; what it iterates over in turn may be the program's too."""
+    inner: Box = (Callback(t, lambda t, args, kwargs: pure_argument(t, itertools.chain, args[0])), None)
+    return call_pure(t, itertools.chain.from_iterable, [call_pure(t, map, [inner, args[0]], {})], {})
+
+
+def _starred(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    """itertools.starmap; C would make a tuple of each item."""
+    row: Box = (Callback(t, lambda t, args, kwargs: tuple(t.leak_all(iterate(t, args[0])))), None)
+    return call_pure(t, itertools.starmap, [callback(t, args[0], _leak), call_pure(t, map, [row, args[1]], {})], {})
+
+
+def _tee(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    source = pure_argument(t, zip, args[0])
+    made = run_real(itertools.tee, source, *t.leak_all(args[1:]))
+    return t.make_tuple([t.made(each_one) for each_one in made])
+
+
+def called_until(t: Tracer, callee: Box, sentinel: Box) -> Box:
+    """`iter(callee, sentinel)`."""
+    return t.made(run_real(iter, callback(t, callee, _comparable)[0], _comparable(t, sentinel)))
 
 
 def _sum(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
@@ -175,7 +198,9 @@ CONSUMERS: Mapping[Any, Rule] = MappingProxyType(
         itertools.filterfalse: _lazy(itertools.filterfalse, 0, "", truth),
         itertools.takewhile: _lazy(itertools.takewhile, 0, "", truth),
         itertools.dropwhile: _lazy(itertools.dropwhile, 0, "", truth),
-        itertools.starmap: _lazy(itertools.starmap, 0, "", _leak),
+        itertools.starmap: _starred,
+        itertools.chain.from_iterable: _chained,
+        itertools.tee: _tee,
         itertools.accumulate: _lazy(itertools.accumulate, 1, "func", _leak, _added),
         itertools.groupby: _lazy(itertools.groupby, 1, "key", _comparable),
     }

@@ -60,12 +60,12 @@ def shadow_of(t: Tracer, box: Box) -> Any:
 
 def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -> Box:
     """Call a mutating method descriptor such as `list.append` on its first argument."""
-    from lect.frontends.capture.iteration import is_python_iterable, iterate_raw
+    from lect.frontends.capture.iteration import is_lazy, iterate_raw
 
     target = boxes[0]
     value = target[0]
     name = function.__name__
-    if name in _ONE_BY_ONE and len(boxes) == 2 and not kwargs and is_python_iterable(t, type(boxes[1][0])):
+    if name in _ONE_BY_ONE and len(boxes) == 2 and not kwargs and is_lazy(t, type(boxes[1][0])):
         return _add_one_by_one(t, name, target, boxes[1])
     if name in _BULK and len(boxes) > 1:
         args = [_copied(t, box) if isinstance(box[0], dict) else iterate_raw(t, box) for box in boxes[1:]]

@@ -294,5 +294,9 @@ class IteratorForC:
 def known(t: Tracer, value: Any) -> Box:
     """The box of a value that C code hands over; the elements of a tuple that C code made are found again one by one."""
     if type(value) is tuple and id(value) not in t.seen and id(value) not in t.tuples:
-        return t.make_tuple([known(t, item) for item in value])
+        boxes = [known(t, item) for item in value]
+        if any(box[0] is not item for box, item in zip(boxes, value)):
+            return t.make_tuple(boxes)
+        t.tuples[id(value)] = (value, boxes)
+        return (value, None)
     return t.made(value) if type(value) is GROUP else t.wrap(value)

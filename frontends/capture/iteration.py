@@ -130,6 +130,11 @@ def is_python_iterable(t: Tracer, kind: type) -> bool:
     return python_method(t, kind, "__iter__") is not None or python_method(t, kind, "__next__") is not None
 
 
+def is_lazy(t: Tracer, kind: type) -> bool:
+    """True for iterables whose items come to be while they are asked for: what asks may be seen in between."""
+    return hasattr(kind, "__next__") or is_python_iterable(t, kind)
+
+
 def as_list(t: Tracer, box: Box) -> list[Any]:
     """The raw elements, asked for as `list(iterable)` does: after `iter` a guess at the length, whose TypeError does not matter."""
     from lect.frontends.capture.calls import call_function

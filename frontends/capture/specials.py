@@ -20,7 +20,7 @@ from lect.frontends.capture.attributes import generic_attr, load_attr, python_me
 from lect.frontends.capture.autograd import AUTOGRAD
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.calls import call_c_init, call_function, initialize, new_object
-from lect.frontends.capture.consumers import CONSUMERS
+from lect.frontends.capture.consumers import CONSUMERS, called_until
 from lect.frontends.capture.copying import COPYING
 from lect.frontends.capture.effects import delete_attr, generic_delete_attr, generic_store_attr, globals_box, run_real, store_attr
 from lect.frontends.capture.generators import Exhausted, TracedGenerator, close, exception_of, in_program, resume
@@ -170,9 +170,7 @@ def _len(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
 
 
 def _iter(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-    if len(args) != 1:
-        raise t.stop("LB0003", "iter() with a sentinel")
-    return get_iter(t, args[0])
+    return get_iter(t, args[0]) if len(args) == 1 else called_until(t, args[0], args[1])
 
 
 def _next(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:

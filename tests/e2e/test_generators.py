@@ -10,7 +10,8 @@ import torch
 from torch import nn
 
 import lect
-from tests.e2e.generator_programs import PROGRAMS, Steps, count, logged
+from tests.e2e import callback_programs, generator_programs
+from tests.e2e.generator_programs import Steps, count, logged
 from tests.e2e.support import fallbacks, same, versions
 
 X = torch.arange(12.0).reshape(4, 3)
@@ -28,7 +29,7 @@ def without_torch_calls(program):
     return [number for number in fallbacks() if number != "LB0022"]
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+@pytest.mark.parametrize("program", [*generator_programs.PROGRAMS, *callback_programs.PROGRAMS], ids=lambda program: program.__name__)
 def test_program(program):
     graph, native = lect.compile(program, options={"level": "fx"}), lect.compile(program)
     same(program(X), graph(X), exact=True)
@@ -207,15 +208,16 @@ def test_generator_left_inside_of_a_finally():
                 log.append("closed")
 
         for i in g():
+            x = x + i
             break
-        return x + i, log
+        return x, log
 
     eager_with("LB0009", f, X)
 
 
 def test_lazy_iterator_outlives_the_call():
     def f(x):
-        return map(lambda i: x * i, range(2)), x + 1
+        return map(x.mul, range(2)), x + 1
 
     ys, y = lect.compile(f)(X)
     same([X * 0, X, X + 1], [*ys, y])

@@ -9,7 +9,8 @@ assembled: its code object must be among the resources.
 
 Decoded code comes back the same but for this: dead code, NOPs and jumps to jumps are gone (so a tracer sees no event for a line that does nothing),
 names and constants are numbered in the order of their use, a NULL that a call wants is pushed in the block of the call, and a handler covers only
-from the first to the last instruction that can raise.  Most code objects of the standard library of 3.11 and 3.12 come back with identical bytes, about a quarter of 3.13.
+from the first to the last instruction that can raise.  Most code objects of the standard library of
+3.11 and 3.12 come back with identical bytes, about a quarter of those of 3.13.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from lect.ir import Context, LectError, Operation
+from lect.runtime.launches import check_launches
 from lect.runtime.openmp import openmp_libraries
 
 
@@ -32,6 +33,7 @@ def build(module: Operation, ctx: Context, name: str | None = None) -> Executabl
 
     func = find_host_function(module, name)
     kernels = [op for op in module.body if op.name == "kernel.func"]
+    check_launches(func, kernels)
     compiled = None
     addresses: dict[str, int] = {}
     if kernels:

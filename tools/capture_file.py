@@ -48,7 +48,7 @@ def load_file(path: Path) -> ModuleType:
         raise LectError(f"running the file failed with {type(error).__name__}: {error}", failing_line(error, path)) from error
     finally:
         sys.path.remove(str(path.parent))
-        if shadowed is not None:
+        if shadowed is not None and getattr(shadowed, "__file__", None) != str(path):  # a file captured again replaces what it gave before
             sys.modules[path.stem] = shadowed
     return module
 

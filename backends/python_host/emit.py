@@ -28,6 +28,7 @@ from lect.ir import SCALARS, LectError, Operation, ScalarType, Value
 _NOT_NAME = re.compile(r"\W", re.ASCII)
 DTYPE_NAMES = frozenset(_NOT_NAME.sub("_", spelling).strip("_") for spelling in SCALARS)
 RESERVED = DTYPE_NAMES | {"launch", "empty", "check", "torch", "inf", "nan", "complex"}
+NAMED_KINDS = frozenset({"memory_format", "layout"})
 
 
 def identifier(text: str) -> str:
@@ -55,6 +56,7 @@ class Source:
         self.kernels: dict[str, str] = {}  # identifier -> symbol
         self.callees: dict[str, tuple[str, ...]] = {}  # identifier -> path
         self.dtypes: dict[str, str] = {}  # identifier -> spelling
+        self.named: dict[str, tuple[str, str]] = {}  # identifier -> kind and name of a constant of torch
         self.arities: set[int] = set()
 
     @property
@@ -100,11 +102,25 @@ class Source:
             return "[" + ", ".join([self.literal(item, operands) for item in value]) + "]"
         if isinstance(value, ScalarType):
             return self.dtype(value)
+        if isinstance(value, dict) and len(value) == 1:
+            return self.constructed(*next(iter(value.items())))
         if value is None or isinstance(value, (bool, int, str)):
             return repr(value)
         if isinstance(value, float):
             return repr(value) if math.isfinite(value) else f"float('{value}')"
         raise LectError(f"a library call cannot take the constant {value}")
+
+    def constructed(self, kind: str, content: Any) -> str:
+        """An argument that has no literal: `{device = "cpu"}`, `{complex = [re, im]}`, `{memory_format = "channels_last"}`, `{layout = "strided"}`."""
+        if kind == "device" and isinstance(content, str):
+            return repr(content)
+        if kind == "complex" and isinstance(content, tuple) and len(content) == 2 and all(isinstance(part, float) for part in content):
+            return f"complex({self.literal(content[0], [])}, {self.literal(content[1], [])})"
+        if kind in NAMED_KINDS and isinstance(content, str) and content.isidentifier():
+            name = f"{kind}_{content}"
+            self.named[name] = (kind, content)
+            return name
+        raise LectError(f"a library call cannot take the constant {{{kind} = {content}}}")
 
 
 def _one_line(text: str) -> str:

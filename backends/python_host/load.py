@@ -23,6 +23,9 @@ DTYPES: Mapping[str, torch.dtype] = MappingProxyType({
 })  # fmt: skip
 
 
+REFUSED = frozenset({"from_file"})
+
+
 class HostProgram:
     """A loaded host function: `run(*tensors) -> list of tensors`, with its `text`."""
 
@@ -40,7 +43,7 @@ def load(func: Operation, kernels: Mapping[str, int], launch: Launch | None) -> 
     """
     source = print_python(func)
     namespace: dict[str, Any] = {
-        "__builtins__": {"float": float},
+        "__builtins__": {"float": float, "complex": complex},
         "launch": launch,
         "empty": torch.empty,
         "empty_strided": torch.empty_strided,
@@ -48,6 +51,8 @@ def load(func: Operation, kernels: Mapping[str, int], launch: Launch | None) -> 
     }
     for name, spelling in source.dtypes.items():
         namespace[name] = DTYPES[spelling]
+    for name, (kind, constant) in source.named.items():
+        namespace[name] = torch_constant(kind, constant, func)
     for name, symbol in source.kernels.items():
         if symbol not in kernels:
             raise LectError(f"the host function launches the kernel @{symbol}, which is not compiled", op=func)
@@ -72,6 +77,8 @@ def library_function(path: tuple[str, ...], op: Operation) -> Callable[..., Any]
     """The ATen (or custom) overload that `path` names: namespace, operator, overload.  Raises `LectError` when there is none."""
     if len(path) not in (2, 3):
         raise LectError(f"a library function is named by namespace, operator and overload, got '{'.'.join(path)}'", op=op)
+    if path[1] in REFUSED:
+        raise LectError(f"a program may not call '{'.'.join(path)}', which acts on files", op=op)
     found = torch.ops
     for part in path:
         try:
@@ -80,6 +87,14 @@ def library_function(path: tuple[str, ...], op: Operation) -> Callable[..., Any]
             raise LectError(f"there is no library function '{'.'.join(path)}'", op=op) from None
     if not isinstance(found, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
         raise LectError(f"'{'.'.join(path)}' is no library function", op=op)
+    return found
+
+
+def torch_constant(kind: str, name: str, op: Operation) -> Any:
+    """`torch.channels_last` and its like, checked to be of the kind that the text says.  Raises `LectError`."""
+    found = getattr(torch, name, None)
+    if type(found).__name__ != kind:
+        raise LectError(f"torch has no {kind} called '{name}'", op=op)
     return found
 
 

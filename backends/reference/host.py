@@ -8,8 +8,10 @@ from typing import Any
 
 import torch
 
+from lect.backends.python_host.load import library_function
 from lect.backends.reference import kernel
 from lect.backends.reference.loop import DTYPES
+from lect.dialects.functional.python_values import decode_argument
 from lect.dialects.host import ops as host
 from lect.dialects.host.attributes import OperandRef
 from lect.ir import LectError, Operation, SymbolTable, Value
@@ -78,14 +80,12 @@ def _extern(op: host.ExternOp, values: dict[Value, Any]) -> None:
             return tensors[value.number]
         if isinstance(value, tuple):
             return [argument(item) for item in value]
+        if isinstance(value, dict):
+            return decode_argument(value, ())
         return DTYPES.get(getattr(value, "spelling", ""), value) if not isinstance(value, str) else value
 
-    callee: Any = torch.ops
     path = op.callee.path if len(op.callee.path) > 1 else tuple(op.callee.leaf.split("."))
-    for part in path:
-        callee = getattr(callee, part, None)
-    if callee is None:
-        raise LectError(f"there is no library function {op.callee}", op=op)
+    callee = library_function(path, op)
     found = callee(*[argument(value) for value in op.args], **{name: argument(value) for name, value in op.kwargs.items()})
     for value, tensor in zip(op.results, found if isinstance(found, (tuple, list)) else [found]):
         if tuple(tensor.shape) != value.type.sizes:

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from lect.dialects.functional.python_values import decode_argument
 from lect.dialects.loop import ops as loop
 from lect.dialects.loop.attributes import OperandAttr, ViewAttr
 from lect.ir import LectError, Operation, ScalarType, SymbolRef, Value
@@ -83,6 +84,8 @@ def _argument(value: Any, operands: list[torch.Tensor]) -> Any:
         return DTYPES[value.spelling]
     if isinstance(value, SymbolRef):
         return getattr(torch, value.leaf.rpartition(".")[2])
+    if isinstance(value, dict):
+        return decode_argument(value, ())
     return value
 
 

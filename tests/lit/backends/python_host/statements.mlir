@@ -75,3 +75,15 @@ host.func @no_launch_as_the_grid_is_empty(%x: !host.tensor<0xf32>) {
   %n = host.size(%x) {dim = 0} : index
   host.return(%x)
 }
+
+// What has no literal names its constructor.
+// CHECK-LABEL: # @constructed_arguments
+// CHECK: a = aten_rand_default([3], device='cpu', layout=layout_strided)
+// CHECK: c = aten_clone_default(x, memory_format=memory_format_channels_last)
+// CHECK: d = aten_add_Scalar(a, complex(0.0, 1.0))
+host.func @constructed_arguments(%x: !host.tensor<2x3x4x5xf32>) {
+  %a = host.extern() {callee = @aten.rand.default, args = [[3]], kwargs = {device = {device = "cpu"}, layout = {layout = "strided"}}} : !host.tensor<3xf32>
+  %c = host.extern(%x) {callee = @aten.clone.default, args = [#host.operand<0>], kwargs = {memory_format = {memory_format = "channels_last"}}} : !host.tensor<2x3x4x5xf32, strides [60, 1, 15, 3]>
+  %d = host.extern(%a) {callee = @aten.add.Scalar, args = [#host.operand<0>, {complex = [0.0, 1.0]}]} : !host.tensor<3xcomplex<f32>>
+  host.return(%a, %c, %d)
+}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import prod
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -28,6 +29,7 @@ from lect.ir import Block, LectError, Operation, Type, Value
 from lect.ir.types import i1, i32
 
 CACHE_LINE = 64
+MOST_LANES = 8192
 
 
 def global_name(symbol: str) -> str:
@@ -71,6 +73,9 @@ class FunctionEmitter:
         rows = [name for name in several if name != vector]
         if len(rows) > 1:
             raise LectError(f"CPU code has one vector axis and one axis of rows, but {', '.join(several)} have several lanes", op=self.func)
+        lanes = prod(self.blocks[name] for name in several)
+        if lanes > MOST_LANES:  # LLVM splits wide vectors into registers, at a cost that grows faster than their width
+            raise LectError(f"a tile of {lanes} lanes is more than the {MOST_LANES} that CPU code is made of", op=self.func)
         return vector, rows[0] if rows else None
 
     # ---- the function ------------------------------------------------------------------------------------------------

@@ -33,14 +33,15 @@ STAGES = (
 )
 
 
-def median_us(call: Callable[[], Any]) -> float:
-    """Median time of a call in microseconds."""
-    times = []
+def medians_us(*calls: Callable[[], Any]) -> list[float]:
+    """Median time of each call in microseconds, the calls taken in turns so that a busy moment hits them alike."""
+    times: list[list[float]] = [[] for _ in calls]
     for _ in range(CALLS):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times) * 1e6
+        for call, taken in zip(calls, times):
+            start = time.perf_counter()
+            call()
+            taken.append(time.perf_counter() - start)
+    return [statistics.median(taken) * 1e6 for taken in times]
 
 
 def show_model(name: str, model: torch.nn.Module, x: torch.Tensor) -> None:
@@ -55,7 +56,7 @@ def show_model(name: str, model: torch.nn.Module, x: torch.Tensor) -> None:
         error = (got - want).abs().max().item()
         for _ in range(20):
             compiled(x), model(x)
-        eager, ours = median_us(lambda: model(x)), median_us(lambda: compiled(x))
+        eager, ours = medians_us(lambda: model(x), lambda: compiled(x))
     print(f"  {name:<28} compiled in {cold * 1e3:6.0f} ms   eager {eager:7.1f} us   lect {ours:7.1f} us   largest difference {error:.1e}")
 
 

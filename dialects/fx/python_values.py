@@ -38,7 +38,7 @@ MODULES = (
 BUILTINS = frozenset({"getattr", "setattr", "max", "min", "sum", "abs", "pow", "divmod", "round", "len"})
 
 REFUSED = frozenset({"from_file"})  # reads, and may write, the file of its argument
-STATE = frozenset({"set_grad_enabled", "_C._set_grad_enabled"})
+ALLOWED = frozenset({"set_grad_enabled", "_C._set_grad_enabled", "nn.Parameter"})  # of torch, beside its tensor functions
 
 DTYPE_NAMES = MappingProxyType(
     {
@@ -71,17 +71,20 @@ def resolve(name: str) -> Callable[..., Any]:
                 break
             if module == "builtins" and rest[0] not in BUILTINS:
                 break
-            if module == "torch" and not _is_tensor_function(rest):
+            if not is_callable_name(module, rest):
                 break
             found = _walk(namespace(module), rest)
-            if callable(found) and rest[-1] not in REFUSED:
+            if callable(found):
                 return found
     raise LectError(f"'{name}' is no function of torch that a graph may call", hint="targets are torch.*, torch.nn.functional.*, torch.Tensor.* and operator.*")
 
 
-def _is_tensor_function(rest: Sequence[str]) -> bool:
-    """True for what computes with tensors among the names of torch itself: not `load`, `hub.load` and whatever else acts on the outside world."""
-    if rest[0] == "Tensor" or ".".join(rest) in STATE:
+def is_callable_name(module: str, rest: Sequence[str]) -> bool:
+    """True when a graph may call this name of a module of `MODULES`: of torch itself only what computes with tensors, not `load`, `hub.load` and
+    whatever else acts on the outside world."""
+    if rest[-1] in REFUSED:
+        return False
+    if module != "torch" or rest[0] == "Tensor" or ".".join(rest) in ALLOWED:
         return True
     return len(rest) == 1 and (rest[0] in dir(namespace("torch._C._VariableFunctions")) or rest[0] in namespace("torch.functional").__all__)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from lect.dialects.fx.python_values import BUILTINS, MODULES, namespace, resolve
+from lect.dialects.fx.python_values import BUILTINS, MODULES, is_callable_name, namespace, resolve
 
 _CALLABLE = (
     types.FunctionType,
@@ -29,7 +29,7 @@ def _names() -> dict[int, tuple[Any, str]]:
         module = namespace(module_name)
         for name in dir(module):
             value = getattr(module, name, None)
-            if not name.startswith("__") and isinstance(value, _CALLABLE):
+            if not name.startswith("__") and isinstance(value, _CALLABLE) and is_callable_name(module_name, [name]):
                 found.setdefault(id(value), (value, f"{module_name}.{name}"))
     for name in BUILTINS:
         value = getattr(builtins, name)

@@ -102,6 +102,9 @@ def parse(ir_text: str, machine: llvm.TargetMachine) -> llvm.ModuleRef:
         raise located_error(str(error), ir_text) from error
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
+    for function in module.functions:
+        if not function.is_declaration:
+            function.add_function_attribute("nounwind")  # no exception passes generated code, and no unwind tables need to be registered for it
     try:
         module.verify()
     except RuntimeError as error:

@@ -171,7 +171,9 @@ def optimised_module(ir_text: str, opt_level: int, target: Target | None, vector
 @cache
 def link_session() -> tuple[llvm.LLJIT, Iterator[int]]:
     """LLVM's linker for this process, and numbers that name the libraries made in it; made once, as making it takes a millisecond."""
-    return llvm.create_lljit_compiler(target_machine(host_target()), suppress_errors=True), itertools.count()
+    # JITLink puts all sections of an object into one piece of memory; the older linker may place code and constants further apart than their
+    # relocations reach, in a process whose address space is crowded, and then ends the process
+    return llvm.create_lljit_compiler(target_machine(host_target()), use_jit_link=True, suppress_errors=True), itertools.count()
 
 
 def load_object(object_code: bytes, libraries: Sequence[str] = ()) -> LoadedCode:

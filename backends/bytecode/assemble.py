@@ -4,8 +4,7 @@
     function = types.FunctionType(code, globals, ...)
 
 A code object has the docstring, flags, line table (columns included) and exception table that the function's text says.  Code constants are
-symbols: a code object among the resources, else the function of that name in the same module, which is assembled in turn.  A generator is never
-assembled: its code object must be among the resources.
+symbols: a code object among the resources, else the function of that name in the same module, which is assembled in turn.
 
 Decoded code comes back the same but for this: dead code, NOPs and jumps to jumps are gone (so a tracer sees no event for a line that does nothing),
 names and constants are numbered in the order of their use, a NULL that a call wants is pushed in the block of the call, and a handler covers only
@@ -60,18 +59,8 @@ class Assembler:
         if found is None:
             if not isinstance(func, FuncOp):
                 raise LectError(f"'{func.name}' is no function of pyframe", op=func)
-            if "generator" in func.flags:
-                return self._given_generator(func)
-            if "generator" in func.flags:
-                raise LectError(f"LB0101: '{func.qualified_name}' is a generator, which is assembled only from its original code object", op=func)
             found = self.made[func] = FrameAssembler(func, self.code_of, self.resources).run()
         return found
-
-    def _given_generator(self, func: FuncOp) -> CodeType:
-        given = self.resources.get(func.sym_name)
-        if not isinstance(given, CodeType):
-            raise LectError(f"a generator is not assembled; give its code object as the resource '{func.sym_name}'", op=func)
-        return given
 
     def code_of(self, symbol: SymbolRef) -> CodeType:
         """The code object that a symbol names.  Raises LectError."""

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from lect.backends.bytecode.blocks import BlockAssembler
-from lect.backends.bytecode.encode import Label
+from lect.backends.bytecode.encode import Cover, Label
 from lect.backends.bytecode.rules import OLDER_THAN_312, SINCE_313, gives_bool
 from lect.backends.bytecode.stack import Entry
 from lect.ir import Block, Value
@@ -149,6 +149,61 @@ def for_iter(a: BlockAssembler, op: Any, following: Block | None) -> None:
     jump(a, op.then, following)
 
 
+# ---- generators ------------------------------------------------------------------------------------------------------
+
+AFTER_YIELD, AFTER_YIELD_FROM = 1, 2  # what RESUME is told about the instruction before it
+UNPROTECTED = 4  # added to it since 3.13: no handler of the program's stands around, so that `close` need not run the frame
+
+
+def _base(a: BlockAssembler, op: Any) -> list[Entry]:
+    """What lies on the stack of a suspended frame: what its handler keeps, then what the way on needs besides."""
+    wanted, kept = op.then_operands, a.kept if a.covering else []
+    return list(wanted) if starts_with(wanted, kept) else [*kept, *(value for value in wanted if not includes(kept, [value]))]
+
+
+def yield_(a: BlockAssembler, op: Any, following: Block | None) -> None:
+    a.stack.settle([*_base(a, op), op.value])
+    a.emit("YIELD_VALUE", 0 if OLDER_THAN_312 or SINCE_313 else _protection(op))
+    a.emit("RESUME", AFTER_YIELD | (UNPROTECTED if SINCE_313 and op.handler is None else 0))
+    a.stack.entries.pop()
+    _go_on(a, op, following)
+
+
+def _protection(op: Any) -> int:
+    """3.12: how many handlers stand around, that for StopIteration among them.  Of more than one nothing depends on how many."""
+    return 1 if op.handler is None else 2
+
+
+def _go_on(a: BlockAssembler, op: Any, following: Block | None) -> None:
+    """On to the first successor of a suspension, whose outcome is the top of the stack."""
+    outcome = op.then.args[-1]
+    a.stack.push(outcome)
+    a.stack.settle([*op.then_operands, outcome])
+    jump(a, op.then, following)
+
+
+def yield_from(a: BlockAssembler, op: Any, following: Block | None) -> None:
+    """The loop that delegates.  Its five instructions stand as the compiler puts them: `throw` of 3.11 counts on it."""
+    base = _base(a, op)
+    a.stack.settle([*base, op.iterable])
+    again, done = Label(), Label()
+    a.stack.reach(2)
+    a.emit("GET_YIELD_FROM_ITER", 0)
+    a.emit("LOAD_CONST", a.frame.constant_index(None))
+    a.frame.place(again)
+    a.emit("SEND", done)
+    a.emit("YIELD_VALUE", 0 if OLDER_THAN_312 else 1 if SINCE_313 else 1 + _protection(op))
+    if not OLDER_THAN_312:  # what the delegate raises on `throw` comes out here
+        a.out[-1].cover = Cover(a.frame.cleanup_throw(a, done), len(base) + 2, False)
+    a.emit("RESUME", AFTER_YIELD_FROM)
+    a.emit("JUMP_BACKWARD_NO_INTERRUPT", again)
+    a.frame.place(done)
+    if not OLDER_THAN_312:
+        a.emit("END_SEND", 0)
+    a.stack.entries.pop()
+    _go_on(a, op, following)
+
+
 def leave(a: BlockAssembler, op: Any, following: Block | None) -> None:
     a.stack.settle([op.value])
     last = a.out[-1] if len(a.out) > a.begin else None
@@ -177,6 +232,8 @@ TERMINATORS: Mapping[str, Callable[[BlockAssembler, Any, Block | None], None]] =
         "pyframe.branch": branch,
         "pyframe.cond_branch": cond_branch,
         "pyframe.for_iter": for_iter,
+        "pyframe.yield": yield_,
+        "pyframe.yield_from": yield_from,
         "pyframe.return": leave,
         "pyframe.raise": raise_,
         "pyframe.reraise": reraise,

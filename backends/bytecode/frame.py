@@ -5,7 +5,7 @@ import __future__
 
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from lect.backends.bytecode.blocks import BlockAssembler
 from lect.backends.bytecode.bound import unchecked_loads
@@ -17,9 +17,10 @@ from lect.dialects.pyframe.control import FuncOp
 from lect.dialects.pyframe.types import OBJECT
 from lect.ir import UNKNOWN, Block, LectError, Location, Operation, SymbolRef, Value, literal_key
 
-_FLAGS: Final = {"optimized": 0x1, "newlocals": 0x2, "nested": 0x10}
+_FLAGS: Final = {"optimized": 0x1, "newlocals": 0x2, "nested": 0x10, "generator": 0x20}
 _VARARGS, _VARKEYWORDS = 0x4, 0x8
 _NEVER_FALLS_THROUGH = frozenset({"JUMP_BACKWARD", "JUMP_FORWARD", "RAISE_VARARGS", "RERAISE", "RETURN_CONST", "RETURN_VALUE"})
+_STOPITERATION_ERROR = 3  # of CALL_INTRINSIC_1
 _PAIRS: Final = {
     ("LOAD_FAST", "LOAD_FAST"): "LOAD_FAST_LOAD_FAST",
     ("STORE_FAST", "LOAD_FAST"): "STORE_FAST_LOAD_FAST",
@@ -40,6 +41,15 @@ class Stub:
         self.cover = cover
         self.loc = loc
         self.after_loop = after_loop
+
+
+class CleanupThrow(NamedTuple):
+    """Code at the end of the function, since 3.12, for an exception out of the delegate of `yield from`: a StopIteration ends the delegation."""
+
+    label: Label
+    done: Label
+    cover: Cover | None
+    loc: Location
 
 
 class FrameAssembler:
@@ -63,6 +73,7 @@ class FrameAssembler:
         self.labels: dict[Block, Label] = {}
         self.placed: set[Block] = set()
         self.stubs: list[Stub] = []
+        self.cleanups: list[CleanupThrow] = []
         self.loop_exits: dict[Block, Label] = {}
         self.graphs: dict[Operation, Value] = {}
         self.deepest = 1
@@ -128,6 +139,12 @@ class FrameAssembler:
         self.stubs.append(stub)
         return stub.label
 
+    def cleanup_throw(self, a: BlockAssembler, done: Label) -> Label:
+        """The label of the handler around a delegation that ends at `done`."""
+        cleanup = CleanupThrow(Label(), done, a.cover if a.covering else None, a.loc)
+        self.cleanups.append(cleanup)
+        return cleanup.label
+
     def loop_exit(self, block: Block) -> Label:
         """The label to which FOR_ITER goes on its way to `block`: since 3.12 that of an END_FOR in front of it."""
         if OLDER_THAN_312:
@@ -151,6 +168,10 @@ class FrameAssembler:
             self.deepest = max(self.deepest, assembler.stack.deepest)
         for stub in self.stubs:
             self._assemble_stub(stub)
+        for cleanup in self.cleanups:
+            self._assemble_cleanup(cleanup)
+        if "generator" in func.flags and not OLDER_THAN_312:
+            self._turn_stop_iteration()
         if SINCE_313:
             self._combine_pairs()
         return self._code()
@@ -162,6 +183,9 @@ class FrameAssembler:
             self.instrs.append(Instr("COPY_FREE_VARS", len(func.free), UNKNOWN))
         for name in func.cells:
             self.instrs.append(Instr("MAKE_CELL", self.slots[name], UNKNOWN))
+        if "generator" in func.flags:  # it makes the suspended frame, which begins by dropping what is first sent in
+            self.instrs.append(Instr("RETURN_GENERATOR", 0, self.start))
+            self.instrs.append(Instr("POP_TOP", 0, self.start if OLDER_THAN_312 or SINCE_313 else UNKNOWN))
         line = func.first_line if func.code_name != "<module>" else 0
         self.instrs.append(Instr("RESUME", 0, Location(func.file, line, 0, None, func.first_line, 0)))
 
@@ -199,6 +223,26 @@ class FrameAssembler:
             for instr in self.instrs[begin:]:
                 instr.cover = stub.cover
         self.deepest = max(self.deepest, stack.deepest)
+
+    def _assemble_cleanup(self, cleanup: CleanupThrow) -> None:
+        self.place(cleanup.label)
+        jump = "JUMP_BACKWARD_NO_INTERRUPT" if SINCE_313 else "JUMP_BACKWARD"
+        for instr in (Instr("CLEANUP_THROW", 0, cleanup.loc), Instr(jump, cleanup.done, cleanup.loc)):
+            instr.cover = cleanup.cover
+            self.instrs.append(instr)
+
+    def _turn_stop_iteration(self) -> None:
+        """Since 3.12: what stands around the body of a generator, so that a StopIteration leaves it as the cause of a RuntimeError."""
+        handler = Label()
+        around = Cover(handler, 0, True)
+        begin = next(place for place, instr in enumerate(self.instrs) if instr.name == "RESUME")
+        for instr in self.instrs[begin:]:
+            if instr.cover is None:
+                instr.cover = around
+        self.place(handler)
+        self.instrs.append(Instr("CALL_INTRINSIC_1", _STOPITERATION_ERROR, UNKNOWN))
+        self.instrs.append(Instr("RERAISE", 1, UNKNOWN))
+        self.deepest = max(self.deepest, 2)
 
     def _combine_pairs(self) -> None:
         """3.13: two variable instructions in one, as its compiler does.  A pair has one position, so only instructions of one position are joined."""

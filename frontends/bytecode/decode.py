@@ -25,7 +25,7 @@ from lect.ir import UNKNOWN, Block, Context, LectError, Location, Operation, Reg
 Decode = Callable[["FrameDecoder", Any], None]
 
 CO_OPTIMIZED, CO_NEWLOCALS, CO_VARARGS, CO_VARKEYWORDS, CO_NESTED = 0x1, 0x2, 0x4, 0x8, 0x10
-CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR = 0x20, 0x80, 0x200
+CO_GENERATOR, CO_COROUTINE, CO_ITERABLE_COROUTINE, CO_ASYNC_GENERATOR = 0x20, 0x80, 0x100, 0x200
 MAX_THREADED_JUMPS = 100
 
 
@@ -41,7 +41,7 @@ class UnsupportedCode(LectError):
 def unsupported_kind(code: CodeType) -> tuple[str, str] | None:
     """(number, sentence) when `code` is not the body of a synchronous function, generator, class or module; else None."""
     flags = code.co_flags
-    if flags & CO_COROUTINE:
+    if flags & (CO_COROUTINE | CO_ITERABLE_COROUTINE):
         return "LB0102", f"'{code.co_qualname}' is a coroutine"
     if flags & CO_ASYNC_GENERATOR:
         return "LB0103", f"'{code.co_qualname}' is an asynchronous generator"

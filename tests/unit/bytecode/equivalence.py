@@ -25,6 +25,8 @@ FIXED = {
     "BINARY_OP": (2, 1),
     "BINARY_SLICE": (3, 1),
     "BINARY_SUBSCR": (2, 1),
+    "GET_YIELD_FROM_ITER": (1, 1),
+    "RETURN_GENERATOR": (0, 1),
     "CALL_INTRINSIC_1": (1, 1),
     "CALL_INTRINSIC_2": (2, 1),
     "CHECK_EG_MATCH": (2, 2),
@@ -294,6 +296,23 @@ class Machine:
             return Event(("cond", TESTS[name][0]), [stack[-1]], 0, ins)
         if name in ("JUMP_IF_TRUE_OR_POP", "JUMP_IF_FALSE_OR_POP"):
             return Event(("cond", "bool"), [stack[-1]], 0, ins)
+        return self._suspension(name, arg, ins)
+
+    def _suspension(self, name: str, arg: Any, ins: Instruction) -> Event:
+        """Instructions of generators.  What `close` looks at is the argument of YIELD_VALUE or of the RESUME behind it."""
+        if name == "YIELD_VALUE":
+            resume = self.instructions[self.place]
+            if resume.name != "RESUME" or resume.position != ins.position:
+                raise Different("no RESUME stands behind YIELD_VALUE")
+            closes_at_once = arg == 1 if VERSION == (3, 12) else arg
+            return Event((name, closes_at_once, resume.arg), self.take(1), 1, ins)
+        if name == "SEND":
+            return Event((name,), self.stack[-2:], 0, ins)
+        if name == "END_SEND":
+            value = self.stack.pop()
+            return Event((name,), [*self.take(1), value], 0, ins)
+        if name == "CLEANUP_THROW":
+            return Event((name,), self.take(3), 0, ins)
         raise Different(f"unknown instruction {name}")
 
 
@@ -376,9 +395,13 @@ class Comparison:
             sides = [branches(m, e.instruction.name, e.instruction.arg, ea.key[1]) for m, e in ((a, ea), (b, eb))]
             self.waiting += [(sides[0][0], sides[1][0]), (sides[0][1], sides[1][1])]
             return False
-        if name == "FOR_ITER":
-            self._loop(ea, eb)
+        if name in ("FOR_ITER", "SEND"):
+            (self._loop if name == "FOR_ITER" else self._delegation)(ea, eb)
             return False
+        if name in ("END_SEND", "CLEANUP_THROW"):
+            for machine, event in ((a, ea), (b, eb)):
+                machine.stack += ["none", self._cleaned(event)] if name == "CLEANUP_THROW" else event.operands[1:]
+            return True
         if name == "push_exc":
             previous = self._new()
             for machine in (a, b):
@@ -402,6 +425,19 @@ class Comparison:
             bodies.append((machine.place, [*machine.stack, item]))
             exits.append((event.instruction.arg + skipped, machine.stack[:-1]))
         self.waiting += [(bodies[0], bodies[1]), (exits[0], exits[1])]
+
+    def _delegation(self, ea: Event, eb: Event) -> None:
+        """SEND: the delegate hands out a value and stays, or returns one; since 3.12 it stays then too, for END_SEND."""
+        given = self._new()
+        stays, ends = [], []
+        for machine, event in zip(self.machines, (ea, eb)):
+            stays.append((machine.place, [*machine.stack[:-1], given]))
+            ends.append((event.instruction.arg, [*machine.stack[: -2 if OLD else -1], given]))
+        self.waiting += [(stays[0], stays[1]), (ends[0], ends[1])]
+
+    def _cleaned(self, event: Event) -> Any:
+        """The value of the StopIteration that CLEANUP_THROW takes, the same on both sides for the same exception."""
+        return ("value of", event.operands[-1])
 
     def _handlers(self, ea: Event, eb: Event) -> None:
         ha, hb = ea.instruction.handler, eb.instruction.handler

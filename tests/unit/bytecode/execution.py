@@ -27,11 +27,9 @@ from lect.dialects.builtin.ops import ModuleOp  # noqa: E402
 from lect.frontends.bytecode import Symbols, decode_function, unsupported_kind  # noqa: E402
 from lect.ir import Block, Region, parse_module, print_module, verify  # noqa: E402
 
-GENERATOR = 0x20
-
 
 def round_trip(code: CodeType) -> CodeType:
-    """All code objects of a module through text and back; those of generators and coroutines are taken over as they are."""
+    """All code objects of a module through text and back; those of coroutines are taken over as they are."""
     ctx = make_context()
     names = Symbols()
     first = names.of(code)
@@ -42,7 +40,7 @@ def round_trip(code: CodeType) -> CodeType:
     text = print_module(ModuleOp(regions=[Region([body])]), locations=True)
     module = parse_module(text, ctx)
     verify(module)
-    kept = {symbol: each for symbol, each in names.code_objects().items() if unsupported_kind(each) is not None or each.co_flags & GENERATOR}
+    kept = {symbol: each for symbol, each in names.code_objects().items() if unsupported_kind(each) is not None}
     return assemble_module(module, ctx, kept)[first]
 
 

@@ -10,12 +10,16 @@ from typing import Any
 
 import torch
 
+from lect.dialects.fx.types import ObjectRef
+from lect.dialects.guard.containers import count, elements, own_item
 from lect.dialects.guard.types import PathAttr
 from lect.ir import literal_key
 
 MODULE_PARTS = ("_parameters", "_buffers", "_modules")
 HOOK_TABLES = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _module = torch.nn.modules.module
+# What may be another object with the same meaning; comparing others could run the program's code.
+_BY_VALUE = frozenset({int, float, str, bytes, complex, tuple, torch.Size, torch.device})
 
 
 def same_number(found: Any, expected: Any) -> bool:
@@ -25,10 +29,10 @@ def same_number(found: Any, expected: Any) -> bool:
 
 def same_items(found: Any, expected: tuple[Any, ...]) -> bool:
     """The elements (keys, for a dictionary) in iteration order are these, types included."""
-    if len(found) != len(expected):
+    if count(found) != len(expected):
         return False
-    for a, b in zip(found, expected):
-        if a is not b and (type(a) is not type(b) or literal_key(a) != literal_key(b)):
+    for a, b in zip(elements(found), expected):
+        if a is not b and (type(a) is not type(b) or type(a) not in _BY_VALUE or literal_key(a) != literal_key(b)):
             return False
     return True
 
@@ -91,8 +95,13 @@ def read_path(path: PathAttr, function: Any, bound: Mapping[str, Any], objects: 
     """The object at the end of a path, read step by step; raises what reading raises."""
     value = read_root(path.root, path.key, function, bound, objects)
     for kind, key in path.steps:
-        value = STEPS[kind](value, key)
+        value = read_step(value, kind, key, objects)
     return value
+
+
+def read_step(value: Any, kind: str, key: Any, objects: Sequence[Any]) -> Any:
+    """What one step leads to from `value`; a key that names a kept object is that object."""
+    return STEPS[kind](value, objects[key.number] if type(key) is ObjectRef else key)
 
 
 def read_root(root: str, key: Any, function: Any, bound: Mapping[str, Any], objects: Sequence[Any]) -> Any:
@@ -113,6 +122,7 @@ STEPS: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
         "nth": nth,
         "key": nth,
         "part": part,
+        "own": own_item,
         "call": lambda value, key: value(),
     }
 )

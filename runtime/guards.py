@@ -21,6 +21,7 @@ import torch
 from lect.dialects.fx.python_values import decode, dtype_of
 from lect.dialects.fx.types import ObjectRef
 from lect.dialects.guard import ops as guard
+from lect.dialects.guard.containers import count, has, own_item, redefines
 from lect.ir import LectError, Operation, ScalarType, Value, literal_key
 from lect.runtime import guard_checks as checks
 from lect.runtime import syntax
@@ -136,7 +137,7 @@ class Reader:
             try:
                 if steps:
                     kind, name = steps[-1]
-                    self._found[place] = checks.STEPS[kind](self.read(root, key, steps[:-1]), name)
+                    self._found[place] = checks.read_step(self.read(root, key, steps[:-1]), kind, name, self.objects)
                 else:
                     self._found[place] = checks.read_root(root, key, self.function, self.bound, self.objects)
             except Exception:
@@ -225,6 +226,10 @@ class _Writer:
             self._paths[root, key, literal_key(steps)] = name
         return name
 
+    def key(self, key: Any) -> ast.expr:
+        """The key of a look-up: a literal or a kept object."""
+        return self.object(key) if type(key) is ObjectRef else syntax.const(key)
+
     def _root(self, root: str, key: Any) -> ast.expr:
         if root == "L":
             return syntax.name(key)
@@ -261,7 +266,9 @@ class _Writer:
                 return syntax.attribute(base, key)
             return self.call(getattr, base, syntax.const(key))
         if kind == "item":
-            return syntax.item(base, syntax.const(key))
+            return syntax.item(base, self.key(key))
+        if kind == "own":
+            return self.call(own_item, base, self.key(key))
         if kind == "type":
             return self.call(type, base)
         if kind in ("nth", "key"):
@@ -379,7 +386,9 @@ def _no_hooks(w: _Writer, op: Any) -> list[ast.expr]:
 
 
 def _length(w: _Writer, op: Any) -> list[ast.expr]:
-    return [_differs(w.call(len, w.value(op.object)), syntax.const(op.length))]
+    path = op.object.owner.path
+    own = redefines(type(w.live.read(path.root, path.key, path.steps)), "__len__")
+    return [_differs(w.call(count if own else len, w.value(op.object)), syntax.const(op.length))]
 
 
 def _keys(w: _Writer, op: Any) -> list[ast.expr]:
@@ -392,7 +401,12 @@ def _items(w: _Writer, op: Any) -> list[ast.expr]:
 
 def _has_key(w: _Writer, op: Any) -> list[ast.expr]:
     operator = syntax.NOT_IN if op.present else syntax.IN
-    return [syntax.compare(w.held(w.literal(op.key)), operator, w.value(op.object))]
+    key = w.object(op.key) if type(op.key) is ObjectRef else w.held(w.literal(op.key))
+    path = op.object.owner.path
+    if redefines(type(w.live.read(path.root, path.key, path.steps)), "__contains__"):
+        found = w.call(has, w.value(op.object), key)
+        return [_not(found) if op.present else found]
+    return [syntax.compare(key, operator, w.value(op.object))]
 
 
 def _no_overlap(w: _Writer, op: Any) -> list[ast.expr]:

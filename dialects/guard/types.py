@@ -9,6 +9,9 @@ A path starts at a root and goes on by steps, written close to Python:
     :nth(2)       the element of that number in iteration order      :key(2)      the key of that number of a dictionary
     :part("w")    parameter, buffer or child of a module, read without `__getattr__`
     :call         what a call without arguments gives
+    :own("k")     item of a builtin container, past the `__getitem__` of a class that derives from it
+
+A literal key is a number, a string, a boolean, None or a tuple of such; a kept object stands as `[#fx.object<3, "class m.C">]`.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import re
 from types import MappingProxyType
 from typing import Any
 
+from lect.dialects.fx.types import ObjectRef
 from lect.ir import Attribute, ParseError, Scanner, Type, attr, quote, type_
 from lect.ir import attribute_text as literal_text
 
@@ -27,7 +31,7 @@ _ROOT = re.compile(r"[LMOR]")
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _NUMBER = re.compile(r"-?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|inf)")
 _WORDS = MappingProxyType({"true": True, "false": False, "none": None, "nan": float("nan"), "inf": float("inf")})
-Key = str | int | float | bool | None | tuple
+Key = str | int | float | bool | None | tuple | ObjectRef
 Step = tuple[str, Any]
 
 
@@ -37,6 +41,8 @@ def step_text(kind: str, key: Any) -> str:
         return f".{key}" if key.isascii() and key.isidentifier() else f":attr({quote(key)})"
     if kind == "item":
         return f"[{literal_text(key)}]"
+    if kind == "own":
+        return f":own({literal_text(key)})"
     if kind == "part":
         return f":part({quote(key)})"
     if kind in PLAIN_STEPS:
@@ -92,8 +98,11 @@ def _parse_step(scanner: Scanner) -> Step:
     if kind in PLAIN_STEPS:
         return (kind, None)
     scanner.expect("(")
+    key: Key
     if kind in NUMBERED_STEPS:
         key = scanner.integer()
+    elif kind == "own":
+        key = _parse_key(scanner)
     elif kind in ("part", "attr"):
         key = scanner.string()
     else:
@@ -103,6 +112,10 @@ def _parse_step(scanner: Scanner) -> Step:
 
 
 def _parse_key(scanner: Scanner) -> Key:
+    if scanner.accept("#fx.object<"):
+        kept = ObjectRef.parse_body(scanner)
+        scanner.expect(">")
+        return kept
     if scanner.at('"'):
         return scanner.string()
     if scanner.at("["):

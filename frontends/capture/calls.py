@@ -12,18 +12,20 @@ from typing import Any
 
 import torch
 
+from lect.dialects.guard.containers import has, own_item
 from lect.frontends.capture import policy
 from lect.frontends.capture.attributes import MISSING, find_in_type, guard_class_entry, instance_dict, load_attr, lookup, python_method
 from lect.frontends.capture.breaks import UserError
-from lect.frontends.capture.effects import check_key, mutate, run_real
+from lect.frontends.capture.effects import mutate, run_real
 from lect.frontends.capture.generators import Callback, IterableForC, TracedGenerator
 from lect.frontends.capture.iteration import as_list, get_iter, is_lazy, is_python_iterable, iterate, iterate_raw, mapping_items
+from lect.frontends.capture.keys import check_key, key_of
 from lect.frontends.capture.objects import describe
-from lect.frontends.capture.operators import check_plain, contains
+from lect.frontends.capture.operators import check_plain, dict_item, holds_key
 from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
 from lect.frontends.capture.targets import name_of
 from lect.frontends.capture.torch_calls import holds_tensor, torch_call
-from lect.frontends.capture.tracer import NONE, Box, Tracer, path_key
+from lect.frontends.capture.tracer import NONE, Box, Tracer, entry
 from lect.frontends.tensors import LT
 
 C_FUNCTIONS = (
@@ -119,11 +121,10 @@ def _call_cached(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box
     if source is not None and not t.is_fresh(value):
         t.guards.is_object(source, value)
     given = [*args, *kwargs.values()]
-    if t.is_fresh(value) or not all(type(box[0]) in SCALAR_TYPES or isinstance(box[0], type | enum.Enum) for box in given):
+    if t.is_fresh(value) or not all(_is_plain(box[0]) for box in given):
         raise t.stop("LB0003", f"the cached function {value.__qualname__} with arguments that are no plain values")
     for box in given:
-        if box[1] is not None and type(box[0]) not in SCALAR_TYPES:
-            t.guards.is_object(box[1], box[0])
+        key_of(t, box)
     returned = run_real(value, *t.leak_all(args), **{name: t.leak(box) for name, box in kwargs.items()})
     if not _is_plain(returned):
         raise t.stop("LB0003", f"the cached function {value.__qualname__}, which returns a {type(returned).__name__}")
@@ -131,10 +132,12 @@ def _call_cached(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box
 
 
 def _is_plain(value: Any) -> bool:
-    """True for values that cannot change: scalars, classes, functions, members of enums, and tuples of them."""
+    """True for values that cannot change: scalars, classes, functions, members of enums, annotations, and tuples of them."""
     if type(value) is tuple:
         return all(_is_plain(item) for item in value)
-    return type(value) in SCALAR_TYPES or isinstance(value, type | enum.Enum | FunctionType | BuiltinFunctionType)
+    if type(value) in SCALAR_TYPES or type(value).__module__ == "typing":
+        return True
+    return isinstance(value, type | enum.Enum | FunctionType | BuiltinFunctionType | types.GenericAlias | types.UnionType)
 
 
 def _call_object(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
@@ -376,17 +379,22 @@ def _descriptor_of(function: Any, owner: Any) -> Any:
 
 def call_pure(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
     """Run a C function that only reads; what it reads is guarded, what it would call back is refused."""
-    if function is dict.get and args[0][1] is not None and type(args[1][0]) in SCALAR_TYPES:
-        return _sourced_get(t, args)
-    if function is dict.__contains__ and args[0][1] is not None:
-        return (contains(t, args[1], args[0]), None)
+    if args and args[0][1] is not None and isinstance(args[0][0], dict) and not kwargs:
+        if function is dict.get and len(args) in (2, 3):
+            return _sourced_get(t, args)
+        if function is dict.__getitem__ and len(args) == 2:
+            t.guard_type(args[0])
+            return dict_item(t, args[0], args[1])
+        if function is dict.__contains__ and len(args) == 2:
+            t.guard_type(args[0])
+            return (holds_key(t, args[1], args[0]), None)
     raw = [pure_argument(t, function, box) for box in args]
     if function in (dict, collections.OrderedDict, types.SimpleNamespace):
         raw_kwargs = {name: t.leak(box) for name, box in kwargs.items()}
     else:
         raw_kwargs = {name: pure_argument(t, function, box) for name, box in kwargs.items()}
     if function in _READ_ONE and len(raw) > 1:
-        check_key(t, raw[1])
+        key_of(t, args[1])
     if function is sorted and not kwargs and _distinct_first_items(raw[0]):
         return t.made(run_real(sorted, raw[0]))
     if function in (sorted, min, max, list.index, list.count, list.__contains__) or getattr(function, "__name__", "") in ("__eq__", "__ne__", "__lt__"):
@@ -479,10 +487,10 @@ def _sourced_get(t: Tracer, args: list[Box]) -> Box:
     container, key = args[0], args[1]
     value, source = container
     t.guard_type(container)
-    raw = t.leak(key)
+    raw = key_of(t, key)
     now = t.now(container)
     assert source is not None
-    if raw not in now:
-        t.guards.has_key(source, raw, raw in value)
+    if not has(now, raw):
+        t.guards.has_key(source, raw, has(value, raw))
         return args[2] if len(args) > 2 else NONE
-    return t.wrap(now[raw], source.item(path_key(t, raw)) if id(value) not in t.shadows else None)
+    return t.wrap(own_item(now, raw), entry(t, value, source, raw) if id(value) not in t.shadows else None)

@@ -11,10 +11,10 @@ import types
 from collections import OrderedDict, defaultdict, deque
 from typing import Any
 
-from lect.frontends.capture.attributes import find_in_type, instance_dict, load_attr, lookup, python_method
+from lect.frontends.capture.attributes import instance_dict, load_attr, lookup, python_method
 from lect.frontends.capture.breaks import Crossing, GraphBreak, UserError
+from lect.frontends.capture.keys import key_of
 from lect.frontends.capture.policy import MUTATORS
-from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.tracer import Box, Effect, Tracer
 from lect.frontends.tensors import LT, DataDependent
 from lect.ir import LectError
@@ -76,7 +76,7 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
             there = tensor_key(t, value, args[0])
             args[0] = args[0] if there is None else there
         else:
-            check_key(t, args[0])
+            key_of(t, boxes[1])
     if name == "sort" and (kwargs or any(type(item) is LT or python_method(t, type(item), "__lt__") for item in t.now(target))):
         raise t.stop("LB0003", "list.sort with a key, or of objects that are no plain values")
     raw_kwargs = {key: t.leak(box) for key, box in kwargs.items()}
@@ -131,18 +131,6 @@ def tensor_key(t: Tracer, container: Any, tensor: LT) -> Any:
     """The key of a dictionary or set made in the trace that is this tensor; None when there is none.  Tensors are hashed by identity."""
     real = t.real_of.get(id(tensor))
     return next((each for each in (tensor, real) if each is not None and each in container), None)
-
-
-def check_key(t: Tracer, key: Any) -> None:
-    """Break when a dictionary look-up in C would run Python code or needs a tensor's identity."""
-    kind = type(key)
-    if kind in SCALAR_TYPES:
-        return
-    if kind is tuple:
-        for item in key:
-            check_key(t, item)
-    elif kind is LT or any(type(find_in_type(kind, name)) is types.FunctionType for name in ("__hash__", "__eq__")) and kind.__module__ != "enum":
-        raise t.stop("LB0003", f"a look-up with a {kind.__name__} as key")
 
 
 def store_attr(t: Tracer, box: Box, name: str, item: Box) -> None:

@@ -14,7 +14,7 @@ from lect.frontends.capture.generators import Exhausted, TracedGenerator, known,
 from lect.frontends.capture.operators import load_item
 from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
 from lect.frontends.capture.torch_calls import torch_call
-from lect.frontends.capture.tracer import CONTAINERS, Box, Tracer, path_key
+from lect.frontends.capture.tracer import CONTAINERS, Box, Tracer, entry
 from lect.frontends.tensors import LT
 
 _ITERABLE: tuple[type, ...] = (*CONTAINERS, tuple, frozenset, range, *DICT_VIEWS)
@@ -166,6 +166,6 @@ def mapping_items(t: Tracer, box: Box) -> dict[Any, Box]:
             t.register(box)
             return {key: t.wrap(item) for key, item in dict.items(t.now(box))}
         t.register(box)
-        return {key: t.wrap(item, source.item(path_key(t, key))) for key, item in dict.items(value)}
+        return {key: t.wrap(item, entry(t, value, source, key)) for key, item in dict.items(value)}
     keys = iterate(t, call_method(t, box, "keys", []))
     return {t.leak(key): load_item(t, box, key) for key in keys}

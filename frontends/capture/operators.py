@@ -11,13 +11,15 @@ from typing import Any
 
 import torch
 
+from lect.dialects.guard.containers import has, own_item
 from lect.frontends.capture.attributes import lookup, python_method
 from lect.frontends.capture.breaks import UserError
-from lect.frontends.capture.effects import check_key, mutate, run_real, tensor_key
+from lect.frontends.capture.effects import mutate, run_real, tensor_key
+from lect.frontends.capture.keys import key_of
 from lect.frontends.capture.policy import MUTATORS
 from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
 from lect.frontends.capture.torch_calls import torch_call
-from lect.frontends.capture.tracer import Box, Tracer, path_key
+from lect.frontends.capture.tracer import Box, Tracer, entry
 from lect.frontends.tensors import LT
 
 Function = Callable[..., Any]
@@ -244,15 +246,7 @@ def contains(t: Tracer, item: Box, container: Box) -> bool:
     if kind is LT:
         raise t.stop("LB0002", "membership in a tensor")
     if isinstance(value, dict | set | frozenset):
-        key = t.leak(item)
-        if type(key) is LT and t.is_fresh(value):
-            return tensor_key(t, value, key) is not None
-        check_key(t, key)
-        if source is not None and type(key) in SCALAR_TYPES:
-            t.guards.has_key(source, key, key in value)
-        else:
-            t.register(container)
-        return run_real(operator.contains, t.now(container), key)
+        return holds_key(t, item, container)
     if isinstance(value, str | bytes | range):
         return run_real(operator.contains, t.leak(container), t.leak(item))
     for element in each(t, container):
@@ -263,6 +257,19 @@ def contains(t: Tracer, item: Box, container: Box) -> bool:
         if truth(t, binary(t, operator.eq, element, item)):
             return True
     return False
+
+
+def holds_key(t: Tracer, item: Box, container: Box) -> bool:
+    """`item in container` for a dictionary or set, past a `__contains__` of its class."""
+    value, source = container
+    if type(item[0]) is LT and t.is_fresh(value):
+        return tensor_key(t, value, item[0]) is not None
+    key = key_of(t, item)
+    if source is not None and not isinstance(key, set):  # which is looked for as a frozenset
+        t.guards.has_key(source, key, run_real(has, value, key))
+    else:
+        t.register(container)
+    return run_real(has, t.now(container), key)
 
 
 def load_item(t: Tracer, container: Box, key: Box) -> Box:
@@ -282,7 +289,7 @@ def load_item(t: Tracer, container: Box, key: Box) -> Box:
     if isinstance(value, type):
         return (run_real(operator.getitem, value, t.leak(key)), None)
     if isinstance(value, dict):
-        return _dict_item(t, container, key)
+        return dict_item(t, container, key)
     index = t.leak(key)
     if kind is tuple and source is None and id(value) in t.tuples:
         boxes = run_real(operator.getitem, t.tuples[id(value)][1], index)
@@ -298,7 +305,7 @@ def load_item(t: Tracer, container: Box, key: Box) -> Box:
         raise t.stop("LB0003", f"an item of a {kind.__module__}.{kind.__qualname__}")
     read = run_real(operator.getitem, t.now(container), index)
     if source is not None and isinstance(value, list | tuple) and type(index) in (int, bool) and id(value) not in t.shadows:
-        return t.wrap(read, source.item(int(index)))
+        return t.wrap(read, entry(t, value, source, int(index)))
     return t.result(read)
 
 
@@ -313,16 +320,16 @@ def _made_default(t: Tracer, container: Box, key: Box) -> Box:
     return made
 
 
-def _dict_item(t: Tracer, container: Box, key: Box) -> Box:
+def dict_item(t: Tracer, container: Box, key: Box) -> Box:
+    """`container[key]` as a dictionary reads it, past a `__getitem__` of its class."""
     from lect.frontends.capture.calls import call_function
 
     value, source = container
-    raw = t.leak(key)
-    check_key(t, raw)
+    raw = key_of(t, key)
     now = t.now(container)
-    if raw not in now:
-        if source is not None and type(raw) in SCALAR_TYPES:
-            t.guards.has_key(source, raw, raw in value)
+    if not run_real(has, now, raw):
+        if source is not None:
+            t.guards.has_key(source, raw, has(value, raw))
         method = python_method(t, type(value), "__missing__")
         if method is not None:
             return call_function(t, t.static(method), [container, key], {})
@@ -332,5 +339,5 @@ def _dict_item(t: Tracer, container: Box, key: Box) -> Box:
             raise t.stop("LB0003", f"a missing key of a {type(value).__name__}")
         raise UserError(KeyError(raw))
     if source is None or id(value) in t.shadows:
-        return t.wrap(now[raw])
-    return t.wrap(now[raw], source.item(path_key(t, raw)))
+        return t.wrap(own_item(now, raw))
+    return t.wrap(own_item(now, raw), entry(t, value, source, raw))

@@ -15,6 +15,8 @@ from typing import Any
 
 import torch
 
+from lect.dialects.fx.types import ObjectRef
+from lect.dialects.guard.containers import own_item
 from lect.dialects.pyframe import building, control
 from lect.dialects.pyframe import ops as py
 from lect.dialects.pyframe.attributes import from_python
@@ -116,7 +118,9 @@ class ResidualBuilder:
         if kind == "attr":
             return self.emit(py.LoadAttrOp(below, key, hint=key))
         if kind == "item":
-            return self.emit(py.LoadItemOp(below, self.constant(key)))
+            return self.emit(py.LoadItemOp(below, self._key(key)))
+        if kind == "own":
+            return self.call(own_item, below, self._key(key))
         if kind == "type":
             return self.call(type, below)
         if kind == "dict":
@@ -124,6 +128,10 @@ class ResidualBuilder:
         if kind in ("nth", "key"):
             return self.emit(py.LoadItemOp(self.call(list, below), self.constant(key)))
         return self.emit(py.CallOp(below, []))
+
+    def _key(self, key: Any) -> Value:
+        """The key of a look-up: a literal or a kept object."""
+        return self.resource(self.t.objects.objects[key.number]) if type(key) is ObjectRef else self.constant(key)
 
     def _instance_dict(self, source: Source) -> Value:
         """The instance dictionary of a module whose class does not redefine attribute reads."""

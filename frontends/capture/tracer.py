@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from lect.dialects.guard.containers import elements, redefines
 from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.graph import GraphRecorder
 from lect.frontends.capture.guards import GuardList
@@ -42,11 +43,16 @@ ONE_REFERENCE = _count_in_callee([])
 _PATH_KEYS = frozenset({int, str, bool, type(None)})
 
 
-def path_key(t: Tracer, key: Any) -> Any:
-    """A dictionary key that a path can hold; breaks for others."""
-    if type(key) in _PATH_KEYS or (type(key) is float and key == key):
-        return key
-    raise t.stop("LB0007", f"a dictionary with a key of type {type(key).__name__}")
+def _is_literal(key: Any) -> bool:
+    """True for a key that has a text."""
+    kind = type(key)
+    return kind in _PATH_KEYS or (kind is float and key == key) or (kind is tuple and all(_is_literal(item) for item in key))
+
+
+def entry(t: Tracer, container: Any, source: Source, key: Any) -> Source:
+    """The source of `container[key]`, for a container at `source`; a key without text is kept as an object."""
+    step = "own" if redefines(type(container), "__getitem__") else "item"
+    return source.step(step, key if _is_literal(key) else t.objects.ref(key))
 
 
 class GraphInput:
@@ -249,17 +255,18 @@ class Tracer:
             self._register_elements(value, source, "nth")
 
     def _register_dict(self, value: dict[Any, Any], source: Source) -> None:
-        self.guards.keys(source, tuple(dict.keys(value)))
+        self.guards.keys(source, tuple(elements(value)))
         for key, item in dict.items(value):
-            self._register_inner(self.wrap(item, source.item(path_key(self, key))))
+            self._register_inner(self.wrap(item, entry(self, value, source, key)))
 
     def _register_elements(self, value: Any, source: Source, step: str) -> None:
-        if all(type(item) in SCALAR_TYPES for item in value):
-            self.guards.items(source, tuple(value))
+        items = tuple(elements(value))
+        if all(type(item) in SCALAR_TYPES for item in items):
+            self.guards.items(source, items)
             return
-        self.guards.length(source, len(value))
-        for number, item in enumerate(value):
-            self._register_inner(self.wrap(item, source.step(step, number)))
+        self.guards.length(source, len(items))
+        for number, item in enumerate(items):
+            self._register_inner(self.wrap(item, entry(self, value, source, number) if step == "item" else source.step(step, number)))
 
     def _register_inner(self, box: Box) -> None:
         self.leak(box)

@@ -11,8 +11,9 @@ from lect.dialects.pyframe.attributes import to_python
 from lect.frontends.capture.attributes import load_attr
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.calls import call
-from lect.frontends.capture.effects import check_key, run_real
+from lect.frontends.capture.effects import run_real
 from lect.frontends.capture.iteration import iterate, iterate_raw, mapping_items
+from lect.frontends.capture.keys import key_of
 from lect.frontends.capture.operators import contains, load_item
 from lect.frontends.capture.tracer import NONE, Box
 from lect.frontends.tensors import LT
@@ -33,17 +34,14 @@ def build_list(frame: Any, op: Any) -> None:
 
 
 def build_set(frame: Any, op: Any) -> None:
-    items = frame.t.leak_all(_boxes(frame, op))
-    for item in items:
-        check_key(frame.t, item)
+    items = [key_of(frame.t, box) for box in _boxes(frame, op)]
     frame.env[op.results[0]] = frame.t.made(run_real(set, items))
 
 
 def build_map(frame: Any, op: Any) -> None:
-    flat = frame.t.leak_all(_boxes(frame, op))
-    for key in flat[::2]:
-        check_key(frame.t, key)
-    frame.env[op.results[0]] = frame.t.made(run_real(dict, list(zip(flat[::2], flat[1::2]))))
+    boxes = _boxes(frame, op)
+    keys = [key_of(frame.t, box) for box in boxes[::2]]
+    frame.env[op.results[0]] = frame.t.made(run_real(dict, list(zip(keys, frame.t.leak_all(boxes[1::2])))))
 
 
 def build_const_key_map(frame: Any, op: Any) -> None:
@@ -71,22 +69,17 @@ def list_extend(frame: Any, op: Any) -> None:
 
 def set_add(frame: Any, op: Any) -> None:
     target, item = _boxes(frame, op)
-    check_key(frame.t, frame.t.leak(item))
-    run_real(target[0].add, item[0])
+    run_real(target[0].add, key_of(frame.t, item))
 
 
 def set_update(frame: Any, op: Any) -> None:
     target, items = _boxes(frame, op)
-    raw = iterate_raw(frame.t, items)
-    for item in raw:
-        check_key(frame.t, item)
-    run_real(target[0].update, raw)
+    run_real(target[0].update, [key_of(frame.t, box) for box in iterate(frame.t, items)])
 
 
 def map_add(frame: Any, op: Any) -> None:
     target, key, item = _boxes(frame, op)
-    check_key(frame.t, frame.t.leak(key))
-    target[0][key[0]] = frame.t.leak(item)
+    target[0][key_of(frame.t, key)] = frame.t.leak(item)
 
 
 def dict_update(frame: Any, op: Any) -> None:

@@ -1,0 +1,62 @@
+"""Keys of dictionaries and sets: what a look-up decides on is guarded, and C never runs code of the program for it."""
+
+from __future__ import annotations
+
+import enum
+from types import FunctionType
+from typing import Any
+
+from lect.frontends.capture.attributes import find_in_type
+from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.tracer import Box, Tracer
+from lect.frontends.tensors import LT
+
+_HASHES = frozenset({enum.Enum.__hash__})  # in Python, of what cannot change
+_PURE_MODULES = frozenset({"typing", "enum"})
+
+
+def key_of(t: Tracer, box: Box) -> Any:
+    """The raw key of a look-up: scalars are guarded by value, other objects by identity.  Breaks when C would run Python code or needs a tensor."""
+    check_key(t, box[0])
+    _guard(t, box)
+    return box[0]
+
+
+def check_key(t: Tracer, key: Any) -> None:
+    """Break when a look-up in C would run Python code or needs a tensor's identity."""
+    kind = type(key)
+    if kind in SCALAR_TYPES:
+        return
+    if kind is tuple:
+        for item in key:
+            check_key(t, item)
+    elif kind is LT or not _compares_in_c(kind):
+        raise t.stop("LB0003", f"a look-up with a {kind.__name__} as key")
+
+
+def _compares_in_c(kind: type) -> bool:
+    """True when hash and equality are C code, or Python code of the library that only reads what never changes."""
+    if kind.__module__ in _PURE_MODULES:
+        return True
+    for name in ("__hash__", "__eq__"):
+        found = find_in_type(kind, name)
+        if type(found) is FunctionType and found not in _HASHES:
+            return False
+    return True
+
+
+def _guard(t: Tracer, box: Box) -> None:
+    value, source = box
+    kind = type(value)
+    if kind in SCALAR_TYPES:
+        t.leak(box)
+    elif kind is tuple and source is None:
+        for inner in t.tuples[id(value)][1] if id(value) in t.tuples else ():
+            _guard(t, inner)
+    elif source is not None and kind is tuple:
+        t.guard_type(box)
+        t.guards.length(source, len(value))
+        for number, item in enumerate(value):
+            _guard(t, t.wrap(item, source.item(number)))
+    elif source is not None and kind is not LT:
+        t.guards.is_object(source, value)

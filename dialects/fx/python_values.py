@@ -37,6 +37,7 @@ MODULES = (
 )
 BUILTINS = frozenset({"getattr", "setattr", "max", "min", "sum", "abs", "pow", "divmod", "round", "len"})
 
+OPERATORS = "torch.ops."  # registered operators: torch.ops.NAMESPACE.NAME, or .OVERLOAD of it
 REFUSED = frozenset({"from_file"})  # reads, and may write, the file of its argument
 ALLOWED = frozenset({"set_grad_enabled", "_C._set_grad_enabled", "nn.Parameter"})  # of torch, beside its tensor functions
 
@@ -64,6 +65,8 @@ DTYPE_NAMES = MappingProxyType(
 @cache
 def resolve(name: str) -> Callable[..., Any]:
     """The callable with this public name.  Raises `LectError` for a name outside of the list."""
+    if name.startswith(OPERATORS):
+        return _operator(name)
     for module in MODULES:
         if name.startswith(module + "."):
             rest = name[len(module) + 1 :].split(".")
@@ -77,6 +80,23 @@ def resolve(name: str) -> Callable[..., Any]:
             if callable(found):
                 return found
     raise LectError(f"'{name}' is no function of torch that a graph may call", hint="targets are torch.*, torch.nn.functional.*, torch.Tensor.* and operator.*")
+
+
+def _operator(name: str) -> Callable[..., Any]:
+    """An operator in torch's registry, all its overloads or one.  Raises `LectError` when there is none."""
+    parts = name[len(OPERATORS) :].split(".")
+    found = importlib.import_module("torch").ops
+    if len(parts) in (2, 3) and parts[1] not in REFUSED and not any(part.startswith("__") and part.endswith("__") for part in parts):
+        found = _walk(found, parts)
+    wanted = "OpOverloadPacket" if len(parts) == 2 else "OpOverload"
+    if type(found).__name__ != wanted:
+        raise LectError(f"'{name}' is no operator of torch", hint="an operator of a library is known once the library is imported")
+    return found  # type: ignore[no-any-return]
+
+
+def short_name(name: str) -> str:
+    """The function's own name in a target: `add_` of `torch.Tensor.add_` and of `torch.ops.aten.add_.Tensor`."""
+    return name.split(".")[3] if name.startswith(OPERATORS) else name.rpartition(".")[2]
 
 
 def is_callable_name(module: str, rest: Sequence[str]) -> bool:
@@ -105,7 +125,7 @@ def namespace(name: str) -> Any:
 
 def _walk(owner: Any, names: Sequence[str]) -> Any:
     for name in names:
-        owner = getattr(owner, name, None)
+        owner = getattr(owner, name, None) if owner is not None else None
     return owner
 
 

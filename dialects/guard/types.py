@@ -89,6 +89,7 @@ class PathAttr(Attribute):
 def _parse_step(scanner: Scanner) -> Step:
     if scanner.accept("."):
         return ("attr", scanner.regex(_NAME, "an attribute name")[0])
+    key: Key
     if scanner.accept("["):
         key = _parse_key(scanner)
         scanner.expect("]")
@@ -98,7 +99,6 @@ def _parse_step(scanner: Scanner) -> Step:
     if kind in PLAIN_STEPS:
         return (kind, None)
     scanner.expect("(")
-    key: Key
     if kind in NUMBERED_STEPS:
         key = scanner.integer()
     elif kind == "own":

@@ -26,6 +26,7 @@ METADATA = frozenset(
     "shape dtype device ndim requires_grad is_cuda layout is_sparse is_quantized is_nested is_meta itemsize nbytes is_cpu is_mps is_xpu "
     "names is_sparse_csr is_mkldnn is_vulkan is_xla is_mtia is_ipu is_maia".split()
 )
+_REGISTRY: frozenset[type] = frozenset({torch._ops._Ops, torch._ops._OpNamespace, torch._ops.OpOverloadPacket})
 _KINDS: Mapping[type, str] = MappingProxyType(
     {
         FunctionType: "function",
@@ -110,6 +111,8 @@ def load_attr(t: Tracer, box: Box, name: str) -> Box:
         return module_attr(t, box, name)
     if kind is TracedGenerator:
         return generator_attr(t, box, name)
+    if kind in _REGISTRY:
+        return registry_attr(t, box, name)
     getter = find_in_type(kind, "__getattribute__") if kind not in SCALAR_TYPES else None
     if type(getter) is FunctionType:
         t.guard_type(box)
@@ -143,6 +146,19 @@ def module_attr(t: Tracer, box: Box, name: str) -> Box:
         t.guards.no_attr(source, name)
         raise UserError(error) from None
     return t.wrap(found, source.attr(name))
+
+
+def registry_attr(t: Tracer, box: Box, name: str) -> Box:
+    """An attribute of `torch.ops`, of a namespace in it or of an operator; what is not there yet is looked up for real and stays."""
+    value, source = box
+    t.guard_type(box)
+    try:
+        found = getattr(value, name)
+    except AttributeError:
+        raise t.stop("LB0003", f"the operator {name}, which no library has registered so far") from None
+    if type(found) is MethodType:
+        return generic_attr(t, box, name)
+    return t.wrap(found, (source or t.static_source(value)).attr(name))
 
 
 def generic_attr(t: Tracer, box: Box, name: str, fallback: bool = True) -> Box:

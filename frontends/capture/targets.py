@@ -9,8 +9,9 @@ from functools import cache
 from typing import Any
 
 import torch
+from torch._ops import OpOverload, OpOverloadPacket
 
-from lect.dialects.fx.python_values import BUILTINS, MODULES, is_callable_name, namespace, resolve
+from lect.dialects.fx.python_values import BUILTINS, MODULES, OPERATORS, is_callable_name, namespace, resolve
 
 _CALLABLE = (
     types.FunctionType,
@@ -45,7 +46,18 @@ def _names() -> dict[int, tuple[Any, str]]:
 def name_of(function: Callable[..., Any]) -> str | None:
     """The public name of a torch function, method of Tensor or operator; None when it has none."""
     entry = _names().get(id(function))
-    return entry[1] if entry is not None and entry[0] is function else None
+    if entry is not None and entry[0] is function:
+        return entry[1]
+    return operator_name(function) if isinstance(function, OpOverload | OpOverloadPacket) else None
+
+
+def operator_name(function: OpOverload | OpOverloadPacket) -> str | None:
+    """The name of an operator in torch's registry; None for one that takes objects of TorchScript."""
+    if type(function) is OpOverload:
+        return f"{OPERATORS}{function.namespace}.{function._opname}.{function._overloadname}"
+    if type(function) is OpOverloadPacket and not function._has_torchbind_op_overload:
+        return OPERATORS + function._qualified_op_name.replace("::", ".")
+    return None
 
 
 @cache

@@ -6,7 +6,9 @@ import operator
 from typing import Any
 
 import torch
+from torch._ops import OpOverload
 
+from lect.dialects.fx.python_values import OPERATORS, short_name
 from lect.frontends.capture import policy
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
@@ -61,7 +63,7 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
     name = name_of(function)
     if name is None:
         raise t.stop("LB0015", describe(function))
-    short = name.rpartition(".")[2]
+    short = short_name(name)
     on_tensor = holds_tensor(raw) or holds_tensor(raw_kwargs)
     if not on_tensor and short not in policy.WITHOUT_TENSOR:
         raise t.stop("LB0003", f"{name} without a tensor")
@@ -75,7 +77,7 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
     tensors = traced_tensors([raw, raw_kwargs]) if on_tensor else []
     before = _write_counts(tensors)
     returned = _run(t, function, raw, raw_kwargs, name)
-    if _write_counts(tensors) != before:
+    if _write_counts(tensors) != before or (type(function) is OpOverload and function._schema.is_mutable):
         t.graph.writes = True
     return _record(t, function, name, raw, raw_kwargs, returned)
 
@@ -89,7 +91,8 @@ def _run(t: Tracer, function: Any, raw: list[Any], raw_kwargs: dict[str, Any], n
         raise t.stop("LB0005", f"{name}: {error.message}") from None
     except Exception as error:
         text = str(error).partition("\n")[0][:200]
-        raise t.stop("LB0012", f"{name} raised {type(error).__name__}: {text}") from None
+        foreign = name.startswith(OPERATORS) and not name.startswith(f"{OPERATORS}aten.")  # it may lack a kernel for tensors without elements
+        raise t.stop("LB0003" if foreign else "LB0012", f"{name} raised {type(error).__name__}: {text}") from None
 
 
 def _record(t: Tracer, function: Any, name: str, raw: list[Any], raw_kwargs: dict[str, Any], returned: Any) -> Box:
@@ -102,7 +105,7 @@ def _record(t: Tracer, function: Any, name: str, raw: list[Any], raw_kwargs: dic
         if function not in _MAKE_FROM_DATA:
             raise t.stop("LB0007", f"{name} gave a tensor that is not traced")
         returned, kind = make_lt(meta_of(returned)), LT
-    short = name.rpartition(".")[2]
+    short = short_name(name)
     if function in _IN_PLACE_OPERATORS or (short.endswith("_") and not short.startswith("_")) or torch.is_inference_mode_enabled():
         t.graph.writes = True
     t.graph.record(name, raw, raw_kwargs, returned, t.loc)

@@ -9,6 +9,7 @@
 // CHECK-NEXT: %3 = guard.source() {path = #guard.path<O[2]:type.forward:dict["a key"]>} : !guard.object
 // CHECK-NEXT: %4 = guard.source() {path = #guard.path<L["x"][true][-1][0.5][none][{{\[}}1, "a"]]>} : !guard.object
 // CHECK-NEXT: %5 = guard.source() {path = #guard.path<L["x"]:nth(3):key(0):part("weight"):attr("not a name"):call>} : !guard.object
+// CHECK-NEXT: %6 = guard.source() {path = #guard.path<L["x"]:own("a"):own(1)[#fx.object<2, "class m.K">]:own(#fx.object<3, "m.f(<x>)">)>} : !guard.object
 guard.set @paths() {
   %0 = guard.source() {path = #guard.path<L["self"].fc.weight>} : !guard.object
   %1 = guard.source() {path = #guard.path<R.__closure__[0].cell_contents>} : !guard.object
@@ -16,6 +17,7 @@ guard.set @paths() {
   %3 = guard.source() {path = #guard.path<O[2]:type.forward:dict["a key"]>} : !guard.object
   %4 = guard.source() {path = #guard.path<L["x"][true][-1][0.5][none][[1, "a"]]>} : !guard.object
   %5 = guard.source() {path = #guard.path<L["x"]:nth(3):key(0):part("weight"):attr("not a name"):call>} : !guard.object
+  %6 = guard.source() {path = #guard.path<L["x"]:own("a"):own(1)[#fx.object<2, "class m.K">]:own(#fx.object<3, "m.f(<x>)">)>} : !guard.object
 }
 
 // CHECK-LABEL: guard.set @conditions()

@@ -188,5 +188,5 @@ def disable(fn: Any = None) -> Any:
 
 
 def events(*kinds: str) -> list[Event]:
-    """The events recorded so far, oldest first; with names, only those kinds (`"trace"`, `"guard miss"`, `"recompile"`, `"fallback"`, `"compile"`)."""
+    """The events so far, oldest first; with names, only those kinds (`"trace"`, `"guard miss"`, `"recompile"`, `"fallback"`, `"note"`, `"compile"`)."""
     return RUNTIME.log.events(kinds)

@@ -48,11 +48,12 @@ class Trace(Event):
 
 @dataclass(frozen=True)
 class Compile(Event):
-    """A version was made: its number, and the seconds by stage."""
+    """A version was made: its number, the seconds by stage, and who runs the graph: native code, or torch for the reason with this number."""
 
     kind: ClassVar[str] = "compile"
     version: int = 0
     stages: tuple[tuple[str, float], ...] = ()
+    through_torch: str = ""
 
     @property
     def seconds(self) -> float:
@@ -61,7 +62,8 @@ class Compile(Event):
 
     def text(self) -> str:
         times = ", ".join(f"{name} {seconds * 1e3:.1f}" for name, seconds in self.stages)
-        return f"version {self.version} in {self.seconds * 1e3:.1f} ms ({times})"
+        graph = f", graph through torch: {self.through_torch}" if self.through_torch else ""
+        return f"version {self.version} in {self.seconds * 1e3:.1f} ms ({times}){graph}"
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,17 @@ class Fallback(Event):
     def text(self) -> str:
         place = f"{self.location}: " if self.location else ""
         return f"{place}{self.number} {self.title}: {self.detail} (stage {self.stage}; {self.hint})"
+
+
+@dataclass(frozen=True)
+class Note(Fallback):
+    """A frame is compiled, but torch runs the calls of its graph one by one: guards, residual code and effects are the compiled frame's."""
+
+    kind: ClassVar[str] = "note"
+
+    def text(self) -> str:
+        place = f"{self.location}: " if self.location else ""
+        return f"{place}{self.number} {self.title}: {self.detail}; the graph runs through torch (stage {self.stage}; {self.hint})"
 
 
 class EventLog:

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from lect.frontends.capture.interpreter import CodeTable
-from lect.runtime.events import Fallback
+from lect.runtime.events import Fallback, Note
 from lect.runtime.pipeline import Compiled, compile_call
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """`text` is the captured module (guards, graph, residual code), `break_reason` why the frame runs eagerly, or None."""
+    """`text` is the captured module (guards, graph, residual code), `break_reason` why the frame runs eagerly, or None,
+    `note` why the frame is compiled but its graph runs through torch, or None."""
 
     function: str
     text: str
@@ -22,6 +23,7 @@ class Explanation:
     frames: int
     stages: tuple[tuple[str, float], ...]
     break_reason: Fallback | None
+    note: Note | None = None
 
     @property
     def compiled(self) -> bool:
@@ -32,6 +34,8 @@ class Explanation:
         lines = [f"{self.function}: {self.torch_calls} torch calls in {self.frames} frames, {self.guards} guards, {self.effects} effects"]
         if self.break_reason is not None:
             lines.append(f"runs eagerly: {self.break_reason.text()}")
+        if self.note is not None:
+            lines.append(self.note.text())
         lines.append("times: " + ", ".join(f"{name} {seconds * 1e3:.1f} ms" for name, seconds in self.stages))
         return "\n".join(lines) + ("\n\n" + self.text if self.text else "")
 
@@ -50,4 +54,5 @@ def explain_call(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Expl
         counts.get("frames inlined", 0),
         tuple(made.stages),
         made.fallback,
+        made.note,
     )

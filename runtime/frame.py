@@ -19,7 +19,7 @@ from lect.runtime.pipeline import Compiled, Observer, compile_call, fallback
 from lect.runtime.settings import Settings
 
 # Reasons that are no fault of the program, so that `fullgraph=True` does not raise for them.
-NEVER_RAISED = frozenset({"LB0012", "LB0020", "LB0021", "LB0022", "LB0025", "LB0027"})
+NEVER_RAISED = frozenset({"LB0012", "LB0020", "LB0022", "LB0025", "LB0027"})
 
 
 # Reasons that hold for every call of the function.
@@ -79,7 +79,8 @@ class CompiledFrame:
             return None
         cache.add(version)
         if made.fallback is None:
-            self.log.add(Compile(name, version.number, tuple(made.stages)))
+            through_torch = made.note.number if made.note is not None else ""
+            self.log.add(Compile(name, version.number, tuple(made.stages), through_torch))
         return version
 
     def _version(self, made: Compiled) -> Version:
@@ -99,8 +100,9 @@ class CompiledFrame:
             counts = made.statistics
             seconds = dict(made.stages).get("capture", 0.0)
             self.log.add(Trace(name, seconds, counts.get("frames inlined", 0), counts.get("torch calls", 0), counts.get("guards", 0), counts.get("effects", 0)))
-        if made.fallback is not None:
-            self.log.add(made.fallback)
+        reason = made.fallback or made.note
+        if reason is not None:
+            self.log.add(reason)
 
     def _report_misses(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Say why no version holds; False when no further version may be made."""

@@ -34,7 +34,7 @@ REFUSALS_IN_A_ROW = 4  # each cost a trace; after that many a function runs as w
 SEARCHED = 16  # elements of a container in which tensors are looked for
 
 # Reasons to run a frame eagerly that are as good for each frame below it.
-SHARED_REASONS = frozenset({"LB0012", "LB0021", "LB0022", "LB0025"})
+SHARED_REASONS = frozenset({"LB0012", "LB0022", "LB0025"})
 # Reasons that hold for every call of one function.
 LASTING_REASONS = frozenset({"LB0009", "LB0022", "LB0026"})
 

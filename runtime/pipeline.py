@@ -15,7 +15,7 @@ from lect.frontends.capture.breaks import REASONS, Refused
 from lect.frontends.capture.interpreter import CodeTable
 from lect.ir import Context, LectError, Operation, print_module
 from lect.passes.manager import PassManager, collector_off
-from lect.runtime.events import Fallback
+from lect.runtime.events import Fallback, Note
 
 STAGES = ("aot", "loop", "kernel")
 # Level at which the graph runs -> how many stages lead there.
@@ -28,6 +28,7 @@ class Compiled:
     """What a compile gives: guards, the function to call instead, and what was measured.
 
     `fallback` is set when the frame runs eagerly; then `run` is None and the guards (which may be None too) say for which calls that was found out.
+    `note` is set when torch runs the graph, because autograd shall record it or because a later stage refused it.
     """
 
     guards: Operation | None = None
@@ -38,6 +39,7 @@ class Compiled:
     stages: list[tuple[str, float]] = field(default_factory=list)
     statistics: dict[str, int] = field(default_factory=dict)
     fallback: Fallback | None = None
+    note: Note | None = None
     text: str = ""
 
 
@@ -53,17 +55,17 @@ def compile_call(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], table: 
         module = _timed(made, "capture", lambda: _capture(fn, args, kwargs, ctx))
         _take_capture(made, module, ctx)
         observe("capture", module)
-        made.fallback = _why_not(name, made, ctx)
-        if made.fallback is not None:
+        if not made.statistics.get("torch calls"):
+            made.fallback = fallback(name, "LB0022", "no torch function was called on a tensor")
             return made
-        level = ctx.options.get("level", "native")
-        if level == "native":
-            ctx.target.update(llvm.cpu_target())
-        for stage in STAGES[: REACHED[level]]:
-            _timed(made, stage, lambda stage=stage: PassManager.parse(stage).run(module, ctx))  # type: ignore[misc]
-            observe(stage, module)
+        captured = find_graph(module)
+        made.note = _why_through_torch(name, ctx)
+        if made.note is None:
+            captured = captured.clone({})
+            _lower(module, name, made, ctx, observe)
         stage = "emit"
-        made.run = _timed(made, "emit", lambda: _link(module, made, ctx))
+        if made.run is None:
+            made.run = _timed(made, "emit", lambda: _link_through_torch(captured, made, ctx))
     except LectError as error:
         made.fallback = _refusal(name, stage, error)
         _take_partial(made, ctx)
@@ -114,12 +116,33 @@ def _take_partial(made: Compiled, ctx: Context) -> None:
         made.bound = frame.bound if frame is not None else {}
 
 
-def _why_not(name: str, made: Compiled, ctx: Context) -> Fallback | None:
-    if not made.statistics.get("torch calls"):
-        return fallback(name, "LB0022", "no torch function was called on a tensor")
-    if ctx.resources.get("needs_grad"):
-        return fallback(name, "LB0021", "an output requires gradients")
-    return None
+def _why_through_torch(name: str, ctx: Context) -> Note | None:
+    """The reason for which this graph is not lowered, known from the capture."""
+    reason = ctx.resources.get("through_torch")
+    return note(fallback(name, *reason)) if reason else None
+
+
+def _lower(module: Operation, name: str, made: Compiled, ctx: Context, observe: Observer) -> None:
+    """Lower the graph as far as the option `level` says and link it.  What a stage refuses becomes the note of `made`, and nothing is linked."""
+    stage = STAGES[0]
+    level = ctx.options.get("level", "native")
+    try:
+        if level == "native":
+            ctx.target.update(llvm.cpu_target())
+        for stage in STAGES[: REACHED[level]]:
+            _timed(made, stage, lambda stage=stage: PassManager.parse(stage).run(module, ctx))  # type: ignore[misc]
+            observe(stage, module)
+        stage = "emit"
+        made.run = _timed(made, "emit", lambda: _link(module, made, ctx))
+    except LectError as error:
+        made.note = note(_refusal(name, stage, error))
+    except Exception as error:
+        made.note = note(_internal(name, stage, error))
+
+
+def note(event: Fallback) -> Note:
+    """The reason of a fallback as that of a graph that runs through torch."""
+    return Note(event.function, event.number, event.title, event.detail, event.location, event.hint, event.stage)
 
 
 def fallback(name: str, number: str, detail: str, location: str = "", stage: str = "capture") -> Fallback:
@@ -159,6 +182,23 @@ def _link(module: Operation, made: Compiled, ctx: Context) -> Callable[..., Any]
     run = link_residual(made.residual, function, graph, made.objects, any_grad(made.guards))
     run.__dict__["executable"] = executable  # keeps the native code alive as long as the function
     return run
+
+
+def _link_through_torch(graph: Operation, made: Compiled, ctx: Context) -> Callable[..., Any]:
+    """The residual function with the calls of its graph as Python."""
+    from lect.backends import python_fx
+    from lect.runtime.residual import link_residual
+
+    program = python_fx.load(graph)
+    assert made.residual is not None
+    run = link_residual(made.residual, ctx.resources["frame"].function, program.run, made.objects, False)
+    run.__dict__["executable"] = program
+    return run
+
+
+def find_graph(module: Operation) -> Operation:
+    """The captured graph of a module."""
+    return next(op for op in module.body if op.name == "fx.graph")
 
 
 def interpreted(module: Operation, ctx: Context) -> Callable[..., list[Any]]:

@@ -16,11 +16,13 @@ class Emitter(NamedTuple):
     op: str
     function: str
     comment: str
+    hint: str = "lower it first: -p 'aot,loop,kernel'"
 
 
 EMITTERS: Mapping[str, Emitter] = MappingProxyType(
     {
         "python": Emitter("host.func", "lect.backends.python_host:source_text", "#"),
+        "torch": Emitter("fx.graph", "lect.backends.python_fx:source_text", "#", "stop behind the pipeline 'capture'"),
         "llvm": Emitter("kernel.func", "lect.backends.llvm:print_llvm", ";"),
     }
 )
@@ -31,7 +33,7 @@ def emit(name: str, module: Operation, ctx: Context) -> str:
     emitter = EMITTERS[name]
     found = [op for op in module.body if op.name == emitter.op]
     if not found:
-        raise LectError(f"--emit={name} prints '{emitter.op}', and the module has none", hint="lower it first: -p 'aot,loop,kernel'")
+        raise LectError(f"--emit={name} prints '{emitter.op}', and the module has none", hint=emitter.hint)
     target, _, function = emitter.function.partition(":")
     printer = getattr(importlib.import_module(target), function)
     return "\n".join(f"{emitter.comment} @{op.symbol}\n{printer(op, ctx)}" for op in found)

@@ -18,9 +18,8 @@ from lect.frontends.capture.generators import check_finished
 from lect.frontends.capture.interpreter import CodeTable, Frame, Program, call_frame
 from lect.frontends.capture.residual import ResidualBuilder
 from lect.frontends.capture.scalars import ELEMENT_OF
-from lect.frontends.capture.sources import Source
 from lect.frontends.capture.tracer import Box, Tracer
-from lect.frontends.tensors import propagating
+from lect.frontends.tensors import LT, propagating
 from lect.ir import Context, Location, Operation, PassFailure
 
 RECURSION_LIMIT = 12_000
@@ -103,6 +102,8 @@ def _write(t: Tracer, module: Operation, func: FuncOp, state: dict[str, Any], re
     residual = builder.build(returned, loc)
     t.guards.loc = loc
     t.guards.global_state(state)
+    reason = _why_gradients(t, builder.outputs)
+    through_torch = _guard_overlap(t, reason)
     _guard_identities(t)
     block = module.body
     block.insert_before(func, t.guards.finish(f"{name}.guards", loc))
@@ -111,15 +112,29 @@ def _write(t: Tracer, module: Operation, func: FuncOp, state: dict[str, Any], re
     block.insert_before(func, residual)
     func.erase()
     ctx.resources["objects"] = t.objects.objects
-    ctx.resources["needs_grad"] = any(tensor.requires_grad for tensor in builder.outputs)
+    ctx.resources["through_torch"] = through_torch
     ctx.count("frames inlined", t.calls)
     ctx.count("torch calls", t.graph.calls)
     ctx.count("guards", len(t.guards.entries))
     ctx.count("effects", len(t.effects))
 
 
+def _why_gradients(t: Tracer, outputs: list[LT]) -> str:
+    """What autograd must record the graph for; empty when it need not."""
+    if any(tensor.requires_grad for tensor in outputs):
+        return "an output requires gradients"
+    if any(_recorded_write(each.traced) for each in t.inputs):
+        return "an input that is written requires gradients"
+    return ""
+
+
+def _recorded_write(tensor: LT) -> bool:
+    """True when autograd records what was written to an input."""
+    return tensor.requires_grad and tensor.grad_fn is not None and tensor._version > 0
+
+
 def _guard_identities(t: Tracer) -> None:
-    """Objects that were written to must not be found under a second path, and tensors that the graph writes to must not overlap."""
+    """Objects that were written to must not be found under a second path."""
     for box in t.mutated.values():
         value, source = box
         if source is None:
@@ -129,11 +144,23 @@ def _guard_identities(t: Tracer) -> None:
             raise GraphBreak("LB0004", f"a {type(value).__name__} is written to beside {len(others)} others of its class")
         for other in others:
             t.guards.distinct(source, other)
-    if t.graph.writes and len(t.inputs) > 1:
+
+
+def _guard_overlap(t: Tracer, gradients: str) -> tuple[str, str] | None:
+    """Why torch must run the graph call by call, if it must: the number and words of a reason.
+
+    Inputs of a lowered graph that writes must not overlap.  Torch does not mind, unless a write makes an input require gradients: then another that
+    shares its memory does too, and the trace would not know.
+    """
+    writes = t.graph.writes and len(t.inputs) > 1
+    turned = any(each.traced.requires_grad and not t.real_of[id(each.traced)].requires_grad for each in t.inputs)
+    if writes and (turned or not gradients):
         if _overlapping(t):
-            raise GraphBreak("LB0023", "two inputs share memory and the graph writes in place")
-        sources: list[Source] = [each.source for each in t.inputs]
-        t.guards.no_overlap(sources)
+            if turned:
+                raise GraphBreak("LB0023", "two inputs share memory, and a write makes one require gradients")
+            return "LB0023", "two inputs share memory and the graph writes in place"
+        t.guards.no_overlap([each.source for each in t.inputs])
+    return ("LB0021", gradients) if gradients else None
 
 
 def _overlapping(t: Tracer) -> bool:

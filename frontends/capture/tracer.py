@@ -23,7 +23,7 @@ from lect.frontends.capture.guards import GuardList
 from lect.frontends.capture.objects import ObjectTable, describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.sources import Source, SourceTable
-from lect.frontends.tensors import LT, make_lt, meta_of
+from lect.frontends.tensors import LT, make_lt, make_recorded, meta_of
 from lect.ir import UNKNOWN, Location
 
 Box = tuple[Any, Source | None]
@@ -175,7 +175,7 @@ class Tracer:
             raise GraphBreak("LB0005", f"a tensor with layout {tensor.layout}", self.loc)
         if tensor.is_conj() or tensor.is_neg():
             raise GraphBreak("LB0005", "a tensor that is conjugated or negated lazily", self.loc)
-        traced = make_lt(meta_of(tensor))
+        traced = make_lt(meta_of(tensor)) if tensor.is_leaf else make_recorded(tensor)
         self.graph.add_input(traced, _input_name(source))
         self.guards.tensor(source, tensor)
         self.inputs.append(GraphInput(traced, source, len(self.inputs)))

@@ -5,8 +5,20 @@
 """
 
 from lect.frontends.tensors.errors import DataDependent, UnsupportedTensor
-from lect.frontends.tensors.lt import LT, layout_of, make_lt, meta_of
+from lect.frontends.tensors.lt import LT, layout_of, make_lt, make_recorded, meta_of
 from lect.frontends.tensors.metadata import TensorMeta
 from lect.frontends.tensors.propagate import Propagation, PropagationCache, propagating
 
-__all__ = ["LT", "DataDependent", "Propagation", "PropagationCache", "TensorMeta", "UnsupportedTensor", "layout_of", "make_lt", "meta_of", "propagating"]
+__all__ = [
+    "LT",
+    "DataDependent",
+    "Propagation",
+    "PropagationCache",
+    "TensorMeta",
+    "UnsupportedTensor",
+    "layout_of",
+    "make_lt",
+    "make_recorded",
+    "meta_of",
+    "propagating",
+]

@@ -76,3 +76,22 @@ def meta_of(tensor: torch.Tensor) -> TensorMeta:
     """The metadata of an LT or of a real strided tensor, `requires_grad` included."""
     meta = layout_of(tensor)
     return meta._replace(requires_grad=True) if tensor.requires_grad else meta
+
+
+class _Recorded(torch.autograd.Function):
+    """Gives a storage-less tensor that autograd has a node for."""
+
+    @staticmethod
+    def forward(ctx: Any, root: torch.Tensor, meta: TensorMeta) -> torch.Tensor:
+        return make_lt(meta)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> NoReturn:
+        raise UnsupportedTensor("the gradient of a traced tensor is not computed")
+
+
+def make_recorded(tensor: torch.Tensor) -> LT:
+    """A stand-in for a tensor that autograd recorded, which is no leaf either, so that it may be written to where a leaf may not."""
+    meta = layout_of(tensor)
+    with torch.enable_grad():
+        return _Recorded.apply(make_lt(meta._replace(requires_grad=True)), meta)  # type: ignore[no-any-return, no-untyped-call]

@@ -36,7 +36,9 @@ C_FUNCTIONS = (
     types.MethodWrapperType,
 )
 MODULE_CALL = torch.nn.Module.__call__
+MODULE_CALL_IMPL = torch.nn.Module._call_impl
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+_BACKWARD_HOOKS = ("_backward_hooks", "_backward_pre_hooks")
 _GLOBAL_HOOKS = ("_global_backward_pre_hooks", "_global_backward_hooks", "_global_forward_hooks", "_global_forward_pre_hooks")
 _READ_ONE = frozenset({dict.get, dict.__getitem__, dict.__contains__, set.__contains__})
 _IMMUTABLE: tuple[type, ...] = (type, enum.Enum, range, slice, torch.Size, *DICT_VIEWS)
@@ -162,9 +164,37 @@ def _call_object(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box
 
 
 def call_module(t: Tracer, module: Box, args: list[Box], kwargs: Kwargs) -> Box:
-    """`nn.Module.__call__`: without hooks it is a call of forward."""
+    """`nn.Module.__call__`: without hooks it is a call of forward, else torch's own code runs the hooks around it."""
+    own = lookup(t, t.guard_type(module), "_call_impl").value is not MODULE_CALL_IMPL
+    if own or hooks_of(t, module):
+        _check_plain_hooks(t, module)
+        return call(t, load_attr(t, module, "_call_impl"), args, kwargs)
     check_hooks(t, module)
     return call(t, load_attr(t, module, "forward"), args, kwargs)
+
+
+def hooks_of(t: Tracer, module: Box) -> bool:
+    """True when hooks run around the forward of the module: its own, or those of all modules."""
+    names = instance_dict(t, module[0]) or {}
+    return any(names.get(hook) for hook in _HOOKS) or global_hooks()
+
+
+def global_hooks() -> bool:
+    """True when hooks are registered on all modules."""
+    return any(getattr(torch.nn.modules.module, name) for name in _GLOBAL_HOOKS)
+
+
+def _check_plain_hooks(t: Tracer, module: Box) -> None:
+    """Break for hooks that run although the forward raised, and for those that run in the backward."""
+    names = instance_dict(t, module[0]) or {}
+    hooks = torch.nn.modules.module
+    if names.get("_compiled_call_impl") is not None:
+        raise t.stop("LB0017", f"{describe(module[0])}, which torch compiles")
+    if names.get("_forward_hooks_always_called") or hooks._global_forward_hooks_always_called:
+        raise t.stop("LB0017", f"{describe(module[0])} has a hook that is called also when its forward raises")
+    backward = any(names.get(name) for name in _BACKWARD_HOOKS) or hooks._global_backward_hooks or hooks._global_backward_pre_hooks
+    if backward and torch.is_grad_enabled():
+        raise t.stop("LB0017", f"{describe(module[0])} has hooks on its backward")
 
 
 def check_hooks(t: Tracer, module: Box) -> None:
@@ -172,8 +202,7 @@ def check_hooks(t: Tracer, module: Box) -> None:
     value, source = module
     t.guard_type(module)
     names = instance_dict(t, value) or {}
-    hooks = torch.nn.modules.module
-    if any(names.get(hook) for hook in _HOOKS) or names.get("_compiled_call_impl") is not None or any(getattr(hooks, name) for name in _GLOBAL_HOOKS):
+    if hooks_of(t, module) or names.get("_compiled_call_impl") is not None:
         raise t.stop("LB0017", describe(value))
     if source is not None:
         t.guards.no_hooks(source)

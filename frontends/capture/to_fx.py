@@ -13,7 +13,7 @@ import torch
 from lect.dialects.pyframe.control import FuncOp
 from lect.frontends.capture.api import LiveFrame
 from lect.frontends.capture.breaks import GraphBreak, Refused, UserError
-from lect.frontends.capture.calls import check_hooks
+from lect.frontends.capture.calls import check_hooks, global_hooks
 from lect.frontends.capture.generators import check_finished
 from lect.frontends.capture.interpreter import CodeTable, Frame, Program, call_frame
 from lect.frontends.capture.residual import ResidualBuilder
@@ -182,6 +182,8 @@ def global_state() -> dict[str, Any]:
         state["inference"] = True
     if torch.are_deterministic_algorithms_enabled():
         state["deterministic"] = True
+    if global_hooks():
+        state["module_hooks"] = True
     return state
 
 

@@ -39,9 +39,14 @@ def same_items(found: Any, expected: tuple[Any, ...]) -> bool:
 
 def nth(container: Any, number: int) -> Any:
     """The element of that number in iteration order.  Raises IndexError when there is none."""
-    for item in islice(container, number, None):
+    for item in islice(elements(container), number, None):
         return item
     raise IndexError(number)
+
+
+def nth_value(container: dict[Any, Any], number: int) -> Any:
+    """The value under the key of that number of a dictionary, in iteration order.  Raises IndexError when there is none."""
+    return own_item(container, nth(container, number))
 
 
 def part(module: torch.nn.Module, name: str) -> Any:
@@ -81,11 +86,15 @@ def overlap(*tensors: torch.Tensor) -> bool:
 
 def modes_active() -> bool:
     """True in modes under which torch functions do something else: overrides, autocast, functional transforms, tracing."""
+    return bool(torch._C._is_any_autocast_enabled()) or overrides_active()
+
+
+def overrides_active() -> bool:
+    """True while torch functions are overridden, transformed or traced."""
     c = torch._C
     return bool(
         c._len_torch_dispatch_stack()
         or c._len_torch_function_stack()
-        or c._is_any_autocast_enabled()
         or c._functorch.peek_interpreter_stack() is not None
         or c._get_tracing_state() is not None
     )
@@ -121,6 +130,7 @@ STEPS: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
         "dict": lambda value, key: object.__getattribute__(value, "__dict__"),
         "nth": nth,
         "key": nth,
+        "value": nth_value,
         "part": part,
         "own": own_item,
         "call": lambda value, key: value(),

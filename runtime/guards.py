@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 
+from lect.dialects.fx.modes import autocast_state
 from lect.dialects.fx.python_values import decode, dtype_of
 from lect.dialects.fx.types import ObjectRef
 from lect.dialects.guard import ops as guard
@@ -273,6 +274,8 @@ class _Writer:
             return self.call(type, base)
         if kind in ("nth", "key"):
             return self.call(checks.nth, base, syntax.const(key))
+        if kind == "value":
+            return self.call(checks.nth_value, base, syntax.const(key))
         if kind == "part":
             return self.call(checks.part, base, syntax.const(key))
         return syntax.call(base)
@@ -415,13 +418,17 @@ def _no_overlap(w: _Writer, op: Any) -> list[ast.expr]:
 
 def _global_state(w: _Writer, op: Any) -> list[ast.expr]:
     default = dtype_of(op.default_dtype)
+    modes = [w.call(checks.modes_active)]
+    if op.autocast:
+        found = tuple([(device, enabled, dtype_of(dtype)) for device, enabled, dtype in op.autocast[:-1]])
+        modes = [w.call(checks.overrides_active), _differs(w.call(autocast_state), w.held((*found, op.autocast[-1])))]
     hooks: list[ast.expr] = [] if op.module_hooks else [w.call(checks.global_hooks)]
     return [
         _unequal(w.call(torch.is_grad_enabled), syntax.const(bool(op.grad))),
         _unequal(w.call(torch.is_inference_mode_enabled), syntax.const(bool(op.inference))),
         _unequal(w.call(torch.get_default_dtype), w.held(default)),
         _unequal(w.call(torch.are_deterministic_algorithms_enabled), syntax.const(bool(op.deterministic))),
-        w.call(checks.modes_active),
+        *modes,
         *hooks,
     ]
 

@@ -169,7 +169,7 @@ def _internal(name: str, stage: str, error: Exception) -> Fallback:
 def _link(module: Operation, made: Compiled, ctx: Context) -> Callable[..., Any]:
     """The residual function with its graph, ready to be called like the function itself."""
     from lect.runtime.executable import build, find_host_function
-    from lect.runtime.residual import link_residual, shared_outputs, with_own_outputs
+    from lect.runtime.residual import link_residual, shared_outputs, with_own_outputs, without_autocast
 
     frame = ctx.resources["frame"]
     function: FunctionType = frame.function
@@ -178,6 +178,8 @@ def _link(module: Operation, made: Compiled, ctx: Context) -> Callable[..., Any]
         graph: Callable[..., list[Any]] = with_own_outputs(executable.run, shared_outputs(find_host_function(module, None)))
     else:
         executable, graph = None, interpreted(module, ctx)
+    if autocast_is_on(made.guards):
+        graph = without_autocast(graph)
     assert made.residual is not None
     run = link_residual(made.residual, function, graph, made.objects, any_grad(made.guards))
     run.__dict__["executable"] = executable  # keeps the native code alive as long as the function
@@ -207,6 +209,13 @@ def interpreted(module: Operation, ctx: Context) -> Callable[..., list[Any]]:
 
     program = find_program(module)
     return lambda *tensors: run_reference(program, tensors)
+
+
+def autocast_is_on(guards: Operation | None) -> bool:
+    """True when autocast is on in the calls that these guards let through."""
+    if guards is None:
+        return False
+    return any(op.name == "guard.global_state" and any(switch[1] for switch in op.attrs.get("autocast", ())[:-1]) for op in guards.body)
 
 
 def any_grad(guards: Operation | None) -> bool:

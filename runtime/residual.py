@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from lect.backends.bytecode import assemble
+from lect.dialects.fx.modes import autocast_state, set_autocast_state
 from lect.ir import Operation
 
 
@@ -54,6 +55,20 @@ def with_own_outputs(graph: Callable[..., list[Any]], shared: tuple[int, ...]) -
         for number in shared:
             outputs[number] = outputs[number].detach()
         return outputs
+
+    return run
+
+
+def without_autocast(graph: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
+    """`graph` run with autocast off: the casts are calls of the graph itself, and what it calls must not make others."""
+
+    def run(*tensors: Any) -> list[Any]:
+        found = autocast_state()
+        set_autocast_state((*[(device, False, dtype) for device, _, dtype in found[:-1]], found[-1]))
+        try:
+            return graph(*tensors)
+        finally:
+            set_autocast_state(found)
 
     return run
 

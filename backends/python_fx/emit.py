@@ -8,7 +8,7 @@
         return [t4, t3]
 
 Functions are named once, in the module's namespace, and not looked up by each call.  A value is deleted behind its last use, so that torch frees
-what autograd does not keep.  A graph that switches gradients on or off leaves them as it found them, also when a call raises.
+what autograd does not keep.  A graph that switches gradients or autocast leaves them as it found them, also when a call raises.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from types import MappingProxyType
 from typing import Any
 
 from lect.dialects.fx import ops as fx
+from lect.dialects.fx.modes import AUTOCAST_CALLS
 from lect.dialects.fx.types import ConstantAttr, DeviceAttr, EllipsisAttr, OperandRef, ResultRef
 from lect.ir import LectError, Location, Operation, ScalarType, Value
 
 _NOT_NAME = re.compile(r"\W", re.ASCII)
 SWITCHES = frozenset({"torch.set_grad_enabled", "torch._C._set_grad_enabled"})
 # Names that the source uses beside those of functions; no variable takes one.
-RESERVED = frozenset({"torch", "device", "Size", "slice", "float", "complex", "switch_gradients", "gradients_enabled", "before"})
+RESERVED = frozenset({"torch", "device", "Size", "slice", "float", "complex", "switch_gradients", "gradients_enabled", "before", "kept_modes"})
 # Prefixes of public names as the source writes them.
 SHORT: Mapping[str, str] = MappingProxyType(
     {"torch.nn.functional.": "F_", "torch._C._nn.": "nn_", "torch.Tensor.": "Tensor_", "torch.functional.": "torch_", "operator.": "", "builtins.": ""}
@@ -168,7 +169,12 @@ def print_python(graph: Operation) -> Source:
         raise LectError(f"only 'fx.graph' has this form, not '{graph.name}'", op=graph)
     source = Source(graph)
     source.lines.append(f"def {source.name}({', '.join([source.define(value) for value in graph.body.args])}):")
-    switches = any(isinstance(op, fx.CallOp) and op.target.leaf in SWITCHES for op in graph.body)
+    called = {op.target.leaf for op in graph.body if isinstance(op, fx.CallOp)}
+    switches = not called.isdisjoint(SWITCHES)
+    if not called.isdisjoint(AUTOCAST_CALLS):
+        source.emit("with kept_modes():")
+        source.indent *= 2
+        switches = False
     if switches:
         source.emit("before = gradients_enabled()")
         source.emit("try:")

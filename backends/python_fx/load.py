@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from lect.backends.python_fx.emit import Source, print_python
+from lect.dialects.fx.modes import kept_modes
 from lect.dialects.fx.python_values import decode, resolve
 from lect.ir import Operation
 
@@ -32,6 +33,7 @@ def load(graph: Operation) -> GraphProgram:
         "Size": torch.Size,
         "switch_gradients": torch._C._set_grad_enabled,
         "gradients_enabled": torch.is_grad_enabled,
+        "kept_modes": kept_modes,
     }
     for name, target in source.functions.items():
         namespace[name] = resolve(target)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lect.dialects.fx import ops as fx
+from lect.dialects.fx.modes import MODE_CALLS, kept_modes
 from lect.dialects.fx.python_values import decode, decode_kwargs, flatten_results, target_of
 from lect.ir import LectError, Operation, Value
 
@@ -20,7 +21,14 @@ def run(func: Operation, inputs: Sequence[Any]) -> list[Any]:
     args = func.body.args
     if len(inputs) != len(args):
         raise LectError(f"the graph takes {len(args)} inputs, got {len(inputs)}", op=func)
-    values: dict[Value, Any] = dict(zip(args, inputs))
+    if any(isinstance(op, fx.CallOp) and op.target.leaf in MODE_CALLS for op in func.body):
+        with kept_modes():
+            return _run_body(func, inputs)
+    return _run_body(func, inputs)
+
+
+def _run_body(func: fx.GraphOp, inputs: Sequence[Any]) -> list[Any]:
+    values: dict[Value, Any] = dict(zip(func.body.args, inputs))
     for op in func.body:
         if isinstance(op, fx.ReturnOp):
             return [values[value] for value in op.operands]

@@ -217,7 +217,10 @@ class NoOverlapOp(Operation):
 
 @op("guard.global_state")
 class GlobalStateOp(Operation):
-    """The modes of torch in the calling thread: autograd, inference mode, autocast, default dtype, determinism, active overrides, and hooks on all modules."""
+    """The modes of torch in the calling thread: autograd, inference mode, autocast, default dtype, determinism, active overrides, and hooks on all modules.
+
+    `autocast` is empty where it is off for all devices; else it holds `[device, enabled, dtype]` for the CPU and for CUDA, and whether casts are cached.
+    """
 
     grad: Attr[bool]
     inference: Attr[bool] = False

@@ -7,6 +7,7 @@ A path starts at a root and goes on by steps, written close to Python:
     .weight       attribute, as `getattr` reads it                   [0] ["k"]    item with a literal key
     :type         the class of the object                            :dict        its instance dictionary, `object.__getattribute__(x, "__dict__")`
     :nth(2)       the element of that number in iteration order      :key(2)      the key of that number of a dictionary
+    :value(2)     the value under that key
     :part("w")    parameter, buffer or child of a module, read without `__getattr__`
     :call         what a call without arguments gives
     :own("k")     item of a builtin container, past the `__getitem__` of a class that derives from it
@@ -26,7 +27,7 @@ from lect.ir import attribute_text as literal_text
 
 ROOTS = frozenset({"L", "R", "M", "O"})
 PLAIN_STEPS = frozenset({"type", "dict", "call"})
-NUMBERED_STEPS = frozenset({"nth", "key"})
+NUMBERED_STEPS = frozenset({"nth", "key", "value"})
 _ROOT = re.compile(r"[LMOR]")
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _NUMBER = re.compile(r"-?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|inf)")

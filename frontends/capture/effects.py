@@ -133,6 +133,14 @@ def tensor_key(t: Tracer, container: Any, tensor: LT) -> Any:
     return next((each for each in (tensor, real) if each is not None and each in container), None)
 
 
+def stored_key(t: Tracer, container: Any, tensor: LT) -> Any:
+    """The object under which a dictionary or set has, or will have, this tensor: outside of the trace there are only real tensors."""
+    there = tensor_key(t, container, tensor)
+    if there is not None:
+        return there
+    return t.real_of.get(id(tensor), tensor)
+
+
 def store_attr(t: Tracer, box: Box, name: str, item: Box) -> None:
     """`value.name = item`."""
     from lect.frontends.capture.calls import call_function

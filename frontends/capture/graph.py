@@ -68,6 +68,10 @@ class GraphRecorder:
             self._define(tensor, value)
         self.calls += 1
 
+    def record_mode(self, name: str, args: list[Any], loc: Location) -> None:
+        """Append a call that switches a mode of torch; it is no torch call of its own."""
+        self.block.append(fx.CallOp.create([], [], {"target": SymbolRef(name), "args": tuple([scalar_attribute(item) for item in args])}, loc=loc))
+
     def _encode(self, value: Any, operands: list[Value], numbers: dict[int, int]) -> Any:
         kind = type(value)
         if kind is LT:

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from lect.dialects.guard.containers import elements, own_item
 from lect.frontends.capture.attributes import lookup, python_method
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import run_real
@@ -164,8 +165,9 @@ def mapping_items(t: Tracer, box: Box) -> dict[Any, Box]:
     if isinstance(value, dict) and python_method(t, type(value), "keys") is None:
         if source is None or id(value) in t.shadows:
             t.register(box)
-            return {key: t.wrap(item) for key, item in dict.items(t.now(box))}
+            now = t.now(box)
+            return {key: t.wrap(own_item(now, key)) for key in elements(now)}
         t.register(box)
-        return {key: t.wrap(item, entry(t, value, source, key)) for key, item in dict.items(value)}
+        return {key: t.wrap(own_item(value, key), entry(t, value, source, key)) for key in elements(value)}
     keys = iterate(t, call_method(t, box, "keys", []))
     return {t.leak(key): load_item(t, box, key) for key in keys}

@@ -14,7 +14,7 @@ import torch
 from lect.dialects.guard.containers import has, own_item
 from lect.frontends.capture.attributes import lookup, python_method
 from lect.frontends.capture.breaks import UserError
-from lect.frontends.capture.effects import mutate, run_real, tensor_key
+from lect.frontends.capture.effects import mutate, run_real, stored_key, tensor_key
 from lect.frontends.capture.keys import key_of
 from lect.frontends.capture.policy import MUTATORS
 from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
@@ -262,8 +262,9 @@ def contains(t: Tracer, item: Box, container: Box) -> bool:
 def holds_key(t: Tracer, item: Box, container: Box) -> bool:
     """`item in container` for a dictionary or set, past a `__contains__` of its class."""
     value, source = container
-    if type(item[0]) is LT and t.is_fresh(value):
-        return tensor_key(t, value, item[0]) is not None
+    if type(item[0]) is LT:
+        t.register(container)
+        return tensor_key(t, t.now(container), item[0]) is not None
     key = key_of(t, item)
     if source is not None and not isinstance(key, set):  # which is looked for as a frozenset
         t.guards.has_key(source, key, run_real(has, value, key))
@@ -284,7 +285,7 @@ def load_item(t: Tracer, container: Box, key: Box) -> Box:
     method = python_method(t, kind, "__getitem__")
     if method is not None:
         return call_function(t, t.static(method), [container, key], {})
-    if type(key[0]) is LT:
+    if type(key[0]) is LT and not isinstance(value, dict):
         raise t.stop("LB0002", "a tensor used as an index of a container")
     if isinstance(value, type):
         return (run_real(operator.getitem, value, t.leak(key)), None)
@@ -325,10 +326,14 @@ def dict_item(t: Tracer, container: Box, key: Box) -> Box:
     from lect.frontends.capture.calls import call_function
 
     value, source = container
-    raw = key_of(t, key)
     now = t.now(container)
+    if type(key[0]) is LT:
+        t.register(container)
+        raw = stored_key(t, now, key[0])
+    else:
+        raw = key_of(t, key)
     if not run_real(has, now, raw):
-        if source is not None:
+        if source is not None and not isinstance(raw, torch.Tensor):
             t.guards.has_key(source, raw, has(value, raw))
         method = python_method(t, type(value), "__missing__")
         if method is not None:

@@ -99,14 +99,12 @@ FOLDED: Mapping[Any, Any] = MappingProxyType(
         torch._C._log_api_usage_once: None,
         torch._C._len_torch_dispatch_stack: 0,  # guarded with the state of torch, as the next
         torch._C._len_torch_function_stack: 0,
+        torch._C._is_torch_function_mode_enabled: False,
         torch._assert: None,
     }
 )
 # Questions about torch's state; the answer is real and the state is guarded once for the frame.
-STATE_QUERIES = frozenset(
-    {torch.is_grad_enabled, torch.is_inference_mode_enabled, torch.get_default_dtype, torch.are_deterministic_algorithms_enabled, torch.is_autocast_enabled}
-    | {torch.is_autocast_cpu_enabled}
-)
+STATE_QUERIES = frozenset({torch.is_grad_enabled, torch.is_inference_mode_enabled, torch.get_default_dtype, torch.are_deterministic_algorithms_enabled})
 # Pure questions about a tensor's metadata that torch answers with a plain value.
 LEAF_MODULES = (
     "torch.nn.functional",

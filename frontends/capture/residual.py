@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from lect.dialects.fx.types import ObjectRef
-from lect.dialects.guard.containers import own_item
+from lect.dialects.guard.containers import elements, own_item
 from lect.dialects.pyframe import building, control
 from lect.dialects.pyframe import ops as py
 from lect.dialects.pyframe.attributes import from_python
@@ -125,6 +125,8 @@ class ResidualBuilder:
             return self.call(type, below)
         if kind == "dict":
             return self.call(object.__getattribute__, below, self.constant("__dict__"))
+        if kind == "value":
+            return self.call(own_item, below, self.emit(py.LoadItemOp(self.call(list, self.call(elements, below)), self.constant(key))))
         if kind in ("nth", "key"):
             return self.emit(py.LoadItemOp(self.call(list, below), self.constant(key)))
         return self.emit(py.CallOp(below, []))

@@ -25,6 +25,7 @@ from lect.frontends.capture.copying import COPYING
 from lect.frontends.capture.effects import delete_attr, generic_delete_attr, generic_store_attr, globals_box, run_real, store_attr
 from lect.frontends.capture.generators import Exhausted, TracedGenerator, close, exception_of, in_program, resume
 from lect.frontends.capture.iteration import get_iter, get_next
+from lect.frontends.capture.modes import MODES
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.operators import check_plain, truth
 from lect.frontends.capture.scalars import SCALAR_TYPES
@@ -285,13 +286,6 @@ def _state_query(function: Callable[..., Any]) -> Rule:
     return rule
 
 
-def _set_grad_enabled(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-    mode = t.leak(args[0])
-    torch._C._set_grad_enabled(mode)
-    t.graph.record("torch.set_grad_enabled", [mode], {}, None, t.loc)
-    return NONE
-
-
 def _fold(answer: Any) -> Rule:
     return lambda t, args, kwargs: (answer, None)
 
@@ -389,7 +383,6 @@ def special_table() -> Mapping[Any, Rule]:
         globals: _globals,
         torch.is_tensor: _is_tensor,
         torch.Tensor.size: _size,
-        torch._C._set_grad_enabled: _set_grad_enabled,
         torch.backends.mha.get_fastpath_enabled: _fastpath,
         MethodType: _method_type,
         sys.exc_info: _exc_info,
@@ -397,6 +390,7 @@ def special_table() -> Mapping[Any, Rule]:
         warnings.warn: _outside,
         **COPYING,
         **AUTOGRAD,
+        **MODES,
     }
     for function in policy.OUTSIDE_WORLD:
         table[function] = _outside

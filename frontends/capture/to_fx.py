@@ -8,16 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-import torch
-
 from lect.dialects.pyframe.control import FuncOp
 from lect.frontends.capture.api import LiveFrame
 from lect.frontends.capture.breaks import GraphBreak, Refused, UserError
-from lect.frontends.capture.calls import check_hooks, global_hooks
+from lect.frontends.capture.calls import check_hooks
 from lect.frontends.capture.generators import check_finished
 from lect.frontends.capture.interpreter import CodeTable, Frame, Program, call_frame
+from lect.frontends.capture.modes import checked_modes, enter_found_modes, global_state
 from lect.frontends.capture.residual import ResidualBuilder
-from lect.frontends.capture.scalars import ELEMENT_OF
 from lect.frontends.capture.tracer import Box, Tracer
 from lect.frontends.tensors import LT, propagating
 from lect.ir import Context, Location, Operation, PassFailure
@@ -38,10 +36,11 @@ def run(module: Operation, ctx: Context) -> None:
     table: CodeTable = ctx.resources["code_table"]
     t = Tracer(table)
     try:
-        state = global_state()
+        global_state()
+        enter_found_modes(t)
         with _quiet(), propagating():
             returned = _trace(t, func, live)
-        _write(t, module, func, state, returned, ctx)
+        _write(t, module, func, global_state(t), returned, ctx)
     except GraphBreak as stop:
         if not stop.loc.known:
             stop.loc = t.loc
@@ -57,7 +56,7 @@ def run(module: Operation, ctx: Context) -> None:
 def _leave_guards(t: Tracer, func: FuncOp, ctx: Context) -> None:
     """The guards asked for so far: while they hold, following the frame would end in the same place."""
     with suppress(GraphBreak, Exception):
-        t.guards.global_state(global_state())
+        t.guards.global_state(global_state(t))
         ctx.resources["partial_guards"] = t.guards.finish(f"{func.attrs['sym_name']}.guards", func.loc)
         ctx.resources["function_op"] = func
         ctx.resources["objects"] = t.objects.objects
@@ -169,36 +168,16 @@ def _overlapping(t: Tracer) -> bool:
     return len(set(storages)) != len(storages)
 
 
-def global_state() -> dict[str, Any]:
-    """The attributes of `guard.global_state` that hold in this thread.  Breaks in modes that change what functions do."""
-    if torch._C._len_torch_function_stack() or torch._C._len_torch_dispatch_stack():
-        raise GraphBreak("LB0025", "a torch function mode or dispatch mode is active")
-    if torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda"):
-        raise GraphBreak("LB0025", "autocast is enabled")
-    if torch.get_default_dtype() not in ELEMENT_OF:
-        raise GraphBreak("LB0025", f"the default dtype is {torch.get_default_dtype()}")
-    state: dict[str, Any] = {"grad": torch.is_grad_enabled(), "default_dtype": ELEMENT_OF[torch.get_default_dtype()]}
-    if torch.is_inference_mode_enabled():
-        state["inference"] = True
-    if torch.are_deterministic_algorithms_enabled():
-        state["deterministic"] = True
-    if global_hooks():
-        state["module_hooks"] = True
-    return state
-
-
 @contextmanager
 def _quiet() -> Iterator[None]:
     """No garbage collection, deep Python recursion, and torch's modes as they were behind it."""
-    grad, limit, collecting = torch.is_grad_enabled(), sys.getrecursionlimit(), gc.isenabled()
+    limit, collecting = sys.getrecursionlimit(), gc.isenabled()
     gc.disable()
     sys.setrecursionlimit(max(limit, RECURSION_LIMIT))
     try:
-        yield
-        if torch.is_grad_enabled() != grad:
-            raise GraphBreak("LB0014", "the frame leaves autograd in another mode than it found it")
+        with checked_modes():
+            yield
     finally:
-        torch._C._set_grad_enabled(grad)
         sys.setrecursionlimit(limit)
         if collecting:
             gc.enable()

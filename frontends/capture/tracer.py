@@ -51,8 +51,21 @@ def _is_literal(key: Any) -> bool:
 
 def entry(t: Tracer, container: Any, source: Source, key: Any) -> Source:
     """The source of `container[key]`, for a container at `source`; a key without text is kept as an object."""
+    if isinstance(key, torch.Tensor):
+        number = next(number for number, found in enumerate(elements(container)) if found is key)
+        guard_tensor_key(t, source.step("key", number), key)
+        return source.step("value", number)
     step = "own" if redefines(type(container), "__getitem__") else "item"
     return source.step(step, key if _is_literal(key) else t.objects.ref(key))
+
+
+def guard_tensor_key(t: Tracer, place: Source, key: torch.Tensor) -> None:
+    """The key of a dictionary at this place is this tensor, which nothing keeps alive for that."""
+    known = t.seen.get(id(key))
+    if known is not None and known[1] is not None:
+        t.guards.same(place, known[1])
+    else:
+        t.guards.is_object(place, key)
 
 
 class GraphInput:
@@ -103,6 +116,7 @@ class Tracer:
         self.cells: dict[int, Box | None] = {}
         self.lookups: dict[tuple[type, str], Any] = {}
         self.calls = 0
+        self.autocast_read = False
         self.depth = 0
         self.frame: Any = None
         self.caught: BaseException | None = None  # what the running frame handles, and below what those around its generators do
@@ -255,9 +269,24 @@ class Tracer:
             self._register_elements(value, source, "nth")
 
     def _register_dict(self, value: dict[Any, Any], source: Source) -> None:
-        self.guards.keys(source, tuple(elements(value)))
+        keys = tuple(elements(value))
+        if any(isinstance(key, torch.Tensor) for key in keys):
+            self._register_tensor_keys(keys, source)
+        else:
+            self.guards.keys(source, keys)
         for key, item in dict.items(value):
             self._register_inner(self.wrap(item, entry(self, value, source, key)))
+
+    def _register_tensor_keys(self, keys: tuple[Any, ...], source: Source) -> None:
+        self.guards.length(source, len(keys))
+        for number, key in enumerate(keys):
+            place = source.step("key", number)
+            if isinstance(key, torch.Tensor):
+                guard_tensor_key(self, place, key)
+            elif type(key) in SCALAR_TYPES:
+                self.guards.equals(place, key)
+            else:
+                self.guards.is_object(place, key)
 
     def _register_elements(self, value: Any, source: Source, step: str) -> None:
         items = tuple(elements(value))

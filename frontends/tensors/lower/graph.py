@@ -9,6 +9,7 @@ import torch
 from lect.dialects.functional.ops import FuncOp, ReturnOp
 from lect.dialects.functional.types import TensorType, tensor_type
 from lect.dialects.fx import python_values
+from lect.dialects.fx.modes import kept_modes
 from lect.dialects.fx.ops import CallOp, GraphOp
 from lect.dialects.fx.ops import ReturnOp as FxReturnOp
 from lect.dialects.fx.types import ObjectRef
@@ -40,7 +41,7 @@ def lower_graph(graph: GraphOp) -> FuncOp:
     run = _Execution(block)
     for number, (value, argument) in enumerate(zip(graph.body.args, block.args)):
         run.add_input(number, value, argument)
-    with torch.set_grad_enabled(_records_gradients(graph)), run.recorder:
+    with kept_modes(), torch.set_grad_enabled(_records_gradients(graph)), run.recorder:
         for op in graph.body:
             run.step(op)
     return FuncOp(graph.sym_name, regions=[Region([block])], loc=graph.loc)

@@ -77,6 +77,22 @@ fx.graph @switches(%x: !fx.tensor<4xf32, requires_grad>) {
   fx.return(%0)
 }
 
+// So is autocast.
+// CHECK-LABEL: # @casts
+// CHECK-NEXT: def casts(x):
+// CHECK-NEXT: with kept_modes():
+// CHECK-NEXT: set_autocast_enabled('cpu', True)
+// CHECK-NEXT: switch_gradients(False)
+// CHECK-NEXT: t1 = x @ x
+// CHECK-NEXT: del x
+// CHECK-NEXT: return [t1]
+fx.graph @casts(%x: !fx.tensor<4x4xf32>) {
+  fx.call() {target = @torch.set_autocast_enabled, args = ["cpu", true]}
+  fx.call() {target = @torch.set_grad_enabled, args = [false]}
+  %0 = fx.call(%x) {target = @operator.matmul, args = [#fx.operand<0>, #fx.operand<0>]} : !fx.tensor<4x4xbf16>
+  fx.return(%0)
+}
+
 // Names in the file are no Python: they become identifiers, each for one thing.
 // CHECK-LABEL: # @names; import os
 // CHECK-NEXT: def names__import_os(lambda_, F_linear):

@@ -8,7 +8,7 @@
 // CHECK-NEXT: %2 = guard.source() {path = #guard.path<M["torch.nn"].Linear>} : !guard.object
 // CHECK-NEXT: %3 = guard.source() {path = #guard.path<O[2]:type.forward:dict["a key"]>} : !guard.object
 // CHECK-NEXT: %4 = guard.source() {path = #guard.path<L["x"][true][-1][0.5][none][{{\[}}1, "a"]]>} : !guard.object
-// CHECK-NEXT: %5 = guard.source() {path = #guard.path<L["x"]:nth(3):key(0):part("weight"):attr("not a name"):call>} : !guard.object
+// CHECK-NEXT: %5 = guard.source() {path = #guard.path<L["x"]:nth(3):key(0):value(1):part("weight"):attr("not a name"):call>} : !guard.object
 // CHECK-NEXT: %6 = guard.source() {path = #guard.path<L["x"]:own("a"):own(1)[#fx.object<2, "class m.K">]:own(#fx.object<3, "m.f(<x>)">)>} : !guard.object
 guard.set @paths() {
   %0 = guard.source() {path = #guard.path<L["self"].fc.weight>} : !guard.object
@@ -16,7 +16,7 @@ guard.set @paths() {
   %2 = guard.source() {path = #guard.path<M["torch.nn"] .Linear>} : !guard.object
   %3 = guard.source() {path = #guard.path<O[2]:type.forward:dict["a key"]>} : !guard.object
   %4 = guard.source() {path = #guard.path<L["x"][true][-1][0.5][none][[1, "a"]]>} : !guard.object
-  %5 = guard.source() {path = #guard.path<L["x"]:nth(3):key(0):part("weight"):attr("not a name"):call>} : !guard.object
+  %5 = guard.source() {path = #guard.path<L["x"]:nth(3):key(0):value(1):part("weight"):attr("not a name"):call>} : !guard.object
   %6 = guard.source() {path = #guard.path<L["x"]:own("a"):own(1)[#fx.object<2, "class m.K">]:own(#fx.object<3, "m.f(<x>)">)>} : !guard.object
 }
 

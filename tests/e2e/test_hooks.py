@@ -1,0 +1,127 @@
+"""Hooks of modules, called by torch's own rules: they are part of what is compiled, and of what is guarded."""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.modules import module as module_hooks
+
+import lect
+from tests.e2e.support import check, fallbacks, same, versions
+
+
+@pytest.fixture(autouse=True)
+def fresh_start():
+    lect.reset()
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+        self.seen = []
+
+    def forward(self, x, scale=1.0):
+        return torch.relu(self.fc(x)) * scale
+
+
+@pytest.fixture
+def net():
+    return Net().eval().requires_grad_(False)
+
+
+def call(net):
+    return lambda x, *args, **kwargs: net(x, *args, **kwargs)
+
+
+def test_hooks_in_order(net):
+    net.fc.register_forward_pre_hook(lambda module, args: (args[0] + 1,))
+    net.fc.register_forward_pre_hook(lambda module, args: args[0] * 2)
+    net.fc.register_forward_hook(lambda module, args, output: output - args[0])
+    net.fc.register_forward_hook(lambda module, args, output: None)
+    net.fc.register_forward_hook(lambda module, args, output: output * 3, prepend=True)
+    check(call(net), torch.randn(2, 4))
+    assert fallbacks() == []
+
+
+def test_hooks_with_keywords(net):
+    class Outer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = net
+
+        def forward(self, x):
+            return self.net(x, scale=2.0)
+
+    net.register_forward_pre_hook(lambda module, args, kwargs: (args, {"scale": kwargs["scale"] + 1}), with_kwargs=True)
+    net.register_forward_hook(lambda module, args, kwargs, output: output + kwargs["scale"], with_kwargs=True)
+    outer = Outer()
+    check(outer, torch.randn(2, 4))
+    assert fallbacks() == []
+
+
+def test_hook_that_collects_features(net):
+    features = {}
+    net.fc.register_forward_hook(lambda module, args, output: features.__setitem__("fc", output))
+    compiled = lect.compile(net)
+    for _ in range(2):
+        x = torch.randn(2, 4)
+        want = net(x)
+        expected = features.pop("fc")
+        same(want, compiled(x))
+        same(expected, features.pop("fc"))
+    assert fallbacks() == []
+
+
+def test_hook_is_added_and_removed(net):
+    compiled = lect.compile(call(net))
+    x = torch.randn(2, 4)
+    same(net(x), compiled(x))
+    handle = net.fc.register_forward_hook(lambda module, args, output: output * 5)
+    same(net(x), compiled(x))
+    other = net.fc.register_forward_hook(lambda module, args, output: output + 7)
+    same(net(x), compiled(x))
+    handle.remove()
+    other.remove()
+    same(net(x), compiled(x))
+    assert (fallbacks(), versions()) == ([], 3)
+
+
+def test_hook_of_all_modules(net):
+    compiled = lect.compile(call(net))
+    x = torch.randn(2, 4)
+    same(net(x), compiled(x))
+    handle = module_hooks.register_module_forward_hook(lambda module, args, output: output + 1 if isinstance(module, nn.Linear) else None)
+    try:
+        same(net(x), compiled(x))
+    finally:
+        handle.remove()
+    same(net(x), compiled(x))
+    assert (fallbacks(), versions()) == ([], 2)
+
+
+def test_backward_hooks_matter_only_where_gradients_are_recorded(net):
+    net.requires_grad_(True)
+    net.fc.register_full_backward_hook(lambda module, grad_input, grad_output: None)
+
+    def program(x):
+        with torch.no_grad():
+            return net(x)
+
+    check(program, torch.randn(2, 4))
+    assert fallbacks() == []
+    check(call(net), torch.randn(2, 4))
+    assert set(fallbacks()) == {"LB0017"}
+
+
+def test_hook_that_is_called_also_after_an_exception(net):
+    net.fc.register_forward_hook(lambda module, args, output: output * 2, always_call=True)
+    check(call(net), torch.randn(2, 4))
+    assert set(fallbacks()) == {"LB0017"}
+
+
+def test_old_weight_norm_is_a_pre_hook():
+    with pytest.warns(FutureWarning):
+        linear = nn.utils.weight_norm(nn.Linear(4, 4))
+    linear.requires_grad_(False)
+    check(lambda x: linear(x), torch.randn(2, 4))
+    assert fallbacks() == []

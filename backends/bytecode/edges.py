@@ -186,12 +186,16 @@ def yield_from(a: BlockAssembler, op: Any, following: Block | None) -> None:
     """The loop that delegates.  Its five instructions stand as the compiler puts them: `throw` of 3.11 counts on it."""
     base = _base(a, op)
     a.stack.settle([*base, op.iterable])
-    again, done = Label(), Label()
+    again, begin, done = Label(), Label(), Label()
     a.stack.reach(2)
-    a.emit("GET_YIELD_FROM_ITER", 0)
+    if not op.standing:
+        a.emit("GET_YIELD_FROM_ITER", 0)
     a.emit("LOAD_CONST", a.frame.constant_index(None))
+    if op.standing:  # that None is handed out
+        a.emit("JUMP_FORWARD", begin)
     a.frame.place(again)
     a.emit("SEND", done)
+    a.frame.place(begin)
     a.emit("YIELD_VALUE", 0 if OLDER_THAN_312 else 1 if SINCE_313 else 1 + _protection(op))
     if not OLDER_THAN_312:  # what the delegate raises on `throw` comes out here
         a.out[-1].cover = Cover(a.frame.cleanup_throw(a, done), len(base) + 2, False)

@@ -306,7 +306,7 @@ class FrameAssembler:
     def _shown_local_names(self) -> tuple[str, ...]:
         """In a class body or module the variables of inlined comprehensions get a dot in front, so that `locals()` does not take them for names."""
         if "optimized" in self.func.flags:  # there a dot only tells a variable of a comprehension from a free one
-            return tuple([name[1:] if name[:1] == "." and name[1:].isidentifier() else name for name in self.local_names])
+            return tuple([name[1:] if name[:1] == "." and name[1:] in self.func.free else name for name in self.local_names])
         return tuple([name if name[:1] == "." else f".{name}" for name in self.local_names])
 
     def _flags(self) -> int:

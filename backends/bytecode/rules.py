@@ -153,6 +153,10 @@ def load_const(a: BlockAssembler, op: Any) -> None:
     a.emit("LOAD_CONST", a.frame.constant_index(to_python(op.value, a.frame.code_object)))
 
 
+def load_place(a: BlockAssembler, op: Any) -> None:
+    a.emit("LOAD_CONST", a.frame.constant_index(0))  # the number of the frame's first instruction
+
+
 def load_resource(a: BlockAssembler, op: Any) -> None:
     a.emit("LOAD_CONST", a.frame.constant_index(a.frame.resource(op.id, op)))
 
@@ -321,6 +325,7 @@ EMIT: Mapping[str, Emit] = MappingProxyType(
             "delete_deref": slot("DELETE_DEREF"),
             "load_cell": load_cell,
             "make_cell": slot("MAKE_CELL"),
+            "bind_cell": slot("STORE_FAST"),
             "load_locals": load_locals,
             "load_from_dict_or_deref": load_from_dict_or_deref,
             "load_from_dict_or_globals": named("LOAD_FROM_DICT_OR_GLOBALS"),
@@ -365,6 +370,7 @@ EMIT: Mapping[str, Emit] = MappingProxyType(
             "setup_annotations": plain("SETUP_ANNOTATIONS"),
             "print_expr": print_expr,
             "pop_exc": plain("POP_EXCEPT"),
+            "load_place": load_place,
             "match_exc": plain("CHECK_EXC_MATCH"),
             "match_exc_group": plain("CHECK_EG_MATCH"),
             "combine_exc_group": combine_exc_group,

@@ -106,7 +106,7 @@ class FuncOp(Operation):
 
 
 _LOCAL_OPS = ("load_local", "store_local", "delete_local")
-_DEREF_OPS = ("load_deref", "store_deref", "delete_deref", "load_cell", "make_cell", "load_from_dict_or_deref")
+_DEREF_OPS = ("load_deref", "store_deref", "delete_deref", "load_cell", "make_cell", "bind_cell", "load_from_dict_or_deref")
 _SLOT_OPS = ("save_local", "restore_local")  # of any variable of the frame
 _SCOPE = MappingProxyType(
     {f"pyframe.{name}": "local variable" for name in _LOCAL_OPS}
@@ -209,9 +209,13 @@ class YieldOp(PyTerminator):
 
 @op("pyframe.yield_from")
 class YieldFromOp(PyTerminator):
-    """`yield from iterable`: hand out its values, hand in what is sent and thrown; its return value is the last argument of the first block."""
+    """`yield from iterable`: hand out its values, hand in what is sent and thrown; its return value is the last argument of the first block.
+
+    When `standing`, the operand is an iterator that was delegated to before: the frame hands out None once, and asks it only when it goes on.
+    """
 
     iterable: Operand[ObjectType]
+    standing: Attr[bool] = False
     then: Successor
     unwind: OptionalSuccessor
     traits = _IN_FUNC
@@ -258,7 +262,10 @@ class ReraiseOp(PyTerminator):
 
 NEVER_RAISES = frozenset(
     f"pyframe.{name}"
-    for name in ("branch", "return", "load_const", "store_local", "load_cell", "is", "pop_exc", "push_exc", "load_exc", "drop", "save_local", "restore_local")
+    for name in (
+        *("branch", "return", "load_const", "store_local", "load_cell", "bind_cell", "is", "pop_exc", "push_exc", "load_exc", "load_place", "drop"),
+        *("save_local", "restore_local"),
+    )
 )
 
 
@@ -285,6 +292,16 @@ class LoadExcOp(Producer):
     """The exception being handled, as `sys.exception()` gives it."""
 
     value: Result
+
+
+@op("pyframe.load_place")
+class LoadPlaceOp(Operation):
+    """The beginning of the frame, as the place of an exception that was raised before the frame was.  Does not raise."""
+
+    value: Result
+
+    def infer(self) -> tuple[Type, ...]:
+        return (PLACE,)
 
 
 @op("pyframe.match_exc")

@@ -201,6 +201,14 @@ class MakeCellOp(Operation):
     id: Attr[str]
 
 
+@op("pyframe.bind_cell")
+class BindCellOp(Operation):
+    """Make a cell object the cell of a variable, in the place of the one that it had.  Does not raise."""
+
+    cell: Operand[ObjectType]
+    id: Attr[str]
+
+
 @op("pyframe.load_locals")
 class LoadLocalsOp(Producer):
     """The namespace of a class body or module."""

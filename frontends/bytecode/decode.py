@@ -240,6 +240,10 @@ class FrameDecoder:
         """True in the prologue that CPython puts in front of a function's own instructions."""
         return all(instruction.name != "RESUME" for instruction in self.instructions[: self.place])
 
+    def is_replaced(self, name: str) -> bool:
+        """True when an inlined comprehension may hold a plain value where the cell `name` was."""
+        return any(instruction.name == "LOAD_FAST_AND_CLEAR" and instruction.arg == name for instruction in self.instructions)
+
     def pop(self) -> Value:
         """The top of the stack.  Raises UnsupportedCode on a NULL or an empty stack."""
         value = self.stack.pop() if self.stack else None
@@ -373,9 +377,10 @@ def local_names(code: CodeType) -> tuple[str, ...]:
     variable of a comprehension that has the name of a free variable keeps or gets a dot, to tell the two apart.
     """
     free = code.co_freevars
-    if code.co_flags & CO_OPTIMIZED and not any(name in free for name in code.co_varnames):
-        return code.co_varnames
-    plain = [name[1:] if name[:1] == "." and name[1:].isidentifier() else name for name in code.co_varnames]
+    if code.co_flags & CO_OPTIMIZED:
+        plain = list(code.co_varnames)
+    else:
+        plain = [name[1:] if name[:1] == "." and name[1:].isidentifier() else name for name in code.co_varnames]
     return tuple([f".{name}" if name in free else name for name in plain])
 
 

@@ -92,6 +92,9 @@ def store_fast(d: FrameDecoder, arg: str) -> None:
     if value.type is SAVED:
         d.emit(ops.RestoreLocalOp(value, name, loc=d.loc))
         return
+    if arg in d.cells and not d.is_replaced(arg):
+        d.emit(ops.BindCellOp(value, arg, loc=d.loc))
+        return
     if value.hint in (None, "item"):
         value.hint = name
     d.emit(ops.StoreLocalOp(value, name, loc=d.loc))

@@ -17,15 +17,10 @@ _PARTS = MappingProxyType({1: "defaults", 2: "keyword_defaults", 4: "annotations
 
 def load_fast(d: FrameDecoder, arg: str) -> None:
     """LOAD_FAST, which also takes the place of LOAD_CLOSURE."""
-    if arg in d.cells and (not _is_replaced(d, arg) or _goes_into_closure(d)):
+    if arg in d.cells and (not d.is_replaced(arg) or _goes_into_closure(d)):
         handlers.load_closure(d, arg)
     else:
         handlers.load_fast(d, arg)
-
-
-def _is_replaced(d: FrameDecoder, name: str) -> bool:
-    """True when an inlined comprehension may hold a plain value where the cell `name` was."""
-    return any(instruction.name == "LOAD_FAST_AND_CLEAR" and instruction.arg == name for instruction in d.instructions)
 
 
 def _goes_into_closure(d: FrameDecoder) -> bool:
@@ -64,10 +59,10 @@ def compare_op(d: FrameDecoder, arg: int) -> None:
 
 
 def to_bool(d: FrameDecoder, arg: int) -> None:
-    """A truth value; not shown when the next instruction tests it anyway."""
-    following = d.instructions[d.place + 1]
+    """A truth value; not shown when the next instruction, at the same position, tests it anyway."""
+    here, following = d.instructions[d.place], d.instructions[d.place + 1]
     tested = following.name in ("POP_JUMP_IF_FALSE", "POP_JUMP_IF_TRUE", "UNARY_NOT") and d.place + 1 not in d.leaders
-    if not tested:
+    if not tested or here.position != following.position:
         handlers.unary("bool")(d, 0)
 
 

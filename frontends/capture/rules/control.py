@@ -90,6 +90,10 @@ def pop_exc(frame: Any, op: Any) -> None:
     frame.t.caught = frame.env[op.operands[0]][0]
 
 
+def load_place(frame: Any, op: Any) -> None:
+    frame.env[op.results[0]] = (None, None)
+
+
 def load_exc(frame: Any, op: Any) -> None:
     frame.env[op.results[0]] = (frame.t.handled(), None)
 
@@ -144,6 +148,7 @@ RULES: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
         "pyframe.push_exc": push_exc,
         "pyframe.pop_exc": pop_exc,
         "pyframe.load_exc": load_exc,
+        "pyframe.load_place": load_place,
         "pyframe.match_exc": match_exc,
         "pyframe.with_enter": with_enter,
         "pyframe.with_exit": with_exit,

@@ -33,6 +33,10 @@ def after_yield(frame: Any, op: Any) -> Block:
 def yield_from(frame: Any, op: Any) -> Block | None:
     t = frame.t
     t.frame = frame
+    if op.standing:
+        frame.generator.delegate = frame.env[op.operands[0]]
+        frame.generator.suspend(op, NONE)
+        return None
     inner = frame.generator.delegate = get_iter(t, frame.env[op.operands[0]])
     return _delegate(frame, op, get_next, t, inner)
 

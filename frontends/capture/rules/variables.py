@@ -108,6 +108,10 @@ def load_cell_rule(frame: Any, op: Any) -> None:
     frame.env[op.results[0]] = frame.cells[op.attrs["id"]]
 
 
+def bind_cell(frame: Any, op: Any) -> None:
+    frame.cells[op.attrs["id"]] = frame.env[op.operands[0]]
+
+
 def load_const(frame: Any, op: Any) -> None:
     value = op.attrs["value"]
     if type(value) not in _PLAIN:
@@ -142,6 +146,7 @@ RULES: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
         "pyframe.store_deref": store_deref,
         "pyframe.delete_deref": delete_deref,
         "pyframe.load_cell": load_cell_rule,
+        "pyframe.bind_cell": bind_cell,
         "pyframe.load_const": load_const,
         "pyframe.load_assertion_error": load_assertion_error,
         "pyframe.load_build_class": load_build_class,

@@ -27,10 +27,10 @@ from lect.ir import LectError, parse_module, verify  # noqa: E402
 
 RANDOM_BLOCKS = 300
 RANDOM_GRAPHS = 300
-HEAD = 'pyframe.func @f() {{code_name = "f", args = [{args}], locals = [{locals}], file = "hand.py"}} {{\n{body}\n}}\n'
+HEAD = 'pyframe.func @f() {{code_name = "f", args = [{args}], locals = [{locals}], flags = [{flags}], file = "hand.py"}} {{\n{body}\n}}\n'
 
 
-def code_of(body: str, args: str = "", resources: dict[str, Any] | None = None, variables: str = "") -> CodeType:
+def code_of(body: str, args: str = "", resources: dict[str, Any] | None = None, variables: str = "", generator: bool = False) -> CodeType:
     """The code object of a function given by the text of its body; `%x = op(...)` lines get the type of an object."""
     lines = []
     for line in body.strip().splitlines():
@@ -38,7 +38,8 @@ def code_of(body: str, args: str = "", resources: dict[str, Any] | None = None, 
         lines.append(f"{line} : !pyframe.object" if needs_type else line)
     quoted = ", ".join(f'"{name}"' for name in args.split())
     inner = ", ".join(f'"{name}"' for name in variables.split())
-    module = parse_module(HEAD.format(args=quoted, locals=inner, body="\n".join(lines)), make_context())
+    flags = '"optimized", "newlocals"' + (', "generator"' if generator else "")
+    module = parse_module(HEAD.format(args=quoted, locals=inner, flags=flags, body="\n".join(lines)), make_context())
     verify(module)
     code = assemble(module.body.first, None, resources)
     assert deepest_stack(code) <= code.co_stacksize, "the stack is deeper than co_stacksize"
@@ -256,6 +257,66 @@ pyframe.cond_branch(%x)[^loop(%j), ^done]
 
 
 undefined = object()
+
+
+# ---- generators ------------------------------------------------------------------------------------------------------
+
+
+def generator_of(body: str, args: str, values: tuple[Any, ...]) -> Any:
+    """The generator that a call of the generator function gives."""
+    return FunctionType(code_of(body, args, generator=True), {"__builtins__": __builtins__})(*values)
+
+
+HANDLED = """
+pyframe.branch()[^standing(%a, %b, %c)]
+^standing(%x: !pyframe.object, %y: !pyframe.object, %z: !pyframe.object):
+{suspend}[^resume(%z, %x, %x), ^caught(%y, %x)]
+^resume(%p: !pyframe.object, %q: !pyframe.object, %r: !pyframe.object, %outcome: !pyframe.object):
+%t = pyframe.build_tuple(%p, %q, %r, %outcome)
+pyframe.return(%t)
+^caught(%s: !pyframe.object, %u: !pyframe.object, %exc: !pyframe.object):
+%v = pyframe.build_tuple(%s, %u, %exc)
+pyframe.return(%v)
+"""
+
+
+def returned(step: Callable[[], Any]) -> Any:
+    """What a generator returns at this step."""
+    try:
+        step()
+    except StopIteration as end:
+        return end.value
+    raise AssertionError("the generator goes on")
+
+
+def check_yield_with_other_values_for_the_handler() -> None:
+    body = load("a", "b", "c") + HANDLED.format(suspend="pyframe.yield(%x)")
+    error = ValueError("thrown")
+    for step, wanted in ((lambda: g.send(7), (3, 1, 1, 7)), (lambda: g.throw(error), (2, 1, error))):
+        g = generator_of(body, "a b c", (1, 2, 3))
+        expect(next(g), 1)
+        expect(returned(step), wanted)
+
+
+def check_yield_from_with_other_values_for_the_handler() -> None:
+    body = load("a", "b", "c") + HANDLED.format(suspend="pyframe.yield_from(%x)")
+    error = ValueError("thrown")
+    for step, wanted in ((lambda: g.send(None), lambda i: (3, i, i, None)), (lambda: g.throw(error), lambda i: (2, i, error))):
+        items = iter([5])
+        g = generator_of(body, "a b c", (items, 2, 3))
+        expect(next(g), 5)
+        assert g.gi_yieldfrom is items
+        expect(returned(step), wanted(items))
+
+
+def check_standing_delegation_hands_out_none_at_first() -> None:
+    body = load("a", "b", "c") + HANDLED.format(suspend="pyframe.yield_from(%x)").replace("(%y, %x)]", "(%y, %x)] {standing = true}")
+    items = iter([5])
+    g = generator_of(body, "a b c", (items, 2, 3))
+    expect(next(g), None)
+    assert g.gi_yieldfrom is items
+    expect(next(g), 5)
+    expect(returned(lambda: next(g)), (3, items, items, None))
 
 
 # ---- random programs -------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from tests.unit.bytecode.test_stdlib import VERSIONS, interpreter
 HERE = Path(__file__).parent
 FEWEST_CASES = 200
 FEWEST_CHECKS = 20
+FEWEST_COMPARISONS = 3000
 
 
 def report(version: tuple[int, int], program: str, timeout: int = 300) -> dict:
@@ -34,6 +35,14 @@ def test_any_layout_is_assembled(version):
     found = report(version, "handwritten.py")
     assert found["failures"] == []
     assert found["checks"] >= FEWEST_CHECKS
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=lambda version: f"{version[0]}.{version[1]}")
+def test_suspended_generators_go_on_as_before(version):
+    """A generator made again from its variables and its stack does what the original would have done."""
+    found = report(version, "suspended.py")
+    assert found["failures"] == []
+    assert found["compared"] > FEWEST_COMPARISONS
 
 
 @pytest.mark.slow

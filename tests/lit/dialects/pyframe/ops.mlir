@@ -38,6 +38,8 @@ pyframe.func @variables() {code_name = "variables", args = ["a", "b"], positiona
   pyframe.delete_deref() {id = "c"}
   // CHECK-NEXT: pyframe.load_cell() {id = "c"}
   %cell = pyframe.load_cell() {id = "c"} : !pyframe.object
+  // CHECK-NEXT: pyframe.bind_cell(%{{.*}}) {id = "c"}
+  pyframe.bind_cell(%cell) {id = "c"}
   // CHECK-NEXT: %[[M:.*]] = pyframe.load_locals()
   %m = pyframe.load_locals() : !pyframe.object
   // CHECK-NEXT: pyframe.load_from_dict_or_deref(%[[M]]) {id = "f"}
@@ -221,9 +223,15 @@ pyframe.func @suspended() {code_name = "suspended", args = ["x"], flags = ["opti
   // CHECK-NEXT: pyframe.yield_from(%sent)[^resume_1(%sent)]
   pyframe.yield_from(%sent)[^resume_1(%sent)]
 ^resume_1(%kept: !pyframe.object, %returned: !pyframe.object):
-  pyframe.return(%returned)
+  // CHECK: pyframe.yield_from(%returned)[^resume_2] {standing = true}
+  pyframe.yield_from(%returned)[^resume_2] {standing = true}
+^resume_2(%returned_1: !pyframe.object):
+  pyframe.return(%returned_1)
 ^except(%exc: !pyframe.object):
-  pyframe.reraise(%exc)
+  // CHECK: %[[PLACE:.*]] = pyframe.load_place() : !pyframe.place
+  %place = pyframe.load_place() : !pyframe.place
+  // CHECK-NEXT: pyframe.reraise(%exc, %[[PLACE]])
+  pyframe.reraise(%exc, %place)
 }
 
 // A loop in `with` in `try`: arguments of blocks are the stack, the last successor gets exceptions.

@@ -298,7 +298,7 @@ class Derived(Base):
         self.items = [1]
 
     def values(self):
-        self.items.append((yield 0))
+        self.items += [(yield 0)]
         name = yield from super().values()
         yield name, self.items, __class__.__name__
 

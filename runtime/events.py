@@ -85,14 +85,16 @@ class GuardMiss(Event):
 
 @dataclass(frozen=True)
 class Recompile(Event):
-    """A further version is made because no existing one holds."""
+    """A further version is made because no existing one holds; `numbers` are the paths of numbers that are constants no more."""
 
     kind: ClassVar[str] = "recompile"
     versions: int = 0
     reason: str = ""
+    numbers: tuple[str, ...] = ()
 
     def text(self) -> str:
-        return f"version {self.versions + 1}, as {self.reason}"
+        known = "".join([f"; {path} became a run-time number" for path in self.numbers])
+        return f"version {self.versions + 1}, as {self.reason}{known}"
 
 
 @dataclass(frozen=True)

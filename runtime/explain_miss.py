@@ -7,8 +7,10 @@ from typing import Any
 
 import torch
 
+from lect.dialects.fx.types import OperandRef
 from lect.dialects.guard import ops as guard
-from lect.ir import Operation, attribute_text
+from lect.dialects.guard.arithmetic import FUNCTIONS, SYMBOLS
+from lect.ir import Operation, Value, attribute_text
 from lect.runtime.events import GuardMiss
 from lect.runtime.guard_checks import read_path
 
@@ -31,8 +33,28 @@ def explain_miss(
 
 
 def _path(op: Operation) -> str:
-    sources = [value.owner for value in op.operands]
-    return ", ".join(source.path.print_body() for source in sources[:2] if isinstance(source, guard.SourceOp))
+    return ", ".join(_text(value) for value in op.operands[:2])
+
+
+def _text(value: Value) -> str:
+    """An operand of a guard close to how the program writes it."""
+    op = value.owner
+    if isinstance(op, guard.SourceOp):
+        return op.path.print_body()
+    if not isinstance(op, guard.ApplyOp):
+        return ""
+    args = [_text(op.operands[arg.number]) if isinstance(arg, OperandRef) else repr(arg) for arg in op.args]
+    symbol = SYMBOLS.get(op.function)
+    return f"({args[0]} {symbol} {args[1]})" if symbol is not None and len(args) == 2 else f"{op.function}({', '.join(args)})"
+
+
+def _read(value: Value, function: Any, bound: Mapping[str, Any], objects: Sequence[Any]) -> Any:
+    """What an operand of a guard is now; raises what reading or computing raises."""
+    op = value.owner
+    if isinstance(op, guard.ApplyOp):
+        args = [_read(op.operands[arg.number], function, bound, objects) if isinstance(arg, OperandRef) else arg for arg in op.args]
+        return FUNCTIONS[op.function](*args)
+    return read_path(op.path, function, bound, objects)  # type: ignore[union-attr]
 
 
 def _place(op: Operation) -> str:
@@ -43,7 +65,7 @@ def _unreadable(conditions: Sequence[Operation], function: Any, bound: Mapping[s
     for op in conditions:
         for value in op.operands:
             try:
-                read_path(value.owner.path, function, bound, objects)  # type: ignore[union-attr]
+                _read(value, function, bound, objects)
             except Exception:
                 return op
     return None
@@ -53,7 +75,7 @@ def _found(op: Operation, function: Any, bound: Mapping[str, Any], objects: Sequ
     if isinstance(op, guard.GlobalStateOp):
         return f"grad = {torch.is_grad_enabled()}, inference = {torch.is_inference_mode_enabled()}, default_dtype = {torch.get_default_dtype()}"
     try:
-        value = read_path(op.operands[0].owner.path, function, bound, objects)  # type: ignore[union-attr]
+        value = _read(op.operands[0], function, bound, objects)
     except Exception as error:
         return f"{type(error).__name__} while reading it"
     return describe_value(value)

@@ -10,11 +10,13 @@ import torch
 
 from lect.frontends.capture.api import bind_parameters
 from lect.frontends.capture.interpreter import decode_code
+from lect.frontends.capture.numbers import NumberPolicy
 from lect.ir import LectError
 from lect.runtime.code_cache import CodeCache, Version
 from lect.runtime.events import Compile, EventLog, Fallback, Recompile, Trace
 from lect.runtime.explain_miss import explain_miss
 from lect.runtime.guards import HOLDS, RAISED, build_predicate
+from lect.runtime.numbers import changed_numbers
 from lect.runtime.pipeline import Compiled, Observer, compile_call, fallback
 from lect.runtime.settings import Settings
 
@@ -44,6 +46,7 @@ class CompiledFrame:
         self.code_table = code_table
         self.observe = observe
         self.cache = CodeCache(function, settings.options.get("version_limit", 8))
+        self.numbers = NumberPolicy(arguments=settings.dynamic is True)
 
     def miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a call for which no version holds: compile one, or run eagerly."""
@@ -59,7 +62,7 @@ class CompiledFrame:
         if cache.versions and not self._report_misses(args, kwargs):
             return None
         front = args[1:] if isinstance(self.target, torch.nn.Module) else args
-        made = compile_call(self.target, front, kwargs, self.code_table(), self.settings.options, self.observe)
+        made = compile_call(self.target, front, kwargs, self.code_table(), self.settings.options, self.observe, self.numbers)
         self._report(made)
         if made.fallback is not None and self.settings.fullgraph and made.fallback.number not in NEVER_RAISED:
             raise CompileError(_sentence(made.fallback), hint=made.fallback.hint)
@@ -93,6 +96,7 @@ class CompiledFrame:
     def forget(self) -> None:
         """Forget all versions."""
         self.cache.clear()
+        self.numbers = NumberPolicy(self.numbers.arguments)
 
     def _report(self, made: Compiled) -> None:
         name = self.function.__qualname__
@@ -117,8 +121,18 @@ class CompiledFrame:
             cache.gave_up = True
             self.log.add(fallback(name, "LB0027", f"{len(cache.versions)} versions; {reason}"))
             return False
-        self.log.add(Recompile(name, len(cache.versions), reason))
+        self.log.add(Recompile(name, len(cache.versions), reason, self._learn_numbers(args, kwargs, bound)))
         return True
+
+    def _learn_numbers(self, args: tuple[Any, ...], kwargs: dict[str, Any], bound: dict[str, Any] | None) -> tuple[str, ...]:
+        """Make numbers that alone have changed since a version was compiled numbers of run time; the paths of the new ones."""
+        if self.settings.dynamic is False or bound is None:
+            return ()
+        known = set(self.numbers.run_time)
+        for version in self.cache.versions:
+            self.numbers.run_time |= changed_numbers(version.predicate, args, kwargs, self.function, bound)
+        new = self.numbers.run_time - known - self.numbers.by_value
+        return tuple(sorted(path.print_body() for path in new))
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
         try:

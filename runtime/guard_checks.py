@@ -10,10 +10,12 @@ from typing import Any
 
 import torch
 
+from lect.dialects.fx.python_values import dtype_of
 from lect.dialects.fx.types import ObjectRef
 from lect.dialects.guard.containers import count, elements, own_item
 from lect.dialects.guard.types import PathAttr
-from lect.ir import literal_key
+from lect.ir import ScalarType, literal_key
+from lect.ir.types import f64, i1
 
 MODULE_PARTS = ("_parameters", "_buffers", "_modules")
 HOOK_TABLES = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
@@ -25,6 +27,17 @@ _BY_VALUE = frozenset({int, float, str, bytes, complex, tuple, torch.Size, torch
 def same_number(found: Any, expected: Any) -> bool:
     """Equal type and value; 0.0 and -0.0 differ, a NaN equals itself."""
     return type(found) is type(expected) and literal_key(found) == literal_key(expected)
+
+
+def range_of(element: ScalarType) -> tuple[int | float, int | float]:
+    """The least and the greatest finite number of an element type; of f64, the infinities."""
+    if element is f64:
+        return float("-inf"), float("inf")
+    if element.is_float:
+        limit = torch.finfo(dtype_of(element)).max
+        return -limit, limit
+    info = torch.iinfo(dtype_of(element)) if element is not i1 else None
+    return (info.min, info.max) if info is not None else (0, 1)
 
 
 def same_items(found: Any, expected: tuple[Any, ...]) -> bool:

@@ -9,6 +9,7 @@ Live objects are held weakly where Python allows it, so that a guard keeps nothi
 from __future__ import annotations
 
 import ast
+import math
 import sys
 import types
 import weakref
@@ -20,13 +21,16 @@ import torch
 
 from lect.dialects.fx.modes import autocast_state
 from lect.dialects.fx.python_values import decode, dtype_of
-from lect.dialects.fx.types import ObjectRef
+from lect.dialects.fx.types import ObjectRef, OperandRef
 from lect.dialects.guard import ops as guard
+from lect.dialects.guard.arithmetic import FUNCTIONS
 from lect.dialects.guard.containers import count, has, own_item, redefines
 from lect.ir import LectError, Operation, ScalarType, Value, literal_key
+from lect.ir.types import f64
 from lect.runtime import guard_checks as checks
 from lect.runtime import syntax
 
+SKIPPED = "_lect_skipped"
 HOLDS = -1
 RAISED = -2
 
@@ -85,7 +89,7 @@ def _write_all(writer: _Writer, guards: Operation) -> list[Operation]:
     """Write each guard of a set; the guards, in the order of their numbers."""
     conditions: list[Operation] = []
     for op in guards.body:
-        if isinstance(op, guard.SourceOp):
+        if isinstance(op, guard.SourceOp | guard.ApplyOp):
             continue
         writer.write(op, len(conditions))
         conditions.append(op)
@@ -173,6 +177,7 @@ class _Writer:
         self.names: dict[str, Any] = {}
         self._held: dict[int, str] = {}
         self._paths: dict[Any, str] = {}
+        self._numbers: dict[Operation, str] = {}
 
     # ---- expressions -------------------------------------------------------------------------------------------------
 
@@ -207,10 +212,21 @@ class _Writer:
     def value(self, value: Value) -> ast.expr:
         """The variable that holds the object of a `guard.source`."""
         source = value.owner
+        if isinstance(source, guard.ApplyOp):
+            return self._computed(source)
         if not isinstance(source, guard.SourceOp):
             raise LectError("a guard is on a 'guard.source'", op=source if isinstance(source, Operation) else None)
         path = source.path
         return syntax.name(self._path(path.root, path.key, path.steps))
+
+    def _computed(self, op: guard.ApplyOp) -> ast.expr:
+        """The variable that holds the number of a `guard.apply`."""
+        name = self._numbers.get(op)
+        if name is None:
+            args = [self.value(op.operands[arg.number]) if isinstance(arg, OperandRef) else syntax.const(arg) for arg in op.args]
+            name = self._numbers[op] = f"_lect_number_{len(self._numbers)}"
+            self.body.append(syntax.assign(name, self.call(FUNCTIONS[op.function], *args)))
+        return syntax.name(name)
 
     def _path(self, root: str, key: Any, steps: tuple[Any, ...]) -> str:
         name = self._paths.get((root, key, literal_key(steps)))
@@ -286,19 +302,49 @@ class _Writer:
         """Return `number` when the expression is true."""
         self.body.append(syntax.give_if(fails, number))
 
+    def number_condition(self, fails: ast.expr, number: int) -> None:
+        """`condition` for a guard on the value of a number, which `failing_numbers` can leave out."""
+        self.names[SKIPPED] = frozenset()
+        kept = syntax.compare(syntax.const(number), syntax.NOT_IN, syntax.name(SKIPPED))
+        self.body.append(syntax.give_if(syntax.all_of([fails, kept]), number))
+
     def write(self, op: Operation, number: int) -> None:
         """The statements of one guard."""
         maker = _MAKERS.get(type(op))
         if maker is None:
             raise LectError(f"'{op.name}' cannot be evaluated as a guard", op=op)
+        write = self.number_condition if guards_number(op) else self.condition
         for fails in maker(self, op):
-            self.condition(fails, number)
+            write(fails, number)
 
     def literal(self, value: Any) -> Any:
         """The Python value that a guard's attribute stands for."""
         if type(value) is ObjectRef:
             return self.objects[value.number]
         return decode(value, ())
+
+
+def guards_number(op: Operation) -> bool:
+    """True for a guard on the value of an int or float."""
+    return isinstance(op, guard.EqualsOp) and type(op.value) in (int, float)
+
+
+def failing_numbers(predicate: Predicate, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Operation]:
+    """The guards on values of numbers that do not hold for a call, when these are the only ones that do not; else nothing.
+
+    Raises TypeError when the arguments do not fit the function.
+    """
+    found: list[int] = []
+    holds = predicate.holds
+    while True:
+        asked = FunctionType(holds.__code__, {**predicate.names, SKIPPED: frozenset(found)}, None, holds.__defaults__)  # type: ignore[attr-defined]
+        asked.__kwdefaults__ = holds.__kwdefaults__  # type: ignore[attr-defined]
+        failed = asked(*args, **kwargs)
+        if failed == HOLDS:
+            return [predicate.conditions[number] for number in found]
+        if failed < 0 or failed in found or not guards_number(predicate.conditions[failed]):
+            return []
+        found.append(failed)
 
 
 def _not(value: ast.expr) -> ast.expr:
@@ -316,6 +362,17 @@ def _equals(w: _Writer, op: Any) -> list[ast.expr]:
     if type(value) in (int, str, bytes, torch.device) or (type(value) is float and value == value and value != 0.0):
         return [syntax.any_of([_unequal(w.call(type, found), w.held(type(value))), _differs(found, w.held(value))])]
     return [_not(w.call(checks.same_number, found, w.held(value)))]
+
+
+def _number(w: _Writer, op: Any) -> list[ast.expr]:
+    found = w.value(op.object)
+    kind = float if op.element is f64 else int
+    fails = [_unequal(w.call(type, found), w.held(kind))]
+    low, high = checks.range_of(op.fits or op.element)
+    if kind is float and high == float("inf"):
+        return fails
+    outside = syntax.negated(syntax.between(w.held(low), found, w.held(high)))
+    return [syntax.any_of([*fails, outside if kind is int else syntax.all_of([outside, w.call(math.isfinite, found)])])]
 
 
 def _type_is(w: _Writer, op: Any) -> list[ast.expr]:
@@ -436,6 +493,7 @@ def _global_state(w: _Writer, op: Any) -> list[ast.expr]:
 _MAKERS: Mapping[type, Callable[[_Writer, Any], list[ast.expr]]] = MappingProxyType(
     {
         guard.EqualsOp: _equals,
+        guard.NumberOp: _number,
         guard.TypeIsOp: _type_is,
         guard.IsOp: _is,
         guard.TensorOp: _tensor,

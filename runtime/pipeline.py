@@ -13,6 +13,7 @@ from lect.dialects import make_context
 from lect.frontends.capture.api import DoesNotBind, open_frame
 from lect.frontends.capture.breaks import REASONS, Refused
 from lect.frontends.capture.interpreter import CodeTable
+from lect.frontends.capture.numbers import NumberPolicy
 from lect.ir import Context, LectError, Operation, print_module
 from lect.passes.manager import PassManager, collector_off
 from lect.runtime.events import Fallback, Note
@@ -44,10 +45,22 @@ class Compiled:
 
 
 @collector_off()
-def compile_call(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], table: CodeTable, options: Mapping[str, Any], observe: Observer) -> Compiled:
-    """Compile `fn` for this call.  Never raises for what the program does: what cannot be compiled comes back as a fallback."""
+def compile_call(
+    fn: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    table: CodeTable,
+    options: Mapping[str, Any],
+    observe: Observer,
+    numbers: NumberPolicy | None = None,
+) -> Compiled:
+    """Compile `fn` for this call.  Never raises for what the program does: what cannot be compiled comes back as a fallback.
+
+    `numbers` says which numbers are of run time, and learns which cannot be.
+    """
     ctx = make_context(options=options)
     ctx.resources["code_table"] = table
+    ctx.resources["numbers"] = numbers
     made = Compiled()
     name = getattr(fn, "__qualname__", type(fn).__qualname__)
     stage = "capture"

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 _LOAD, _STORE = ast.Load(), ast.Store()
-_OR, _NOT = ast.Or(), ast.Not()
+_OR, _AND, _NOT = ast.Or(), ast.And(), ast.Not()
+_NOT_ABOVE = ast.LtE()
 IS, IS_NOT, EQUAL, NOT_EQUAL, IN, NOT_IN = ast.Is(), ast.IsNot(), ast.Eq(), ast.NotEq(), ast.In(), ast.NotIn()
 
 
@@ -44,6 +45,16 @@ def compare(left: ast.expr, operator: ast.cmpop, right: ast.expr) -> ast.expr:
 def any_of(tests: Sequence[ast.expr]) -> ast.expr:
     """`a or b or ...`."""
     return tests[0] if len(tests) == 1 else ast.BoolOp(_OR, list(tests), lineno=1, col_offset=0)
+
+
+def all_of(tests: Sequence[ast.expr]) -> ast.expr:
+    """`a and b and ...`."""
+    return tests[0] if len(tests) == 1 else ast.BoolOp(_AND, list(tests), lineno=1, col_offset=0)
+
+
+def between(low: ast.expr, value: ast.expr, high: ast.expr) -> ast.expr:
+    """`low <= value <= high`."""
+    return ast.Compare(low, [_NOT_ABOVE, _NOT_ABOVE], [value, high], lineno=1, col_offset=0)
 
 
 def negated(value: ast.expr) -> ast.expr:

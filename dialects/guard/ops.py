@@ -7,10 +7,12 @@ see: paths use only reads that ran when the trace was made, on objects whose typ
 
 Objects that have no literal are named `#fx.object<n, "what">`: object n is held beside the module, weakly where Python allows it, and a weak
 reference that has died holds for nothing.  Values are compared with their exact type, so 1, 1.0 and True differ, 0.0 and -0.0 differ, and a NaN
-equals itself.
+equals itself.  `guard.apply` computes with numbers, so that a condition can be on what the program decided by, and not on each value it came from.
 """
 
-from lect.dialects.fx.types import ObjectRef
+from lect.dialects.fx.ops import references
+from lect.dialects.fx.types import ObjectRef, OperandRef
+from lect.dialects.guard.arithmetic import FUNCTIONS
 from lect.dialects.guard.types import ObjectType, PathAttr
 from lect.ir import (
     Attr,
@@ -30,6 +32,7 @@ from lect.ir import (
     op,
     require,
 )
+from lect.ir.types import f64, i64
 
 INSIDE = HasParent("guard.set")
 
@@ -57,6 +60,45 @@ class SourceOp(Operation):
 
     def infer(self) -> tuple[Type, ...]:
         return (ObjectType(),)
+
+
+@op("guard.apply")
+class ApplyOp(Operation):
+    """A number computed as the program does: `function` called with `args`, where `#fx.operand<n>` is operand n.  When it raises, the set does not hold."""
+
+    inputs: Variadic[ObjectType]
+    function: Attr[frozenset(FUNCTIONS)]
+    args: Attr[tuple]
+    object: Result[ObjectType]
+    traits = (INSIDE, Pure)
+
+    def verify(self) -> None:
+        used = sorted(set(references(self.args, OperandRef)))
+        count = len(self.operands)
+        require(used == list(range(count)), self, "arguments of 'guard.apply' must use each of its {} operands, found the numbers {}", count, used)
+        for value in self.args:
+            require(isinstance(value, OperandRef) or type(value) in (int, float, bool), self, "'guard.apply' takes numbers, got {}", value)
+
+    def infer(self) -> tuple[Type, ...]:
+        return (ObjectType(),)
+
+
+@op("guard.number")
+class NumberOp(Operation):
+    """The object is a float (`f64`), or an int that 64 bits hold (`i64`), neither of a subclass; any value.
+
+    With `fits` its value is in the range of that element type, or is infinite or a NaN.
+    """
+
+    object: Operand[ObjectType]
+    element: Attr[ScalarType]
+    fits: Attr[(ScalarType, None)] = None
+    traits = (INSIDE,)
+
+    def verify(self) -> None:
+        require(self.element in (f64, i64), self, "'guard.number' is about f64 or i64, got {}", self.element)
+        good = self.fits is None or self.fits.is_float or (self.fits.is_integer and self.element is i64)
+        require(good, self, "a number of type {} cannot fit {}", self.element, self.fits)
 
 
 @op("guard.tensor")
@@ -139,7 +181,7 @@ class PresentOp(Operation):
 
 @op("guard.truth")
 class TruthOp(Operation):
-    """A builtin container is empty (false) or not (true)."""
+    """A builtin container is empty (false) or not (true); a number or the outcome of a comparison is false or true."""
 
     object: Operand[ObjectType]
     value: Attr[bool]

@@ -11,6 +11,7 @@ import torch
 
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.generators import TracedGenerator, generator_attr
+from lect.frontends.capture.numbers import plain
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.tracer import NONE, Box, Tracer
@@ -103,6 +104,8 @@ def instance_dict(t: Tracer, value: Any) -> dict[str, Any] | None:
 
 def load_attr(t: Tracer, box: Box, name: str) -> Box:
     """`value.name`.  Raises `UserError` with the AttributeError that the program would see."""
+    if t.numbers:
+        box = plain(box)
     value, source = box
     kind = type(value)
     if kind is LT:

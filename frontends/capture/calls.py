@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import enum
 import functools
+import operator
 import types
 import weakref
 from types import BuiltinFunctionType, FunctionType, MethodType
@@ -20,6 +21,7 @@ from lect.frontends.capture.effects import mutate, run_real
 from lect.frontends.capture.generators import Callback, IterableForC, TracedGenerator
 from lect.frontends.capture.iteration import as_list, get_iter, is_lazy, is_python_iterable, iterate, iterate_raw, mapping_items
 from lect.frontends.capture.keys import check_key, key_of
+from lect.frontends.capture.numbers import RunTimeNumber, apply, plain
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.operators import check_plain, dict_item, holds_key
 from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
@@ -47,6 +49,7 @@ Kwargs = dict[str, Box]
 
 def call(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
     """`callee(*args, **kwargs)`."""
+    callee = plain(callee) if t.numbers else callee
     value, source = callee
     kind = type(value)
     if kind is FunctionType:
@@ -122,6 +125,7 @@ def _call_cached(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box
     value, source = callee
     if source is not None and not t.is_fresh(value):
         t.guards.is_object(source, value)
+    args, kwargs = [plain(box) for box in args], {name: plain(box) for name, box in kwargs.items()}
     given = [*args, *kwargs.values()]
     if t.is_fresh(value) or not all(_is_plain(box[0]) for box in given):
         raise t.stop("LB0003", f"the cached function {value.__qualname__} with arguments that are no plain values")
@@ -257,7 +261,7 @@ def bind_arguments(t: Tracer, callee: Box, func: Any, args: list[Box], kwargs: K
         if name in allowed and name not in bound:
             bound[name] = box
         elif func.varkw is not None and name not in allowed:
-            extra[name] = t.leak(box)
+            extra[name] = t.stored(box)
         else:
             raise t.stop("LB0012", f"{function.__qualname__}() does not take the keyword argument '{name}'")
     _bind_defaults(t, callee, func, bound)
@@ -361,6 +365,7 @@ def initialize(t: Tracer, made: Box, args: list[Box], kwargs: Kwargs) -> None:
 
 def call_c_init(t: Tracer, init: Any, made: Box, args: list[Box], kwargs: Kwargs) -> None:
     """Run the `__init__` of a builtin container or exception on an object that the trace has made."""
+    args, kwargs = [plain(box) for box in args], {name: plain(box) for name, box in kwargs.items()}
     for box in args:
         if type(box[0]) is LT and not isinstance(made[0], BaseException):
             raise t.stop("LB0002", f"a {type(made[0]).__name__} made of a tensor")
@@ -408,6 +413,10 @@ def _descriptor_of(function: Any, owner: Any) -> Any:
 
 def call_pure(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
     """Run a C function that only reads; what it reads is guarded, what it would call back is refused."""
+    if t.numbers and not kwargs:
+        computed = _on_numbers(t, function, args)
+        if computed is not None:
+            return computed
     if args and args[0][1] is not None and isinstance(args[0][0], dict) and not kwargs:
         if function is dict.get and len(args) in (2, 3):
             return _sourced_get(t, args)
@@ -440,6 +449,16 @@ def call_pure(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
     return t.result(returned, 1)
 
 
+def _on_numbers(t: Tracer, function: Any, args: list[Box]) -> Box | None:
+    """Arithmetic with numbers of run time; None when it is something else."""
+    if function is divmod and len(args) == 2:
+        parts = [apply(t, part, args) for part in (operator.floordiv, operator.mod)]
+        return t.make_tuple([part for part in parts if part is not None]) if None not in parts else None
+    if function is operator.truth or function is operator.not_:
+        return None
+    return apply(t, function, args) if args else None
+
+
 def _distinct_first_items(value: Any) -> bool:
     """True for the items of a dictionary whose keys are distinct strings or ints: sorting them compares the keys alone."""
     if type(value) is not DICT_VIEWS[2]:
@@ -453,7 +472,7 @@ def pure_argument(t: Tracer, function: Any, box: Box) -> Any:
     """What a C function that only reads gets for a box."""
     value, source = box
     kind = type(value)
-    if kind in SCALAR_TYPES:
+    if kind in SCALAR_TYPES or kind is RunTimeNumber:
         return t.leak(box)
     if kind is LT:
         if function in (enumerate, zip, list, tuple) and value.dim():

@@ -26,7 +26,7 @@ Work = Callable[[Tracer, list[Box], Kwargs], Any]
 
 
 def _leak(t: Tracer, box: Box) -> Any:
-    return t.leak(box)
+    return t.stored(box)
 
 
 def _comparable(t: Tracer, box: Box) -> Any:
@@ -45,7 +45,7 @@ def _itself(after: Callable[[Tracer, Box], Any]) -> Work:
 
 
 def _added(t: Tracer, args: list[Box], kwargs: Kwargs) -> Any:
-    return t.leak(binary(t, operator.add, args[0], args[1]))
+    return t.stored(binary(t, operator.add, args[0], args[1]))
 
 
 def callback(t: Tracer, callee: Box, after: Callable[[Tracer, Box], Any]) -> Box:

@@ -13,6 +13,7 @@ import torch
 from lect.frontends.capture.attributes import MISSING, find_in_type, load_attr
 from lect.frontends.capture.effects import run_real
 from lect.frontends.capture.iteration import iterate, mapping_items
+from lect.frontends.capture.numbers import RunTimeNumber
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.tracer import Box, Tracer
@@ -35,8 +36,8 @@ def deepcopy(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
 def _deep(t: Tracer, box: Box, memo: dict[int, Box]) -> Box:
     value = box[0]
     kind = type(value)
-    if kind in SCALAR_TYPES:
-        return (t.leak(box), None)
+    if kind in SCALAR_TYPES or kind is RunTimeNumber:
+        return (t.stored(box), None)
     if id(value) in memo:
         return memo[id(value)]
     if isinstance(value, _ATOMS):

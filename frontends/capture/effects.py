@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import types
 from collections import OrderedDict, defaultdict, deque
+from types import MappingProxyType
 from typing import Any
 
 from lect.frontends.capture.attributes import instance_dict, load_attr, lookup, python_method
@@ -23,6 +24,8 @@ _KEYED = frozenset({"__setitem__", "__delitem__", "pop", "setdefault"})
 _BULK = frozenset({"extend", "update", "__iadd__", "extendleft", "__ior__", "difference_update", "intersection_update", "symmetric_difference_update"})
 
 
+# The argument that only goes into the container.
+_KEPT_ARGUMENT = MappingProxyType({"append": 0, "appendleft": 0, "insert": 1, "__setitem__": 1, "setdefault": 1})
 _ONE_BY_ONE = frozenset({"extend", "update", "__iadd__", "extendleft", "difference_update"})
 
 
@@ -70,7 +73,8 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
     if name in _BULK and len(boxes) > 1:
         args = [_copied(t, box) if isinstance(box[0], dict) else iterate_raw(t, box) for box in boxes[1:]]
     else:
-        args = t.leak_all(boxes[1:])
+        kept = _KEPT_ARGUMENT.get(name)
+        args = [t.stored(box) if number == kept else t.leak(box) for number, box in enumerate(boxes[1:])]
     if args and isinstance(value, dict | set) and name not in _BULK:
         if type(args[0]) is LT and t.is_fresh(value):
             there = tensor_key(t, value, args[0])
@@ -174,12 +178,13 @@ def generic_store_attr(t: Tracer, box: Box, name: str, item: Box) -> None:
         call(t, load_attr(t, t.static(found.value), "__set__"), [box, item], {})
         return
     if t.is_fresh(value):
-        run_real(object.__setattr__, value, name, t.leak(item)) if not isinstance(value, types.FunctionType) else setattr(value, name, t.leak(item))
+        raw = t.stored(item)
+        run_real(object.__setattr__, value, name, raw) if not isinstance(value, types.FunctionType) else setattr(value, name, raw)
         return
     if source is None and id(value) not in t.seen:
         raise t.stop("LB0007", f"attribute write on a {kind.__name__}")
     names = _own_dict(t, box, name, found.kind)
-    raw = t.leak(item)
+    raw = t.stored(item)
     t.shadows[id(names)][name] = raw
     t.written.add((id(value), name))
     t.mutated[id(value)] = box
@@ -292,7 +297,7 @@ def store_cell(t: Tracer, cell: Box, item: Box | None) -> None:
         if item is None:
             raise t.stop("LB0004", "a variable of an enclosing function is deleted")
         t.mutated[id(value)] = cell
-        t.effects.append(Effect(_set_cell, cell, [t.leak(item)], {}, t.loc))
+        t.effects.append(Effect(_set_cell, cell, [t.stored(item)], {}, t.loc))
     t.cells[id(value)] = item
     t.keep.append(value)
 
@@ -315,7 +320,7 @@ def store_global(t: Tracer, names: Box, name: str, item: Box) -> None:
     if id(value) not in t.shadows:
         t.shadows[id(value)] = t.made(dict(value))[0]
         t.keep.append(value)
-    raw = t.leak(item)
+    raw = t.stored(item)
     t.shadows[id(value)][name] = raw
     t.written.add((id(value), name))
     t.effects.append(Effect(dict.__setitem__, names, [name, raw], {}, t.loc))

@@ -112,7 +112,7 @@ def only_passes_on(handler: Block | None) -> bool:
 
 
 def _next_raw(generator: TracedGenerator) -> Any:
-    return generator.t.leak(in_program(resume, generator.t, generator))
+    return generator.t.stored(in_program(resume, generator.t, generator))
 
 
 def in_program(step: Callable[..., Box], *args: Any) -> Box:
@@ -288,7 +288,7 @@ class IteratorForC:
     def _next(self) -> Any:
         from lect.frontends.capture.iteration import get_next
 
-        return self.t.leak(in_program(get_next, self.t, self.box))
+        return self.t.stored(in_program(get_next, self.t, self.box))
 
 
 def known(t: Tracer, value: Any) -> Box:

@@ -12,11 +12,14 @@ from typing import Any, NamedTuple
 
 import torch
 
+from lect.dialects.fx.types import OperandRef
 from lect.dialects.guard import ops as guard
+from lect.frontends.capture.numbers import Computed, RunTimeNumber
 from lect.frontends.capture.objects import ObjectTable
 from lect.frontends.capture.scalars import ELEMENT_OF, guard_value
 from lect.frontends.capture.sources import Source
-from lect.ir import UNKNOWN, Block, Location, Operation, Region, Value
+from lect.ir import UNKNOWN, Block, Location, Operation, Region, ScalarType, Value
+from lect.ir.types import f64, i64
 
 
 class Asked(NamedTuple):
@@ -26,15 +29,18 @@ class Asked(NamedTuple):
     loc: Location
 
 
+Place = Source | Computed
+
+
 class GuardList:
-    """The guards by (source, kind).  `loc` is set by the interpreter to the line that runs."""
+    """The guards by (source, kind), where numbers computed from sources stand beside sources.  `loc` is set by the interpreter to the line that runs."""
 
     def __init__(self, objects: ObjectTable) -> None:
         self.objects = objects
-        self.entries: dict[tuple[Source | None, str], Asked] = {}
+        self.entries: dict[tuple[Place | None, str], Asked] = {}
         self.loc = UNKNOWN
 
-    def _ask(self, source: Source | None, kind: str, payload: Any) -> None:
+    def _ask(self, source: Place | None, kind: str, payload: Any) -> None:
         key = (source, kind)
         if key not in self.entries:
             self.entries[key] = Asked(payload, self.loc)
@@ -76,9 +82,21 @@ class GuardList:
         """The path leads somewhere."""
         self._ask(source, "present", None)
 
-    def truth(self, source: Source, value: bool) -> None:
-        """The container there is (not) empty."""
+    def truth(self, source: Place, value: bool) -> None:
+        """The container there is (not) empty, the number there is (not) zero."""
         self._ask(source, "truth", value)
+
+    def number(self, source: Place, value: int | float) -> None:
+        """There is a number of the type of `value`."""
+        self._ask(source, "number", {"element": f64 if type(value) is float else i64})
+
+    def fits(self, source: Place, value: int | float, element: ScalarType) -> None:
+        """Besides, it is in the range of an element type; of several of them the narrowest counts."""
+        self.number(source, value)
+        payload = self.entries[source, "number"].payload
+        have = payload.get("fits")
+        if have is None or element.bits < have.bits or (element.bits == have.bits and element.kind == "unsigned"):
+            payload["fits"] = element
 
     def no_attr(self, source: Source, name: str) -> None:
         """The instance dictionary lacks this name."""
@@ -136,16 +154,33 @@ class _Writer:
     def __init__(self, objects: ObjectTable) -> None:
         self.block = Block()
         self.objects = objects
-        self.values: dict[Source, Value] = {}
+        self.values: dict[Place, Value] = {}
 
-    def value(self, source: Source, loc: Location) -> Value:
+    def value(self, source: Place, loc: Location) -> Value:
         found = self.values.get(source)
         if found is None:
-            op = self.block.append(guard.SourceOp(source.path(), loc=loc, hint=_hint(source)))
-            found = self.values[source] = op.result
+            if type(source) is Computed:
+                found = self._apply(source, loc)
+            else:
+                assert isinstance(source, Source)
+                found = self.block.append(guard.SourceOp(source.path(), loc=loc, hint=_hint(source))).result
+            self.values[source] = found
         return found
 
-    def write(self, source: Source | None, kind: str, asked: Asked) -> None:
+    def _apply(self, node: Computed, loc: Location) -> Value:
+        operands: list[Value] = []
+        args: list[Any] = []
+        for arg in node.args:
+            if type(arg) is RunTimeNumber:
+                value = self.value(arg.origin, loc)
+                if value not in operands:
+                    operands.append(value)
+                args.append(OperandRef(operands.index(value)))
+            else:
+                args.append(arg)
+        return self.block.append(guard.ApplyOp(operands, node.function, tuple(args), loc=loc)).result
+
+    def write(self, source: Place | None, kind: str, asked: Asked) -> None:
         payload, loc = asked
         if source is None:
             self._write_global(kind, payload, loc)
@@ -183,6 +218,7 @@ _MAKERS: Mapping[str, Maker] = MappingProxyType(
         "tensor": lambda w, v, p, loc: guard.TensorOp.create([v], attrs=dict(p), loc=loc),
         "not_none": lambda w, v, p, loc: guard.NotNoneOp(v, loc=loc),
         "present": lambda w, v, p, loc: guard.PresentOp(v, loc=loc),
+        "number": lambda w, v, p, loc: guard.NumberOp.create([v], attrs=dict(p), loc=loc),
         "truth": lambda w, v, p, loc: guard.TruthOp(v, p, loc=loc),
         "no_attr": lambda w, v, p, loc: guard.NoAttrOp(v, tuple(p), loc=loc),
         "no_part": lambda w, v, p, loc: guard.NoAttrOp(v, tuple(p), True, loc=loc),

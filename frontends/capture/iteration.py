@@ -12,6 +12,7 @@ from lect.frontends.capture.attributes import lookup, python_method
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import run_real
 from lect.frontends.capture.generators import Exhausted, TracedGenerator, known, resume
+from lect.frontends.capture.numbers import plain
 from lect.frontends.capture.operators import load_item
 from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
 from lect.frontends.capture.torch_calls import torch_call
@@ -25,6 +26,7 @@ def get_iter(t: Tracer, box: Box) -> Box:
     """`iter(x)`."""
     from lect.frontends.capture.calls import call_function
 
+    box = plain(box)
     value, source = box
     kind = t.guard_type(box)
     if kind is LT:
@@ -68,6 +70,7 @@ def get_next(t: Tracer, box: Box) -> Box:
     """`next(x)`; raises `Exhausted` at the end."""
     from lect.frontends.capture.calls import call_function
 
+    box = plain(box)
     value, source = box
     if type(value) is TracedGenerator:
         return resume(t, value)
@@ -148,12 +151,12 @@ def as_list(t: Tracer, box: Box) -> list[Any]:
         except UserError as raised:
             if not isinstance(raised.error, TypeError):
                 raise
-    return t.leak_all(list(each(t, iterator)))
+    return t.stored_all(list(each(t, iterator)))
 
 
 def iterate_raw(t: Tracer, box: Box) -> list[Any]:
     """The raw values of `iterate`."""
-    return t.leak_all(iterate(t, box))
+    return t.stored_all(iterate(t, box))
 
 
 def mapping_items(t: Tracer, box: Box) -> dict[Any, Box]:
@@ -167,7 +170,7 @@ def mapping_items(t: Tracer, box: Box) -> dict[Any, Box]:
             t.register(box)
             now = t.now(box)
             return {key: t.wrap(own_item(now, key)) for key in elements(now)}
-        t.register(box)
+        t.guards.keys(source, tuple(elements(value)))
         return {key: t.wrap(own_item(value, key), entry(t, value, source, key)) for key in elements(value)}
     keys = iterate(t, call_method(t, box, "keys", []))
     return {t.leak(key): load_item(t, box, key) for key in keys}

@@ -7,6 +7,7 @@ from types import FunctionType
 from typing import Any
 
 from lect.frontends.capture.attributes import find_in_type
+from lect.frontends.capture.numbers import RunTimeNumber, plain
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.tracer import Box, Tracer
 from lect.frontends.tensors import LT
@@ -17,6 +18,7 @@ _PURE_MODULES = frozenset({"typing", "enum"})
 
 def key_of(t: Tracer, box: Box) -> Any:
     """The raw key of a look-up: scalars are guarded by value, other objects by identity.  Breaks when C would run Python code or needs a tensor."""
+    box = plain(box)
     check_key(t, box[0])
     _guard(t, box)
     return box[0]
@@ -27,7 +29,9 @@ def check_key(t: Tracer, key: Any) -> None:
     kind = type(key)
     if kind in SCALAR_TYPES:
         return
-    if kind is tuple:
+    if kind is RunTimeNumber:
+        key.needed()
+    elif kind is tuple:
         for item in key:
             check_key(t, item)
     elif kind is LT or not _compares_in_c(kind):

@@ -16,6 +16,7 @@ from lect.frontends.capture.attributes import lookup, python_method
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import mutate, run_real, stored_key, tensor_key
 from lect.frontends.capture.keys import key_of
+from lect.frontends.capture.numbers import RunTimeNumber, apply, decide, plain
 from lect.frontends.capture.policy import MUTATORS
 from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
 from lect.frontends.capture.torch_calls import torch_call
@@ -78,6 +79,8 @@ def binary(t: Tracer, function: Function, left: Box, right: Box) -> Box:
         t.leak(left)
         t.leak(right)
         return (run_real(function, a, b), None)
+    if t.numbers and (kind_a is RunTimeNumber or kind_b is RunTimeNumber):
+        return _number_binary(t, function, left, right)
     if python_operator(t, kind_a) or python_operator(t, kind_b):
         return _user_binary(t, function, left, right)
     if kind_a is LT or kind_b is LT:
@@ -104,6 +107,18 @@ def binary(t: Tracer, function: Function, left: Box, right: Box) -> Box:
     return t.result(run_real(function, t.now(left), t.now(right)), 0)
 
 
+def _number_binary(t: Tracer, function: Function, left: Box, right: Box) -> Box:
+    """`binary` where an operand is a number of run time."""
+    if type(left[0]) is LT or type(right[0]) is LT:
+        return torch_call(t, function, [left, right], {})
+    found = apply(t, function, [left, right])
+    if found is not None:
+        return found
+    if function in (operator.eq, operator.ne) and any(type(box[0]) is str or box[0] is None for box in (left, right)):
+        return (function is operator.ne, None)  # no number equals these
+    return binary(t, function, plain(left), plain(right))
+
+
 def check_known(t: Tracer, kind: type) -> None:
     """Break for an instance of a C type whose operators may read or write more than the tables know (arrays, files, ...)."""
     if kind in SCALAR_TYPES or issubclass(kind, _KNOWN):
@@ -122,6 +137,9 @@ def check_plain(t: Tracer, value: Any, depth: int = 0) -> None:
     """Break unless C code may compare or print `value`: no tensors, user objects or shadowed containers inside."""
     kind = type(value)
     if kind in SCALAR_TYPES or kind in (range, torch.Size):
+        return
+    if kind is RunTimeNumber:
+        value.needed()
         return
     if depth and id(value) in t.shadows:
         raise t.stop("LB0019", "a changed container inside another one")
@@ -178,6 +196,8 @@ def unary(t: Tracer, function: Function, box: Box) -> Box:
 
     if type(box[0]) is LT:
         return torch_call(t, function, [box], {})
+    if type(box[0]) is RunTimeNumber:
+        return apply(t, function, [box]) or unary(t, function, plain(box))
     t.guard_type(box)
     method = python_method(t, type(box[0]), f"__{function.__name__}__")
     if method is not None:
@@ -198,6 +218,8 @@ def truth(t: Tracer, box: Box) -> bool:
         return bool(value)
     if kind is LT:
         raise t.stop("LB0002", "the truth value of a tensor decides a branch")
+    if kind is RunTimeNumber:
+        return decide(t, value)
     t.guard_type(box)
     for name in ("__bool__", "__len__"):
         found = lookup(t, kind, name)
@@ -238,6 +260,7 @@ def contains(t: Tracer, item: Box, container: Box) -> bool:
     from lect.frontends.capture.calls import call_function
     from lect.frontends.capture.iteration import each
 
+    container = plain(container)
     value, source = container
     kind = t.guard_type(container)
     method = python_method(t, kind, "__contains__")
@@ -277,6 +300,7 @@ def load_item(t: Tracer, container: Box, key: Box) -> Box:
     """`container[key]`."""
     from lect.frontends.capture.calls import call_function
 
+    container = plain(container)
     value, source = container
     kind = type(value)
     if kind is LT:

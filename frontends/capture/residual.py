@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from lect.dialects.fx.types import ObjectRef
+from lect.dialects.guard.arithmetic import FUNCTIONS, SYMBOLS
 from lect.dialects.guard.containers import elements, own_item
 from lect.dialects.pyframe import building, control
 from lect.dialects.pyframe import ops as py
@@ -23,6 +24,7 @@ from lect.dialects.pyframe.attributes import from_python
 from lect.frontends.capture.attributes import MISSING, find_in_type
 from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.generators import TracedGenerator
+from lect.frontends.capture.numbers import Computed, RunTimeNumber
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.sources import Source
@@ -47,6 +49,7 @@ class ResidualBuilder:
         self._sources: dict[Source, Value] = {}
         self._dicts: dict[Source, Value] = {}
         self._made: dict[int, Value] = {}
+        self._computed: dict[Computed, Value] = {}
         self._busy: set[int] = set()
         self._resources: dict[int, Value] = {}
         self._results: Value | None = None
@@ -156,6 +159,8 @@ class ResidualBuilder:
         kind = type(value)
         if kind in SCALAR_TYPES:
             return self._scalar(value)
+        if kind is RunTimeNumber:
+            return self.number(value)
         found = self._made.get(id(value))
         if found is None:
             if id(value) in self._busy:
@@ -165,6 +170,25 @@ class ResidualBuilder:
             self._busy.discard(id(value))
             self._made[id(value)] = found
         return found
+
+    def number(self, number: RunTimeNumber) -> Value:
+        """A number of run time: read along its source, or computed again."""
+        origin = number.origin
+        if not isinstance(origin, Computed):
+            return self.source(origin)
+        found = self._computed.get(origin)
+        if found is None:
+            found = self._computed[origin] = self._apply(origin)
+        return found
+
+    def _apply(self, node: Computed) -> Value:
+        operands = [self.value(arg) for arg in node.args]
+        symbol = SYMBOLS.get(node.function)
+        if symbol is not None and len(operands) == 2:
+            return self.emit(py.BinaryOp(operands[0], operands[1], symbol))
+        if node.function == "neg":
+            return self.emit(py.UnaryOp(operands[0], "-"))
+        return self.call(FUNCTIONS[node.function], *operands)
 
     def _scalar(self, value: Any) -> Value:
         try:

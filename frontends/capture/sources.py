@@ -14,10 +14,11 @@ from lect.dialects.guard.types import PathAttr
 class Source:
     """One node; `kind` is a root ('L', 'R', 'M', 'O') or a step of `guard.path`, `key` its key.
 
-    `part` names the table of a module (`_parameters`, `_buffers`, `_modules`) in which an attribute was found, when it was.
+    `part` names the table of a module (`_parameters`, `_buffers`, `_modules`) in which an attribute was found, when it was.  `run_time` says that a
+    number there is one of run time.
     """
 
-    __slots__ = ("base", "children", "guarded_type", "key", "kind", "part")
+    __slots__ = ("base", "children", "guarded_type", "key", "kind", "part", "run_time")
 
     def __init__(self, base: Source | None, kind: str, key: Any) -> None:
         self.base = base
@@ -26,6 +27,7 @@ class Source:
         self.children: dict[Any, Source] | None = None
         self.guarded_type: type | None = None
         self.part: str | None = None
+        self.run_time = False
 
     def step(self, kind: str, key: Any = None) -> Source:
         """The node one step further; keys that are equal but of different types are different steps."""
@@ -85,6 +87,13 @@ class SourceTable:
     def module(self, name: str) -> Source:
         """A loaded module by its name."""
         return self._root("M", name)
+
+    def at(self, path: PathAttr) -> Source:
+        """The source that a path names; its root is no kept object."""
+        node = self.function if path.root == "R" else self._root(path.root, path.key)
+        for kind, key in path.steps:
+            node = node.step(kind, key)
+        return node
 
     def kept(self, number: int) -> Source:
         """A kept object by its number."""

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import collections
+import copy
+import functools
 import sys
 import types
 import warnings
@@ -26,6 +28,7 @@ from lect.frontends.capture.effects import delete_attr, generic_delete_attr, gen
 from lect.frontends.capture.generators import Exhausted, TracedGenerator, close, exception_of, in_program, resume
 from lect.frontends.capture.iteration import get_iter, get_next
 from lect.frontends.capture.modes import MODES
+from lect.frontends.capture.numbers import RunTimeNumber, without_numbers
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.operators import check_plain, truth
 from lect.frontends.capture.scalars import SCALAR_TYPES
@@ -45,6 +48,8 @@ def class_of(t: Tracer, box: Box) -> type:
         return type(real) if real is not None else torch.Tensor
     if type(value) is TracedGenerator:
         return types.GeneratorType
+    if type(value) is RunTimeNumber:
+        return type(value.value)
     if box[1] is not None and type(value) in SCALAR_TYPES:
         t.guards.equals(box[1], value)
     return t.guard_type(box)
@@ -55,6 +60,8 @@ def _stand_in(t: Tracer, box: Box) -> Any:
     value = box[0]
     if type(value) is TracedGenerator:
         return (_ for _ in ())
+    if type(value) is RunTimeNumber:
+        return value.value
     if type(value) is not LT:
         return value
     real = t.real_of.get(id(value))
@@ -343,6 +350,13 @@ def _c_init(init: Callable[..., None]) -> Rule:
     return rule
 
 
+# Rules that keep numbers of run time what they are; all others get constants.
+_WITH_NUMBERS = frozenset(
+    {sum, min, max, any, all, functools.reduce, isinstance, type, getattr, setattr, object.__setattr__, callable, bool, next, iter, type.__call__}
+    | {torch.is_tensor, types.GeneratorType.send, copy.deepcopy}
+)
+
+
 def special_table() -> Mapping[Any, Rule]:
     """All rules by callable."""
     table: dict[Any, Rule] = {
@@ -400,4 +414,4 @@ def special_table() -> Mapping[Any, Rule]:
         table[function] = _fold(answer)
     for base in (dict, list, set, collections.deque, collections.OrderedDict, BaseException, Exception):
         table.setdefault(base.__init__, _c_init(base.__init__))
-    return MappingProxyType(table)
+    return MappingProxyType({function: rule if function in _WITH_NUMBERS else without_numbers(rule) for function, rule in table.items()})

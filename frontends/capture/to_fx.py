@@ -15,6 +15,7 @@ from lect.frontends.capture.calls import check_hooks
 from lect.frontends.capture.generators import check_finished
 from lect.frontends.capture.interpreter import CodeTable, Frame, Program, call_frame
 from lect.frontends.capture.modes import checked_modes, enter_found_modes, global_state
+from lect.frontends.capture.numbers import NumberPolicy, needed_for_value
 from lect.frontends.capture.residual import ResidualBuilder
 from lect.frontends.capture.tracer import Box, Tracer
 from lect.frontends.tensors import LT, propagating
@@ -27,21 +28,35 @@ MAX_DISTINCT = 64
 def run(module: Operation, ctx: Context) -> None:
     """Replace the first `pyframe.func` of `module` by a guard set, a graph (when it calls torch) and the residual function.
 
-    Leaves the live objects that the result names in `ctx.resources["objects"]`.  Raises `Refused` when the frame cannot be captured.
+    Leaves the live objects that the result names in `ctx.resources["objects"]`.  What is known of the frame's numbers is in `ctx.resources["numbers"]`:
+    when the value of a run-time number is needed, the frame is followed once more with that number as a constant.  Raises `Refused` when the frame
+    cannot be captured.
     """
     live = ctx.resources.get("frame")
     func = next((op for op in module.body if isinstance(op, FuncOp)), None)
     if not isinstance(live, LiveFrame) or func is None:
         raise PassFailure("pyframe-to-fx follows a function on a live call, and there is none", hint="start from --capture FILE.py:FUNCTION")
+    policy = ctx.resources.get("numbers") or NumberPolicy()
+    while not _follow(module, func, live, policy, ctx):
+        ctx.count("traces begun anew")
+
+
+def _follow(module: Operation, func: FuncOp, live: LiveFrame, policy: NumberPolicy, ctx: Context) -> bool:
+    """Follow the frame once; False when a run-time number has to be a constant, which the policy says from now on."""
     table: CodeTable = ctx.resources["code_table"]
-    t = Tracer(table)
+    t = Tracer(table, policy)
     try:
         global_state()
         enter_found_modes(t)
         with _quiet(), propagating():
             returned = _trace(t, func, live)
+        if _has_needed_values(t):
+            return False
         _write(t, module, func, global_state(t), returned, ctx)
+        return True
     except GraphBreak as stop:
+        if _has_needed_values(t):
+            return False
         if not stop.loc.known:
             stop.loc = t.loc
         _leave_guards(t, func, ctx)
@@ -51,6 +66,11 @@ def run(module: Operation, ctx: Context) -> None:
         raise
     finally:
         t.close()
+
+
+def _has_needed_values(t: Tracer) -> bool:
+    t.policy.by_value |= needed_for_value(t)
+    return bool(t.pinned)
 
 
 def _leave_guards(t: Tracer, func: FuncOp, ctx: Context) -> None:
@@ -65,6 +85,8 @@ def _leave_guards(t: Tracer, func: FuncOp, ctx: Context) -> None:
 def _trace(t: Tracer, func: FuncOp, live: LiveFrame) -> Box:
     function = live.function
     callee = t.wrap(function, t.sources.function)
+    if t.policy.arguments:
+        _mark_arguments(t, func, live.bound)
     bound = {name: t.wrap(value, t.sources.local(name)) for name, value in live.bound.items()}
     if live.of_module:
         check_hooks(t, _first_argument(t, func, bound))
@@ -76,6 +98,17 @@ def _trace(t: Tracer, func: FuncOp, live: LiveFrame) -> Box:
     check_finished(t)
     assert returned is not None
     return returned
+
+
+def _mark_arguments(t: Tracer, func: FuncOp, bound: dict[str, Any]) -> None:
+    """Every number among the arguments is a run-time number, unless its value is known to be needed."""
+    sources = [t.sources.local(name) for name in bound if name not in (func.varargs, func.varkw)]
+    if func.varargs is not None:
+        sources += [t.sources.local(func.varargs).item(number) for number in range(len(bound[func.varargs]))]
+    if func.varkw is not None:
+        sources += [t.sources.local(func.varkw).item(name) for name in bound[func.varkw]]
+    for source in sources:
+        source.run_time = t.policy.allows(source.path())
 
 
 def _first_argument(t: Tracer, func: FuncOp, bound: dict[str, Box]) -> Box:

@@ -10,6 +10,7 @@ from torch._ops import OpOverload
 
 from lect.dialects.fx.python_values import OPERATORS, short_name
 from lect.frontends.capture import policy
+from lect.frontends.capture.numbers import RunTimeNumber
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.targets import name_of
@@ -127,6 +128,8 @@ def lower_box(t: Tracer, box: Box) -> Any:
         return value
     if kind is LT:
         return value
+    if kind is RunTimeNumber:
+        return value.needed()
     if isinstance(value, list | tuple | dict):
         t.register(box)
     return lower(t, value)
@@ -137,6 +140,8 @@ def lower(t: Tracer, value: Any) -> Any:
     kind = type(value)
     if kind in SCALAR_TYPES or kind is LT:
         return value
+    if kind is RunTimeNumber:
+        return value.needed()
     if isinstance(value, torch.Tensor):
         return t.wrap(value)[0]
     if kind is tuple or kind is list:

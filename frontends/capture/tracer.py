@@ -20,6 +20,7 @@ from lect.dialects.guard.containers import elements, redefines
 from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.graph import GraphRecorder
 from lect.frontends.capture.guards import GuardList
+from lect.frontends.capture.numbers import Computed, NumberPolicy, RunTimeNumber, read_number
 from lect.frontends.capture.objects import ObjectTable, describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.sources import Source, SourceTable
@@ -95,9 +96,15 @@ class Effect:
 class Tracer:
     """Everything that one trace knows.  `close` breaks its cycles when the trace is over."""
 
-    def __init__(self, code_table: Any) -> None:
+    def __init__(self, code_table: Any, policy: NumberPolicy | None = None) -> None:
         self.code_table = code_table
         self.sources = SourceTable()
+        self.policy = policy or NumberPolicy()
+        self.numbers: dict[Source | Computed, RunTimeNumber] = {}
+        self.computed: dict[Any, Computed] = {}
+        self.pinned: set[Source] = set()
+        for path in self.policy.run_time - self.policy.by_value:
+            self.sources.at(path).run_time = True
         self.objects = ObjectTable()
         self.guards = GuardList(self.objects)
         self.graph = GraphRecorder()
@@ -141,6 +148,8 @@ class Tracer:
         self.keep.clear()
         self.effects.clear()
         self.generators.clear()
+        self.numbers.clear()
+        self.computed.clear()
         self.frame = None
 
     # ---- boxes -------------------------------------------------------------------------------------------------------
@@ -149,13 +158,15 @@ class Tracer:
         """The box of a value that was read along `source`, or found without one."""
         kind = type(value)
         if kind in SCALAR_TYPES:
+            if source is not None and source.run_time and (kind is float or kind is int):
+                return read_number(self, value, source)
             return (value, source)
         found = self.seen.get(id(value))
         if found is not None:
             if source is not None and found[1] is not None and found[1] is not source:
                 self.guards.same(source, found[1])
             return found
-        if kind is LT:
+        if kind is LT or kind is RunTimeNumber:
             return (value, None)
         if issubclass(kind, torch.Tensor):
             return self.tensor_input(value, source)
@@ -200,15 +211,33 @@ class Tracer:
         return box
 
     def leak(self, box: Box) -> Any:
-        """The raw value of a box whose source is about to be forgotten: a scalar is guarded by value."""
+        """The raw value of a box for C code to look at: a scalar is guarded by value."""
         value, source = box
         if source is not None:
             if type(value) in SCALAR_TYPES:
                 self.guards.equals(source, value)
+        elif type(value) is RunTimeNumber:
+            return value.needed()
         elif type(value) is tuple and id(value) in self.tuples:
-            for inner in self.tuples[id(value)][1]:
-                self.leak(inner)
+            raw = [self.leak(inner) for inner in self.tuples[id(value)][1]]
+            if self.numbers and any(type(item) is RunTimeNumber for item in value):
+                return tuple(raw)
         return value
+
+    def stored(self, box: Box) -> Any:
+        """The raw value of a box to keep in a container or an attribute: there run-time numbers stay what they are, other scalars lose their source."""
+        value = box[0]
+        if type(value) is RunTimeNumber:
+            return value
+        if self.numbers and box[1] is None and type(value) is tuple and id(value) in self.tuples:
+            for inner in self.tuples[id(value)][1]:
+                self.stored(inner)
+            return value
+        return self.leak(box)
+
+    def stored_all(self, boxes: list[Box]) -> list[Any]:
+        """`stored` of each box."""
+        return [self.stored(box) for box in boxes]
 
     def leak_all(self, boxes: list[Box]) -> list[Any]:
         """`leak` of each box."""
@@ -242,7 +271,7 @@ class Tracer:
         """
         count = sys.getrefcount(value)
         kind = type(value)
-        if kind in SCALAR_TYPES:
+        if kind in SCALAR_TYPES or kind is RunTimeNumber:
             return (value, None)
         box = self.wrap(value)
         if count <= ONE_REFERENCE + held and box[0] is value and box[1] is None and kind is not tuple and kind is not LT:

@@ -30,7 +30,7 @@ def build_tuple(frame: Any, op: Any) -> None:
 
 
 def build_list(frame: Any, op: Any) -> None:
-    frame.env[op.results[0]] = frame.t.made(frame.t.leak_all(_boxes(frame, op)))
+    frame.env[op.results[0]] = frame.t.made(frame.t.stored_all(_boxes(frame, op)))
 
 
 def build_set(frame: Any, op: Any) -> None:
@@ -41,12 +41,12 @@ def build_set(frame: Any, op: Any) -> None:
 def build_map(frame: Any, op: Any) -> None:
     boxes = _boxes(frame, op)
     keys = [key_of(frame.t, box) for box in boxes[::2]]
-    frame.env[op.results[0]] = frame.t.made(run_real(dict, list(zip(keys, frame.t.leak_all(boxes[1::2])))))
+    frame.env[op.results[0]] = frame.t.made(run_real(dict, list(zip(keys, frame.t.stored_all(boxes[1::2])))))
 
 
 def build_const_key_map(frame: Any, op: Any) -> None:
     keys = to_python(op.attrs["keys"])
-    frame.env[op.results[0]] = frame.t.made(dict(zip(keys, frame.t.leak_all(_boxes(frame, op)))))
+    frame.env[op.results[0]] = frame.t.made(dict(zip(keys, frame.t.stored_all(_boxes(frame, op)))))
 
 
 def build_string(frame: Any, op: Any) -> None:
@@ -59,7 +59,7 @@ def build_slice(frame: Any, op: Any) -> None:
 
 def list_append(frame: Any, op: Any) -> None:
     target, item = _boxes(frame, op)
-    target[0].append(frame.t.leak(item))
+    target[0].append(frame.t.stored(item))
 
 
 def list_extend(frame: Any, op: Any) -> None:
@@ -79,13 +79,13 @@ def set_update(frame: Any, op: Any) -> None:
 
 def map_add(frame: Any, op: Any) -> None:
     target, key, item = _boxes(frame, op)
-    target[0][key_of(frame.t, key)] = frame.t.leak(item)
+    target[0][key_of(frame.t, key)] = frame.t.stored(item)
 
 
 def dict_update(frame: Any, op: Any) -> None:
     target, other = _boxes(frame, op)
     for key, item in mapping_items(frame.t, other).items():
-        target[0][key] = frame.t.leak(item)
+        target[0][key] = frame.t.stored(item)
 
 
 def dict_merge(frame: Any, op: Any) -> None:
@@ -93,7 +93,7 @@ def dict_merge(frame: Any, op: Any) -> None:
     for key, item in mapping_items(frame.t, other).items():
         if key in target[0]:
             raise UserError(TypeError(f"got multiple values for keyword argument '{key}'"))
-        target[0][key] = frame.t.leak(item)
+        target[0][key] = frame.t.stored(item)
 
 
 def list_to_tuple(frame: Any, op: Any) -> None:
@@ -116,7 +116,7 @@ def unpack_ex(frame: Any, op: Any) -> None:
     if len(boxes) < before + after:
         raise UserError(ValueError(f"not enough values to unpack (expected at least {before + after}, got {len(boxes)})"))
     end = len(boxes) - after
-    middle = frame.t.made(frame.t.leak_all(boxes[before:end]))
+    middle = frame.t.made(frame.t.stored_all(boxes[before:end]))
     frame.env.update(zip(op.results, [*boxes[:before], middle, *boxes[end:]]))
 
 

@@ -140,7 +140,7 @@ def make_function(frame: Any, op: Any) -> None:
     function = FunctionType(code, frame.globals, code.co_name, None, closure)
     function.__qualname__ = code.co_qualname
     if op.defaults is not None:
-        function.__defaults__ = tuple(t.leak_all(iterate(t, env[op.defaults])))
+        function.__defaults__ = tuple(t.stored_all(iterate(t, env[op.defaults])))
     if op.keyword_defaults is not None:
         function.__kwdefaults__ = dict(env[op.keyword_defaults][0])
     if op.annotations is not None:

@@ -1,0 +1,269 @@
+"""Numbers that are known only when the compiled code runs.
+
+A Python int or float read along a source is guarded by value, unless the policy of the frame says that this source is a run-time number.  Then the
+program handles a `RunTimeNumber` in its place: it stands in boxes, tuples and containers for real, as a traced tensor does, and knows its `value` in the
+traced call and its `origin`, which is the source or a `Computed` node: a function of arithmetic applied to other run-time numbers and constants.
+
+    L["step"]  ->  RunTimeNumber(value 3, origin L["step"])
+    step / 100 ->  RunTimeNumber(value 0.03, origin Computed(truediv, step, 100))
+
+Arithmetic makes nodes; the residual code computes them again with Python's own operators.  A comparison, or the truth of a number, is decided by the
+value in the traced call, and its outcome alone is guarded (`guard.truth` of a `guard.apply`).  Whatever else looks at the value asks `needed`, which
+guards each source by its value and remembers it in `Tracer.pinned`: the frame is then followed once more with those sources as constants, so that the
+code is not slowed down by numbers that have one value anyway.
+
+What may raise for other values than those of the traced call (a division by a number, `**`, functions of `math`) is guarded to give a number of the
+same type.  Integers of sources are in 64 bits; `bits` bounds those computed from them, which Python holds exactly at any size.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from lect.dialects.guard.arithmetic import NAMES
+from lect.dialects.guard.types import PathAttr
+from lect.frontends.capture.sources import Source
+
+if TYPE_CHECKING:
+    from lect.frontends.capture.tracer import Box, Tracer
+
+MAX_DEPTH = 64  # of nested arithmetic: what is deeper is needed by value
+MAX_BITS = 1000  # of an exact integer: below it, conversion to float never overflows
+LONGEST = 63
+_COMPARISONS = frozenset({"lt", "le", "eq", "ne", "gt", "ge"})
+_NUMBERS = (int, float)
+_CONSTANTS = (int, float, bool)
+_ALSO: Mapping[Callable[..., Any], str] = MappingProxyType(
+    {abs: "abs", pow: "pow"} | {getattr(operator, f"i{name}"): name for name in "add sub mul truediv floordiv mod pow and or xor lshift rshift".split()}
+)
+
+
+class NumberPolicy:
+    """Which numbers of one compiled frame are run-time numbers, kept from one compile to the next.
+
+    `run_time` are sources whose value has changed between calls, `by_value` those whose value turned out to be needed; with `arguments` every number
+    among the arguments is a run-time number from the start.
+    """
+
+    def __init__(self, arguments: bool = False) -> None:
+        self.arguments = arguments
+        self.run_time: set[PathAttr] = set()
+        self.by_value: set[PathAttr] = set()
+
+    def allows(self, path: PathAttr) -> bool:
+        """True when the number there may be one of run time."""
+        return path not in self.by_value
+
+
+class Computed:
+    """`function` (a name of `guard.apply`) applied to `args`: run-time numbers and constants."""
+
+    __slots__ = ("args", "depth", "function")
+
+    def __init__(self, function: str, args: tuple[Any, ...]) -> None:
+        self.function = function
+        self.args = args
+        self.depth = 1 + max(arg.depth for arg in args if type(arg) is RunTimeNumber)
+
+
+class RunTimeNumber:
+    """An int or float of run time; see the module.  Its methods are for C code that meets it in a container: they ask for the value."""
+
+    __slots__ = ("bits", "origin", "t", "value")
+
+    def __init__(self, t: Tracer, value: int | float, origin: Source | Computed, bits: int) -> None:
+        self.t = t
+        self.value = value
+        self.origin = origin
+        self.bits = bits
+
+    @property
+    def depth(self) -> int:
+        """How many functions were applied to get here."""
+        return 0 if type(self.origin) is Source else self.origin.depth  # type: ignore[union-attr]
+
+    def leaves(self) -> Iterator[RunTimeNumber]:
+        """The numbers read along sources that this one is computed from."""
+        if type(self.origin) is not Computed:
+            yield self
+            return
+        for arg in self.origin.args:
+            if type(arg) is RunTimeNumber:
+                yield from arg.leaves()
+
+    def needed(self) -> int | float:
+        """The value in the traced call, guarded."""
+        t = self.t
+        for leaf in self.leaves():
+            t.guards.equals(leaf.origin, leaf.value)  # type: ignore[arg-type]
+            t.pinned.add(leaf.origin)  # type: ignore[arg-type]
+        return self.value
+
+    @property
+    def is_pinned(self) -> bool:
+        """True when the value is guarded anyway."""
+        return all(leaf.origin in self.t.pinned for leaf in self.leaves())
+
+
+def _asking(name: str) -> Callable[..., Any]:
+    def method(self: RunTimeNumber, *others: Any) -> Any:
+        return getattr(self.needed(), name)(*[plain_value(other) for other in others])
+
+    return method
+
+
+for _name in (
+    "eq ne lt le gt ge hash bool int float index str repr format round trunc floor ceil abs neg pos invert divmod rdivmod "
+    "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow and rand or ror xor rxor lshift rlshift rshift rrshift"
+).split():
+    setattr(RunTimeNumber, f"__{_name}__", _asking(f"__{_name}__"))
+
+
+def plain_value(value: Any) -> Any:
+    """The value itself; that of a run-time number, guarded."""
+    return value.needed() if type(value) is RunTimeNumber else value
+
+
+def plain(box: Box) -> Box:
+    """The box with a constant in the place of a run-time number."""
+    value = box[0]
+    return (value.needed(), None) if type(value) is RunTimeNumber else box
+
+
+def without_numbers(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """A rule `rule(t, args, kwargs)` that gets constants for run-time numbers."""
+
+    def with_constants(t: Tracer, args: list[Box], kwargs: dict[str, Box]) -> Any:
+        if t.numbers:
+            args, kwargs = [plain(box) for box in args], {name: plain(box) for name, box in kwargs.items()}
+        return rule(t, args, kwargs)
+
+    return with_constants
+
+
+def without_number_operands(rule: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """A rule of an operation, `rule(frame, op)`, whose operands are constants where they were run-time numbers."""
+
+    def with_constants(frame: Any, op: Any) -> Any:
+        if frame.t.numbers:
+            for value in op.operands:
+                if type(frame.env[value][0]) is RunTimeNumber:
+                    frame.env[value] = plain(frame.env[value])
+        return rule(frame, op)
+
+    return with_constants
+
+
+# ---- making them -----------------------------------------------------------------------------------------------------
+
+
+def read_number(t: Tracer, value: int | float, source: Source) -> Box:
+    """The box of a number read along a source of run-time numbers."""
+    found = t.numbers.get(source)
+    if found is None:
+        if type(value) is int and value.bit_length() > LONGEST:
+            return (value, source)
+        t.guards.number(source, value)
+        found = t.numbers[source] = RunTimeNumber(t, value, source, LONGEST)
+    return (found, None)
+
+
+def decide(t: Tracer, number: RunTimeNumber) -> bool:
+    """`bool(number)`; the outcome is guarded."""
+    outcome = bool(number.value)
+    t.guards.truth(number.origin, outcome)
+    return outcome
+
+
+def apply(t: Tracer, function: Callable[..., Any], boxes: list[Box]) -> Box | None:
+    """Apply a function of arithmetic to numbers of which one at least is of run time; None when it is no such function or they are no numbers."""
+    name = NAMES.get(function) or _ALSO.get(function)
+    if name is None or not all(type(box[0]) is RunTimeNumber or type(box[0]) in _CONSTANTS for box in boxes):
+        return None
+    args = tuple([box[0] if type(box[0]) is RunTimeNumber else t.leak(box) for box in boxes])
+    if not any(type(arg) is RunTimeNumber for arg in args):
+        return None
+    return _apply(t, function, name, args)
+
+
+def _apply(t: Tracer, function: Callable[..., Any], name: str, args: tuple[Any, ...]) -> Box:
+    from lect.frontends.capture.effects import run_real
+
+    values = [arg.value if type(arg) is RunTimeNumber else arg for arg in args]
+    bits, checked = _bound(name, args)
+    if name not in _COMPARISONS and (bits > MAX_BITS or max(arg.depth for arg in args if type(arg) is RunTimeNumber) >= MAX_DEPTH):
+        return (run_real(function, *map(plain_value, args)), None)
+    try:
+        value = function(*values)
+    except Exception:
+        return (run_real(function, *map(plain_value, args)), None)
+    origin = _computed(t, name, args)
+    if name in _COMPARISONS:
+        t.guards.truth(origin, value)
+        return (value, None)
+    if type(value) not in _NUMBERS or (checked and type(value) is int and value.bit_length() > LONGEST):
+        return (run_real(function, *map(plain_value, args)), None)
+    found = t.numbers.get(origin)
+    if found is None:
+        if checked:
+            t.guards.number(origin, value)
+        found = t.numbers[origin] = RunTimeNumber(t, value, origin, LONGEST if checked else bits)
+    return (found, None)
+
+
+def _computed(t: Tracer, name: str, args: tuple[Any, ...]) -> Computed:
+    """The node; the same one for the same arguments."""
+    key = (name, *[arg.origin if type(arg) is RunTimeNumber else (type(arg), repr(arg)) for arg in args])
+    found = t.computed.get(key)
+    if found is None:
+        found = t.computed[key] = Computed(name, args)
+    return found
+
+
+def _is_int(arg: Any) -> bool:
+    return type(arg.value if type(arg) is RunTimeNumber else arg) is not float
+
+
+def _bits(arg: Any) -> int:
+    if type(arg) is RunTimeNumber:
+        return arg.bits
+    return int(arg).bit_length() if type(arg) is not float else 0
+
+
+def _bound(name: str, args: tuple[Any, ...]) -> tuple[int, bool]:
+    """A bound of the bits of an integer result (more than `MAX_BITS` when the function is not to be applied), and whether it may raise or change type."""
+    sizes = [_bits(arg) for arg in args]
+    if max(sizes) > MAX_BITS or len(args) > 2:
+        return MAX_BITS + 1, True
+    last = args[-1]
+    constant = last if type(last) is not RunTimeNumber else None
+    ints = all(_is_int(arg) for arg in args)
+    if name in ("add", "sub", "neg", "pos", "abs", "invert", "and", "or", "xor"):
+        return max(sizes) + 1, False
+    if name == "mul":
+        return sum(sizes), False
+    if name in ("truediv", "floordiv", "mod"):
+        return max(sizes) + 1, not constant  # a constant zero divisor raises at once
+    if name == "pow" and ints:
+        small = type(constant) is int and abs(constant) <= 16
+        return (sizes[0] * abs(constant), constant < 0) if small else (MAX_BITS + 1, True)  # type: ignore[arg-type, operator]
+    if name in ("lshift", "rshift"):
+        usable = type(constant) is int and 0 <= constant <= 64
+        return (sizes[0] + constant if name == "lshift" else sizes[0], False) if usable else (MAX_BITS + 1, True)  # type: ignore[operator]
+    if name == "float" or (name == "int" and ints):
+        return sizes[0], False
+    return LONGEST, True
+
+
+def needed_for_value(t: Tracer) -> set[PathAttr]:
+    """The paths of run-time numbers whose value decided something."""
+    return {source.path() for source in t.pinned}
+
+
+def is_finite_beyond(value: int | float, limit: float) -> bool:
+    """True for a number that is finite and greater than `limit` in magnitude."""
+    return math.isfinite(value) and abs(value) > limit

@@ -56,3 +56,43 @@ guard.set @source_of_another_type() {
   // expected-error @+1 {{result 'object' of 'guard.source' must be !guard.object, got f32}}
   %x = guard.source() {path = #guard.path<L["x"]>} : f32
 }
+
+// -----
+
+guard.set @number_of_another_type() {
+  %x = guard.source() {path = #guard.path<L["x"]>} : !guard.object
+  // expected-error @+1 {{'guard.number' is about f64 or i64, got f32}}
+  guard.number(%x) {element = f32}
+}
+
+// -----
+
+guard.set @float_cannot_fit_integers() {
+  %x = guard.source() {path = #guard.path<L["x"]>} : !guard.object
+  // expected-error @+1 {{a number of type f64 cannot fit i8}}
+  guard.number(%x) {element = f64, fits = i8}
+}
+
+// -----
+
+guard.set @unused_operand() {
+  %x = guard.source() {path = #guard.path<L["x"]>} : !guard.object
+  // expected-error @+1 {{arguments of 'guard.apply' must use each of its 1 operands, found the numbers []}}
+  %0 = guard.apply(%x) {function = "neg", args = [1]} : !guard.object
+}
+
+// -----
+
+guard.set @text_is_no_number() {
+  %x = guard.source() {path = #guard.path<L["x"]>} : !guard.object
+  // expected-error @+1 {{'guard.apply' takes numbers, got a}}
+  %0 = guard.apply(%x) {function = "add", args = [#fx.operand<0>, "a"]} : !guard.object
+}
+
+// -----
+
+guard.set @function_that_is_no_arithmetic() {
+  %x = guard.source() {path = #guard.path<L["x"]>} : !guard.object
+  // expected-error @+1 {{function}}
+  %0 = guard.apply(%x) {function = "print", args = [#fx.operand<0>]} : !guard.object
+}

@@ -20,6 +20,27 @@ guard.set @paths() {
   %6 = guard.source() {path = #guard.path<L["x"]:own("a"):own(1)[#fx.object<2, "class m.K">]:own(#fx.object<3, "m.f(<x>)">)>} : !guard.object
 }
 
+// Numbers: types, ranges, and outcomes of what the program computes.
+// CHECK-LABEL: guard.set @numbers()
+// CHECK: guard.number(%n) {element = i64}
+// CHECK-NEXT: guard.number(%r) {element = f64, fits = f32}
+// CHECK-NEXT: %0 = guard.apply(%n) {function = "truediv", args = [#fx.operand<0>, 100]} : !guard.object
+// CHECK-NEXT: %1 = guard.apply(%0, %r) {function = "lt", args = [#fx.operand<0>, #fx.operand<1>]} : !guard.object
+// CHECK-NEXT: guard.truth(%1) {value = true}
+// CHECK-NEXT: %2 = guard.apply(%r) {function = "math.sqrt", args = [#fx.operand<0>]} : !guard.object
+// CHECK-NEXT: guard.number(%2) {element = f64}
+guard.set @numbers() {
+  %n = guard.source() {path = #guard.path<L["n"]>} : !guard.object
+  %r = guard.source() {path = #guard.path<L["r"]>} : !guard.object
+  guard.number(%n) {element = i64}
+  guard.number(%r) {element = f64, fits = f32}
+  %0 = guard.apply(%n) {function = "truediv", args = [#fx.operand<0>, 100]} : !guard.object
+  %1 = guard.apply(%0, %r) {function = "lt", args = [#fx.operand<0>, #fx.operand<1>]} : !guard.object
+  guard.truth(%1) {value = true}
+  %2 = guard.apply(%r) {function = "math.sqrt", args = [#fx.operand<0>]} : !guard.object
+  guard.number(%2) {element = f64}
+}
+
 // CHECK-LABEL: guard.set @conditions()
 // CHECK: guard.tensor(%x) {dtype = f32, sizes = [4, 8], strides = [8, 1]}
 // CHECK-NEXT: guard.tensor(%y) {dtype = bf16, sizes = [], strides = [], device = "cuda:0", requires_grad = true, type = "torch.nn.Parameter"}

@@ -20,8 +20,11 @@ _WITH_NUMBERS = frozenset(
         "unpack_sequence unpack_ex branch cond_branch for_iter return get_iter yield yield_from send"
     ).split()
 )
-_ALL = {**variables.RULES, **objects.RULES, **containers.RULES, **control.RULES, **suspension.RULES}
 RULES: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
-    {name: rule if name in _WITH_NUMBERS else without_number_operands(rule) for name, rule in _ALL.items()}
+    {
+        name: rule if name in _WITH_NUMBERS else without_number_operands(rule)
+        for table in (variables, objects, containers, control, suspension)
+        for name, rule in table.RULES.items()
+    }
 )
 RESUMED = suspension.RESUMED

@@ -111,7 +111,7 @@ def _take_capture(made: Compiled, module: Operation, ctx: Context) -> None:
     for op in module.body:
         if op.name == "guard.set":
             made.guards = op
-        elif op.name == "pyframe.func":
+        elif op.name == "pyframe.func" and made.residual is None:
             made.residual = op
     made.objects = ctx.resources["objects"]
     made.bound = ctx.resources["frame"].bound

@@ -11,6 +11,7 @@ import torch
 
 from lect.backends.bytecode import assemble
 from lect.dialects.fx.modes import autocast_state, set_autocast_state
+from lect.frontends.capture.suspended import GeneratorCode
 from lect.ir import Operation
 
 
@@ -18,19 +19,27 @@ def link_residual(residual: Operation, function: FunctionType, graph: Callable[.
     """A function with the signature and globals of `function` that runs the residual code; with `grad`, the graph runs with autograd off."""
     name = residual.attrs["sym_name"]
     resources: dict[str, Any] = {"function": function, f"{name}.graph": without_autograd(graph) if grad else graph}
-    for op in residual.walk():
-        if op.name == "pyframe.load_resource":
-            resource = op.attrs["id"]
-            kind, _, rest = resource.partition(".")
-            if kind == "object":
-                resources[resource] = objects[int(rest)]
-            elif kind == "module":
-                resources[resource] = sys.modules[rest]
+    resources.update(live_resources(residual, objects))
     code = assemble(residual, resources=resources)
     made = FunctionType(code, function.__globals__, function.__name__, function.__defaults__)
     made.__kwdefaults__ = function.__kwdefaults__
     made.__qualname__ = function.__qualname__
     return made
+
+
+def live_resources(func: Operation, objects: Sequence[Any]) -> dict[str, Any]:
+    """The live objects and modules that a function names."""
+    found: dict[str, Any] = {}
+    for op in func.walk():
+        if op.name == "pyframe.load_resource":
+            resource = op.attrs["id"]
+            kind, _, rest = resource.partition(".")
+            if kind == "object":
+                live = objects[int(rest)]
+                found[resource] = assemble(live.func, resources=live_resources(live.func, objects)) if type(live) is GeneratorCode else live
+            elif kind == "module":
+                found[resource] = sys.modules[rest]
+    return found
 
 
 def shared_outputs(host: Operation) -> tuple[int, ...]:

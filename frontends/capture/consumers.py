@@ -15,7 +15,7 @@ from typing import Any
 
 from lect.frontends.capture.calls import call, call_pure, pure_argument
 from lect.frontends.capture.effects import mutate, run_real, shadow_of
-from lect.frontends.capture.generators import Callback, Exhausted
+from lect.frontends.capture.generators import ITSELF, Callback, Exhausted
 from lect.frontends.capture.iteration import each, get_iter, get_next, iterate
 from lect.frontends.capture.operators import binary, check_plain, truth
 from lect.frontends.capture.tracer import NONE, Box, Effect, Tracer
@@ -50,7 +50,7 @@ def _added(t: Tracer, args: list[Box], kwargs: Kwargs) -> Any:
 
 def callback(t: Tracer, callee: Box, after: Callable[[Tracer, Box], Any]) -> Box:
     """A box with what C code calls in place of `callee`; for None that is the identity."""
-    return (Callback(t, _itself(after) if callee[0] is None else _calling(callee, after)), None)
+    return (Callback(t, _itself(after) if callee[0] is None else _calling(callee, after), callee), None)
 
 
 def _lazy(function: Any, position: int, keyword: str, after: Callable[[Tracer, Box], Any], without: Work | None = None) -> Rule:
@@ -59,7 +59,7 @@ def _lazy(function: Any, position: int, keyword: str, after: Callable[[Tracer, B
     def rule(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
         args, kwargs = list(args), dict(kwargs)
         given = args[position] if position < len(args) else kwargs.get(keyword, NONE)
-        stand_in: Box = (Callback(t, without), None) if without is not None and given[0] is None else callback(t, given, after)
+        stand_in: Box = (Callback(t, without, NONE), None) if without is not None and given[0] is None else callback(t, given, after)
         if position < len(args):
             args[position] = stand_in
         elif position:
@@ -71,13 +71,13 @@ def _lazy(function: Any, position: int, keyword: str, after: Callable[[Tracer, B
 
 def _chained(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     """chain.from_iterable; what it iterates over in turn may be the program's too."""
-    inner: Box = (Callback(t, lambda t, args, kwargs: pure_argument(t, itertools.chain, args[0])), None)
+    inner: Box = (Callback(t, lambda t, args, kwargs: pure_argument(t, itertools.chain, args[0]), ITSELF), None)
     return call_pure(t, itertools.chain.from_iterable, [call_pure(t, map, [inner, args[0]], {})], {})
 
 
 def _starred(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     """itertools.starmap; C would make a tuple of each item."""
-    row: Box = (Callback(t, lambda t, args, kwargs: tuple(t.leak_all(iterate(t, args[0])))), None)
+    row: Box = (Callback(t, lambda t, args, kwargs: tuple(t.leak_all(iterate(t, args[0]))), ITSELF), None)
     return call_pure(t, itertools.starmap, [callback(t, args[0], _leak), call_pure(t, map, [row, args[1]], {})], {})
 
 

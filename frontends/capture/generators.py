@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from lect.frontends.capture.breaks import Crossing, GraphBreak, UserError
@@ -224,10 +224,13 @@ def generator_attr(t: Tracer, box: Box, name: str) -> Box:
     raise UserError(AttributeError(f"'generator' object has no attribute '{name}'", name=name, obj=None))
 
 
-def check_finished(t: Tracer) -> None:
-    """Break when a generator that is still suspended would run code of the program when it is released."""
+def check_finished(t: Tracer, made_again: Collection[int] = ()) -> None:
+    """Break when a generator that is still suspended would run code of the program when it is released.
+
+    `made_again` are the ids of those that outlive the trace: the residual code makes them, and they are released when the program does.
+    """
     for generator in t.generators:
-        if generator.would_act:
+        if generator.would_act and id(generator) not in made_again:
             name = generator.frame.function[0].__qualname__
             raise GraphBreak("LB0009", f"the generator {name} is left inside of a 'try' or 'with'", generator.op.loc)
 
@@ -235,14 +238,21 @@ def check_finished(t: Tracer) -> None:
 # ---- what C code calls back ------------------------------------------------------------------------------------------
 
 
+ITSELF: Box = (object(), None)
+
+
 class Callback:
-    """What C code calls in place of a callable of the program: `work(t, args, kwargs)` gets boxes and gives what C code sees."""
+    """What C code calls in place of a callable of the program: `work(t, args, kwargs)` gets boxes and gives what C code sees.
 
-    __slots__ = ("t", "work")
+    `stands_for` is that callable (None when the program gave none), `ITSELF` for work that only makes an item fit for C code, and None when it is neither.
+    """
 
-    def __init__(self, t: Tracer, work: Callable[[Tracer, list[Box], dict[str, Box]], Any]) -> None:
+    __slots__ = ("stands_for", "t", "work")
+
+    def __init__(self, t: Tracer, work: Callable[[Tracer, list[Box], dict[str, Box]], Any], stands_for: Box | None = None) -> None:
         self.t = t
         self.work = work
+        self.stands_for = stands_for
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return called_from_c(self._call, args, kwargs)

@@ -23,11 +23,13 @@ from lect.dialects.pyframe import ops as py
 from lect.dialects.pyframe.attributes import from_python
 from lect.frontends.capture.attributes import MISSING, find_in_type
 from lect.frontends.capture.breaks import GraphBreak
-from lect.frontends.capture.generators import TracedGenerator
+from lect.frontends.capture.generator_values import ITERATORS, generator_value, iterator_value
+from lect.frontends.capture.generators import IteratorForC, TracedGenerator, check_finished
 from lect.frontends.capture.numbers import Computed, RunTimeNumber
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.sources import Source
+from lect.frontends.capture.suspended import GeneratorCode, Resumption
 from lect.frontends.capture.tracer import Box, Effect, Tracer
 from lect.frontends.tensors import LT
 from lect.ir import UNKNOWN, Block, LectError, Location, Operation, Region, SymbolRef, Value
@@ -53,6 +55,8 @@ class ResidualBuilder:
         self._busy: set[int] = set()
         self._resources: dict[int, Value] = {}
         self._results: Value | None = None
+        self.late: list[Callable[[], None]] = []  # what is to be emitted behind the effects
+        self.generators: dict[Any, tuple[Resumption, GeneratorCode]] = {}
 
     # ---- the function ------------------------------------------------------------------------------------------------
 
@@ -65,9 +69,12 @@ class ResidualBuilder:
             self._results = self.emit(py.CallGraphOp(arguments, SymbolRef(self.graph), loc=loc))
         prepared = [(effect, self._prepare(effect)) for effect in t.effects]
         value = self.value_of_box(returned)
+        check_finished(t, self._made)
         for effect, operands in prepared:
             self.loc = effect.loc
             self._replay(effect, *operands)
+        for emit in self.late:
+            emit()
         self.block.append(control.ReturnOp.create([value], loc=loc, attrs={}))
         attrs = {name: self.func.attrs[name] for name in _PARAMETER_ATTRS if name in self.func.attrs}
         return control.FuncOp.create(attrs={"sym_name": self.func.attrs["sym_name"], **attrs}, regions=[Region([self.block])], loc=loc)
@@ -205,7 +212,11 @@ class ResidualBuilder:
             if known is not None and known[1] is not None:
                 return self.source(known[1])
         if kind is TracedGenerator:
-            raise GraphBreak("LB0009", f"the generator {value.frame.function[0].__qualname__} outlives the call", self.loc)
+            return generator_value(self, value)
+        if kind in ITERATORS:
+            return iterator_value(self, value)
+        if kind is IteratorForC:
+            return self.value_of_box(value.box)
         if isinstance(value, torch.Tensor):
             raise GraphBreak("LB0007", "a tensor that was not reached by a path", self.loc)
         maker = _MAKERS.get(kind)
@@ -213,6 +224,8 @@ class ResidualBuilder:
             return maker(self, value)
         if isinstance(value, tuple):
             return self._tuple_subclass(value, kind)
+        if isinstance(value, types.BuiltinMethodType | types.MethodWrapperType) and bound_to_object(value):
+            return self.emit(py.LoadAttrOp(self.value(value.__self__), value.__name__))
         if isinstance(value, type | types.ModuleType | types.CodeType) or (not t.is_fresh(value) and isinstance(value, _STATIC)):
             return self.resource(value)
         if t.is_fresh(value):
@@ -273,7 +286,8 @@ class ResidualBuilder:
 
     def _callable(self, function: Any) -> Value:
         known = self.t.seen.get(id(function))
-        if self.t.is_fresh(function) or (known is not None and known[1] is not None):
+        reached = self.t.is_fresh(function) or (known is not None and known[1] is not None)
+        if reached or bound_to_object(function) or not isinstance(function, (*_STATIC, type)):
             return self.value(function)
         return self.resource(function)
 
@@ -289,8 +303,13 @@ class ResidualBuilder:
                 self.block.append(
                     py.StoreAttrOp(made, self.emit(building.BuildMapOp([self.value(e) for p in getattr(value, name).items() for e in p])), name, loc=self.loc)
                 )
+        default = {"__qualname__": value.__code__.co_qualname, "__module__": value.__globals__.get("__name__"), "__doc__": _docstring(value.__code__)}
+        for name, usual in default.items():
+            if getattr(value, name) != usual:
+                self.block.append(py.StoreAttrOp(made, self.value(getattr(value, name)), name, loc=self.loc))
         if value.__dict__:
-            raise GraphBreak("LB0008", "a function with attributes", self.loc)
+            names = self.emit(py.LoadAttrOp(made, "__dict__"))
+            self.call(dict.update, names, self._dict(value.__dict__))
         return made
 
     def _partial(self, value: functools.partial) -> Value:
@@ -356,6 +375,19 @@ class ResidualBuilder:
         else:
             names = tuple(kwargs)
             self.emit(py.CallOp(self.resource(function), [target, *args, *kwargs.values()], keywords=names, loc=effect.loc))
+
+
+def bound_to_object(function: Any) -> bool:
+    """True for a method of C code that holds an object of the program."""
+    if not isinstance(function, types.BuiltinMethodType | types.MethodWrapperType):
+        return False
+    return function.__self__ is not None and not isinstance(function.__self__, types.ModuleType | type)
+
+
+def _docstring(code: types.CodeType) -> str | None:
+    """The docstring of a new function with this code."""
+    first = code.co_consts[0] if code.co_consts else None
+    return first if isinstance(first, str) else None
 
 
 _STATIC = (FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, property)

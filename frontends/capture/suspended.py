@@ -42,6 +42,15 @@ class Resumption(NamedTuple):
     handling: bool
 
 
+class GeneratorCode:
+    """Stands for the code object of a resume generator among the live objects of a trace, until the residual code is linked."""
+
+    __slots__ = ("func",)
+
+    def __init__(self, func: control.FuncOp) -> None:
+        self.func = func
+
+
 def resume_generator(func: control.FuncOp, at: Operation | None, bound: Collection[str], handling: bool = False) -> Resumption:
     """The resume generator of a frame of the generator function `func` that stands at its operation `at` (None: before its first instruction).
 
@@ -109,10 +118,12 @@ class _Builder:
     def _declare(self, made: control.FuncOp, passed: list[str]) -> None:
         """All parameters are positional; a variable that has no value stays a local one."""
         named = (*self.variables, *passed)
-        for attribute in ("positional_only", "keyword_only", "varargs", "varkw"):
+        for attribute in ("positional_only", "keyword_only", "varargs", "varkw", "locals"):
             made.attrs.pop(attribute, None)
         made.attrs["args"] = named
-        made.attrs["locals"] = tuple([name for name in self.func.locals if name not in named])
+        rest = tuple([name for name in self.func.locals if name not in named])
+        if rest:
+            made.attrs["locals"] = rest
 
     def _restore_variables(self, bound: Collection[str]) -> None:
         cells = frozenset(self.func.cells)

@@ -12,7 +12,6 @@ from lect.dialects.pyframe.control import FuncOp
 from lect.frontends.capture.api import LiveFrame
 from lect.frontends.capture.breaks import GraphBreak, Refused, UserError
 from lect.frontends.capture.calls import check_hooks
-from lect.frontends.capture.generators import check_finished
 from lect.frontends.capture.interpreter import CodeTable, Frame, Program, call_frame
 from lect.frontends.capture.modes import checked_modes, enter_found_modes, global_state
 from lect.frontends.capture.numbers import NumberPolicy, needed_for_value
@@ -95,7 +94,6 @@ def _trace(t: Tracer, func: FuncOp, live: LiveFrame) -> Box:
     except UserError as raised:
         error = raised.error
         raise GraphBreak("LB0012", f"{type(error).__name__} leaves the frame: {_short(error)}", raised.loc) from None
-    check_finished(t)
     assert returned is not None
     return returned
 
@@ -142,6 +140,8 @@ def _write(t: Tracer, module: Operation, func: FuncOp, state: dict[str, Any], re
     if t.graph.calls:
         block.insert_before(func, t.graph.finish(f"{name}.graph", builder.outputs, loc))
     block.insert_before(func, residual)
+    for _, generator in builder.generators.values():
+        block.insert_before(func, generator.func)
     func.erase()
     ctx.resources["objects"] = t.objects.objects
     ctx.resources["through_torch"] = through_torch

@@ -1,7 +1,6 @@
 # RUN: not lect-opt --capture %s:reads_element -p pyframe-to-fx 2>&1 | filecheck %s --check-prefix=ELEMENT
 # RUN: not lect-opt --capture %s:prints -p pyframe-to-fx 2>&1 | filecheck %s --check-prefix=PRINTS
 # RUN: not lect-opt --capture %s:raises -p pyframe-to-fx 2>&1 | filecheck %s --check-prefix=RAISES
-# RUN: not lect-opt --capture %s:generates -p pyframe-to-fx 2>&1 | filecheck %s --check-prefix=GENERATES
 """What cannot be captured is refused with a number, the line of the program, and a hint."""
 
 import torch
@@ -34,10 +33,3 @@ def raises(x):
 
 
 # RAISES: breaks.py:{{[0-9]+:[0-9]+}}: error: LB0012 exception: ValueError leaves the frame: no
-
-
-def generates(x):
-    return x + 1, (value for value in (1, 2))
-
-
-# GENERATES: breaks.py:{{[0-9]+}}: error: LB0009 generator or coroutine: the generator generates.<locals>.<genexpr> outlives the call

@@ -3,9 +3,10 @@
 # RUN: lect-opt --capture %s:interleaved -p pyframe-to-fx | filecheck %s
 # RUN: lect-opt --capture %s:keyed -p pyframe-to-fx | filecheck %s --check-prefix=KEYED
 # RUN: lect-opt --capture %s:managed -p pyframe-to-fx | filecheck %s --check-prefix=MANAGED
+# RUN: lect-opt --capture %s:outlives -p pyframe-to-fx | filecheck %s --check-prefix=OUTLIVES
 # RUN: not lect-opt --capture %s:left_inside -p pyframe-to-fx 2>&1 | filecheck %s --check-prefix=LEFT
 # RUN: not lect-opt --capture %s:delegating -p pyframe-to-fx 2>&1 | filecheck %s --check-prefix=ITSELF
-"""Generators are frames that the trace suspends and resumes; nothing of them is left but what they did, in order."""
+"""Generators are frames that the trace suspends and resumes; nothing of them is left but what they did, in order, and those that outlive the call."""
 
 import contextlib
 
@@ -99,6 +100,30 @@ def managed(x):
 # MANAGED-LABEL: pyframe.func @managed
 # MANAGED: {value = "enter"}
 # MANAGED: {value = "exit"}
+
+
+def outlives(x):
+    def g(n):
+        for i in range(n):
+            yield x * i
+
+    made = g(3)
+    next(made)
+    return made
+
+
+# A generator that outlives the call is made again where it stands: its resume generator is called and primed.
+# OUTLIVES-LABEL: pyframe.func @outlives
+# OUTLIVES: %[[N:.*]] = pyframe.load_const() {value = 3}
+# OUTLIVES: pyframe.load_attr(%[[ITER:.*]]) {attr = "__setstate__"}
+# OUTLIVES: %[[MADE:.*]] = pyframe.call(%{{.*}}, %[[N]], %{{.*}}, %[[ITER]])
+# OUTLIVES: pyframe.call(%{{.*}}, %[[MADE]])
+# OUTLIVES: pyframe.return(%[[MADE]])
+# OUTLIVES-LABEL: pyframe.func @"outlives.generator_0.outlives.<locals>.g"
+# OUTLIVES-SAME: args = ["n", "i", ".stack.0"], free = ["x"]
+# OUTLIVES: ^standing(%[[KEPT:.*]]: !pyframe.object):
+# OUTLIVES-NEXT: %[[NONE:.*]] = pyframe.load_const() {value = none}
+# OUTLIVES-NEXT: pyframe.yield(%[[NONE]])[^resume_1(%[[KEPT]])]
 
 
 def left_inside(x):

@@ -95,6 +95,21 @@ def read(name: str, ctx: Context) -> Operation:
 
 
 def execute(program: Program, tensors: Sequence[Any], options: argparse.Namespace, ctx: Context) -> list[Any]:
+    """What a program gives for copies of the tensors, and behind it the copies that it wrote to."""
+    from lect.runtime.levels import difference
+
+    copies = [copy_of(tensor) for tensor in tensors]
+    results = execute_in_place(program, copies, options, ctx)
+    return [*results, *[after for after, before in zip(copies, tensors) if difference([after], [before], 0.0)]]
+
+
+def copy_of(tensor: Any) -> Any:
+    """A tensor laid out alike in memory of its own."""
+    storage = tensor.untyped_storage().clone()
+    return tensor.new_empty(0).set_(storage, tensor.storage_offset(), tensor.shape, tensor.stride())
+
+
+def execute_in_place(program: Program, tensors: Sequence[Any], options: argparse.Namespace, ctx: Context) -> list[Any]:
     """Run a program where it is, or as native code when it is low enough."""
     import torch
 

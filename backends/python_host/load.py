@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from lect.backends.python_host.emit import Source, print_python
+from lect.backends.writes import write
 from lect.ir import LectError, Operation
 
 Launch = Callable[[int, Any, int, int], None]
@@ -48,6 +49,7 @@ def load(func: Operation, kernels: Mapping[str, int], launch: Launch | None) -> 
         "empty": torch.empty,
         "empty_strided": torch.empty_strided,
         "check": check_layout,
+        "write": write,
     }
     for name, spelling in source.dtypes.items():
         namespace[name] = DTYPES[spelling]

@@ -11,7 +11,8 @@ from typing import Any
 import torch
 
 from lect.backends.reference.functional_table import REFERENCES
-from lect.dialects.functional.ops import FuncOp, OpaqueOp, ReturnOp
+from lect.backends.writes import write
+from lect.dialects.functional.ops import FuncOp, OpaqueOp, ReturnOp, WriteOp
 from lect.dialects.functional.python_values import decode_argument, dtype_of, resolve_overload
 from lect.dialects.functional.types import TensorType
 from lect.ir import LectError, Operation, Value
@@ -23,15 +24,44 @@ def run_functional(func: FuncOp, inputs: Sequence[torch.Tensor]) -> list[torch.T
     if len(inputs) != len(arguments):
         raise LectError(f"@{func.sym_name} takes {len(arguments)} tensors, got {len(inputs)}", op=func)
     values: dict[Value, torch.Tensor] = {}
+    writes: list[WriteOp] = []
     for number, (argument, tensor) in enumerate(zip(arguments, inputs)):
         check(func, argument.type, tensor, f"input {number}")
         values[argument] = tensor.detach()
     with torch.no_grad():
         for op in func.body:
             if isinstance(op, ReturnOp):
-                return [values[value] for value in op.operands]
-            _step(op, values)
+                return _finish(op, writes, inputs, values)
+            if isinstance(op, WriteOp):
+                writes.append(op)
+            else:
+                _step(op, values)
     raise LectError(f"@{func.sym_name} does not return", op=func)
+
+
+def _finish(op: ReturnOp, writes: Sequence[WriteOp], inputs: Sequence[torch.Tensor], values: dict[Value, torch.Tensor]) -> list[torch.Tensor]:
+    """Write to the inputs; results that lie in their memory show that, all others hold what was computed before."""
+    if not writes:
+        return [values[value] for value in op.operands]
+    held = [values[each.value].clone() for each in writes]
+    aliases = op.aliases or (None,) * len(op.operands)
+    results = [None if alias else laid_out(op, value.type, values[value].clone()) for value, alias in zip(op.operands, aliases)]
+    for each, value in zip(writes, held):
+        place = each.value.type
+        write(_part(inputs[each.target.index], place.shape, place.strides, each.offset), value, each.versions)
+    shown: list[torch.Tensor] = []
+    for value, alias, result in zip(op.operands, aliases, results):
+        if alias is not None:
+            base = inputs[alias[1]] if alias[0] == "input" else shown[alias[1]]
+            result = _part(base, value.type.shape, value.type.strides, alias[2])
+        assert result is not None
+        shown.append(result)
+    return shown
+
+
+def _part(tensor: torch.Tensor, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> torch.Tensor:
+    """A tensor in the memory of another, `offset` elements behind its first."""
+    return tensor.as_strided(shape, strides, tensor.storage_offset() + offset)
 
 
 def _step(op: Operation, values: dict[Value, torch.Tensor]) -> None:

@@ -11,6 +11,7 @@ import torch
 from lect.backends.python_host.load import library_function
 from lect.backends.reference import kernel
 from lect.backends.reference.loop import DTYPES
+from lect.backends.writes import write
 from lect.dialects.functional.python_values import decode_argument
 from lect.dialects.host import ops as host
 from lect.dialects.host.attributes import OperandRef
@@ -93,6 +94,10 @@ def _extern(op: host.ExternOp, values: dict[Value, Any]) -> None:
         values[value] = torch.empty_strided(value.type.sizes, value.type.strides, dtype=tensor.dtype).copy_(tensor)
 
 
+def _write(op: host.WriteOp, values: dict[Value, Any]) -> None:
+    write(values[op.target], values[op.value], op.versions)
+
+
 def _free(op: host.FreeOp, values: dict[Value, Any]) -> None:
     del values[op.value]
 
@@ -106,6 +111,7 @@ _STEPS: Mapping[type, Callable[[Any, dict[Value, Any]], None]] = MappingProxyTyp
         host.SizeOp: _size,
         host.LaunchOp: _launch,
         host.ExternOp: _extern,
+        host.WriteOp: _write,
         host.FreeOp: _free,
     }
 )

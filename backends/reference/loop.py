@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from lect.backends.writes import write
 from lect.dialects.functional.python_values import decode_argument
 from lect.dialects.loop import ops as loop
 from lect.dialects.loop.attributes import OperandAttr, ViewAttr
@@ -44,6 +45,8 @@ def run(func: Operation, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
             memory.update(zip(inner.results, run_nest(inner, memory)))
         elif isinstance(inner, loop.ExternOp):
             _run_extern(inner, memory)
+        elif isinstance(inner, loop.WriteOp):
+            write(seen_through(memory[inner.target], inner.place), seen_through(memory[inner.value], inner.view), inner.versions)
         elif isinstance(inner, loop.ReturnOp):
             return [seen_through(memory[value], view) for value, view in zip(inner.values, inner.views)]
     raise LectError("the graph has no 'loop.return'", op=func)

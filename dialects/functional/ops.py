@@ -1,9 +1,9 @@
 """functional: a graph as pure operations on tensors, with exact types.
 
-A `functional.func` takes and returns tensors.  Its operations have values and no storage: nothing is written, and a view is a value that has the
-viewed elements.  What eager would let a program observe is in the types: sizes, element type, device, and the strides that eager gives each value,
-so that a result that leaves the graph is laid out as eager lays it out.  Strides carry no other meaning; how a value lies in memory inside the
-graph is for later levels to choose.
+A `functional.func` takes and returns tensors.  Its operations have values and no storage: a view is a value that has the viewed elements, and nothing
+is written but inputs, by the last operations in front of the return.  What eager would let a program observe is in the types: sizes, element type,
+device, and the strides that eager gives each value, so that a result that leaves the graph is laid out as eager lays it out.  Strides carry no other
+meaning; how a value lies in memory inside the graph is for later levels to choose.
 
 Arithmetic is eager's.  Operands of an operation have one element type, and casts between types are operations; what eager converts silently was
 made a cast before.  An operation on 16-bit floats computes in f32 and rounds its result once, which is why formulas that eager computes in one
@@ -25,6 +25,7 @@ from lect.ir import (
     FuncLike,
     HasParent,
     IsolatedFromAbove,
+    Operand,
     Operation,
     ParseError,
     RegionField,
@@ -33,6 +34,7 @@ from lect.ir import (
     Terminator,
     Variadic,
     VariadicResult,
+    Writes,
     attr,
     op,
     require,
@@ -68,6 +70,39 @@ class FuncOp(Operation):
     def verify(self) -> None:
         for value in self.body.args:
             require(isinstance(value.type, TensorType), self, "inputs of '{}' are tensors, got {}", self.name, value.type)
+        written = False
+        for inner in self.body:
+            require(not written or isinstance(inner, WriteOp | ReturnOp), inner, "'{}' stands behind a write to an input", inner.name)
+            written = written or isinstance(inner, WriteOp)
+
+
+@op("functional.write")
+class WriteOp(Operation):
+    """The graph leaves `value` in an input: in the tensor of `value`'s sizes and strides that starts `offset` elements behind the input's first.
+
+    All writes happen when everything else was computed, in order; results that lie in the input's memory show them.  `versions` is how often the
+    program wrote to the input in place, which autograd counts.
+    """
+
+    target: Operand[TensorType]
+    value: Operand[TensorType]
+    offset: Attr[int] = 0
+    versions: Attr[int] = 1
+    traits = (Writes("target"), HasParent("functional.func"))
+
+    def verify(self) -> None:
+        target, value = self.target.type, self.value.type
+        require(self.target.is_argument, self, "only inputs of the graph are written")
+        require(value.element is target.element and value.device == target.device, self, "a write keeps element type and device of {}, got {}", target, value)
+        require(self.offset >= 0 and self.offset + reach(value) <= reach(target), self, "the write reaches beyond the {} elements of the input", reach(target))
+        require(self.versions >= 0, self, "'versions' counts writes, got {}", self.versions)
+
+
+def reach(type: TensorType) -> int:
+    """How many elements lie between the first and the last one, both counted."""
+    if not type.count:
+        return 0
+    return 1 + sum((size - 1) * stride for size, stride in zip(type.shape, type.strides))
 
 
 @op("functional.return")

@@ -15,7 +15,8 @@ Numbers are as the scalar operations have them: every float operation rounds onc
 is the rounding.  `reduce` may fold in any order, with an error of the order of a pairwise sum.
 
 A `loop.extern` calls a library function on strided views of buffers; its results are new buffers in the layout that the library gives.  A
-`loop.return` gives strided views of buffers to the caller: of results, of parameters, several of one buffer if the tensors alias.
+`loop.return` gives strided views of buffers to the caller: of results, of parameters, several of one buffer if the tensors alias.  The one
+exception to buffers that do not change are the last operations in front of it, `loop.write`, which copy into parameters.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from lect.ir import (
     Value,
     Variadic,
     VariadicResult,
+    Writes,
     op,
     require,
 )
@@ -84,7 +86,9 @@ class FuncOp(Operation):
             _verify_view(self, value, view)
         require(isinstance(self.body.last, ReturnOp), self, "'loop.func' ends in 'loop.return'")
         for inner in self.body:
-            require(isinstance(inner, (NestOp, ExternOp, ReturnOp)), inner, "'{}' stands inside a nest, not in 'loop.func'", inner.name)
+            require(isinstance(inner, (NestOp, ExternOp, WriteOp, ReturnOp)), inner, "'{}' stands inside a nest, not in 'loop.func'", inner.name)
+            ordered = not isinstance(inner.prev, WriteOp) or isinstance(inner, (WriteOp, ReturnOp))
+            require(ordered, inner, "'{}' stands behind a write to a parameter", inner.name)
 
 
 @op("loop.nest")
@@ -451,6 +455,29 @@ def _operand_numbers(value: object) -> list[int]:
     if isinstance(value, dict):
         value = tuple(value.values())
     return [number for item in value for number in _operand_numbers(item)] if isinstance(value, tuple) else []
+
+
+@op("loop.write")
+class WriteOp(Operation):
+    """Copy `value`, seen through `view`, into the memory of a parameter, seen through `place`; everything else was computed before.
+
+    `versions` is how many writes in place autograd counts for it.
+    """
+
+    target: Operand[BufferType]
+    value: Operand[BufferType]
+    place: Attr[ViewAttr]
+    view: Attr[ViewAttr]
+    versions: Attr[int] = 1
+    traits = (Reads("value"), Writes("target"), HasParent("loop.func"))
+
+    def verify(self) -> None:
+        require(self.target.is_argument, self, "only parameters are written")
+        require(self.place.sizes == self.view.sizes, self, "a write copies equal sizes, got {} and {}", list(self.view.sizes), list(self.place.sizes))
+        require(self.target.type.element is self.value.type.element, self, "a write keeps the element type {}", self.target.type.element)
+        require(self.versions >= 0, self, "'versions' counts writes, got {}", self.versions)
+        _verify_view(self, self.target, self.place)
+        _verify_view(self, self.value, self.view)
 
 
 @op("loop.return")

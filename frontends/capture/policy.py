@@ -139,6 +139,8 @@ REFUSED_METHODS = frozenset(
     {"backward", "register_hook", "set_", "resize_", "requires_grad_", "retain_grad", "share_memory_", "detach_", "pin_memory", "data", "grad"}
     | {"storage_offset", "is_inference", "is_shared", "is_pinned", "set_data", "swap_tensors", "_version", "type"}
 )
+# Functions whose sixth argument says whether they update running statistics.
+STATISTICS = frozenset({"batch_norm", "instance_norm", "native_batch_norm"})
 # Functions of torch that may be called on no tensor at all: they make one, or answer from their arguments alone.
 WITHOUT_TENSOR = frozenset(
     "arange as_tensor bartlett_window blackman_window broadcast_shapes can_cast empty empty_strided eye finfo full hamming_window hann_window iinfo "

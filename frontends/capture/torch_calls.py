@@ -107,7 +107,8 @@ def _record(t: Tracer, function: Any, name: str, raw: list[Any], raw_kwargs: dic
             raise t.stop("LB0007", f"{name} gave a tensor that is not traced")
         returned, kind = make_lt(meta_of(returned)), LT
     short = short_name(name)
-    if function in _IN_PLACE_OPERATORS or (short.endswith("_") and not short.startswith("_")) or torch.is_inference_mode_enabled():
+    in_place = function in _IN_PLACE_OPERATORS or (short.endswith("_") and not short.startswith("_"))
+    if in_place or torch.is_inference_mode_enabled() or _writes_statistics(short, raw, raw_kwargs):
         t.graph.writes = True
     t.graph.record(name, raw, raw_kwargs, returned, t.loc)
     if kind is LT:
@@ -116,6 +117,12 @@ def _record(t: Tracer, function: Any, name: str, raw: list[Any], raw_kwargs: dic
         return t.made(returned)
     t.keep.append(returned)
     return (returned, None)
+
+
+def _writes_statistics(short: str, raw: list[Any], raw_kwargs: dict[str, Any]) -> bool:
+    """True for a normalisation that may update running statistics, which torch does without counting it as a write."""
+    training = short in policy.STATISTICS and (raw[5] if len(raw) > 5 else raw_kwargs.get("training", raw_kwargs.get("use_input_stats", short != "batch_norm")))
+    return bool(training)
 
 
 def lower_box(t: Tracer, box: Box) -> Any:

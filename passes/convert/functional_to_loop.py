@@ -24,7 +24,8 @@ result is stored is for `loop-realize` to change.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -32,9 +33,10 @@ from typing import Any, ClassVar
 from lect.dialects.functional import ops as functional
 from lect.dialects.functional.types import TensorType
 from lect.dialects.loop.attributes import ViewAttr
-from lect.dialects.loop.ops import FuncOp, ReturnOp
+from lect.dialects.loop.ops import FuncOp, ReturnOp, WriteOp
 from lect.dialects.loop.types import BufferType
 from lect.ir import Block, Context, LectError, Operation, Region, Value
+from lect.ir.index_map import strides_of
 from lect.passes.base import Pass
 from lect.passes.convert import functional_to_loop_composite as composite
 from lect.passes.convert import functional_to_loop_extern as extern
@@ -76,15 +78,19 @@ def lower_function(func: functional.FuncOp) -> FuncOp:
     block = Block()
     lowering = Lowering(block)
     views = []
+    writes: list[functional.WriteOp] = []
     for value in func.body.args:
         type: TensorType = value.type
-        layout = layout_of(type)
+        layout = layout_of(type, exact=True)
         buffer = block.add_arg(argument_buffer(type, layout), value.hint)
         views.append(layout.view)
         lowering.seen[value] = Seen(buffer, layout.seen_offset, type)
     for op in func.body:
+        if isinstance(op, functional.WriteOp):
+            writes.append(op)
+            continue
         if isinstance(op, functional.ReturnOp):
-            block.append(lower_return(lowering, op))
+            lower_end(lowering, op, writes)
             continue
         for value, seen in zip(op.results, lower_operation(lowering, op)):
             lowering.seen[value] = seen
@@ -110,7 +116,31 @@ def lower_operation(lowering: Lowering, op: Any) -> list[Seen]:
     return rule(lowering, op)
 
 
-def lower_return(lowering: Lowering, op: Any) -> ReturnOp:
+def lower_end(lowering: Lowering, op: Any, writes: Sequence[functional.WriteOp]) -> None:
+    """The writes to inputs and the return; what they need is computed before."""
+    targets = [lowering.block.args[each.target.index] for each in writes]
+    values = [written_value(lowering, each, targets) for each in writes]
+    returned = lower_return(lowering, op, {each.target.index for each in writes})
+    for each, target, (buffer, seen) in zip(writes, targets, values):
+        place = ViewAttr(seen.sizes, each.value.type.strides, each.offset)
+        lowering.block.append(WriteOp(target, buffer, place, seen, each.versions, loc=each.loc))
+    lowering.block.append(returned)
+
+
+def written_value(lowering: Lowering, op: functional.WriteOp, targets: Sequence[Value]) -> tuple[Value, ViewAttr]:
+    """What a write to an input copies, in any layout; a copy of what lies in an input that is written itself."""
+    seen = lowering.seen[op.value]
+    own = TensorType(seen.type.shape, seen.type.element, None, seen.type.device)
+    found = strides_of(seen.offset, own.rank) if own.count else (0, own.strides)
+    if found is None or seen.buffer in targets:
+        seen = lowering.materialized(Seen(seen.buffer, seen.offset, own), op.loc)
+        found = strides_of(seen.offset, own.rank)
+        assert found is not None
+    offset, strides = found
+    return seen.buffer, ViewAttr(own.shape, strides, offset)
+
+
+def lower_return(lowering: Lowering, op: Any, written: AbstractSet[int] = frozenset()) -> ReturnOp:
     """Every result as a strided view with eager's strides; it shares memory with an input or an earlier result where eager's does, and only there."""
     aliases = op.aliases or (None,) * len(op.operands)
     taken: set[Value] = set()
@@ -120,7 +150,7 @@ def lower_return(lowering: Lowering, op: Any) -> ReturnOp:
         if alias is None:
             buffer, view = own_memory(lowering, lowering.seen[value], taken, op)
         else:
-            buffer, view = shared_memory(lowering, lowering.seen[value], alias, values, views, op)
+            buffer, view = shared_memory(lowering, lowering.seen[value], alias, values, views, op, written)
         taken.add(buffer)
         values.append(buffer)
         views.append(view)
@@ -135,8 +165,10 @@ def own_memory(lowering: Lowering, seen: Seen, taken: set[Value], op: Operation)
     return seen.buffer, view
 
 
-def shared_memory(lowering: Lowering, seen: Seen, alias: tuple[Any, ...], values: list[Value], views: list[ViewAttr], op: Operation) -> tuple[Value, ViewAttr]:
-    """A result in the memory of an input or of an earlier result.  Raises `LectError` when its elements are not there."""
+def shared_memory(
+    lowering: Lowering, seen: Seen, alias: tuple[Any, ...], values: list[Value], views: list[ViewAttr], op: Operation, written: AbstractSet[int] = frozenset()
+) -> tuple[Value, ViewAttr]:
+    """A result in the memory of an input or of an earlier result.  Raises `LectError` when its elements are not there and are not written there."""
     kind, number, offset = alias
     if kind == "input":
         buffer = lowering.block.args[number]
@@ -144,6 +176,7 @@ def shared_memory(lowering: Lowering, seen: Seen, alias: tuple[Any, ...], values
         buffer, offset = values[number], views[number].offset + offset
     view = ViewAttr(seen.type.shape, seen.type.strides, offset)
     inside = offset >= 0 and view.span <= buffer.type.numel  # type: ignore[attr-defined, operator]
-    if seen.buffer is not buffer or not inside:
+    there = seen.buffer is buffer or (kind == "input" and number in written)
+    if not there or not inside:
         raise LectError(f"a result of type {seen.type} does not lie in the memory of {kind} {number}", op=op)
     return buffer, view

@@ -163,12 +163,20 @@ def _place_units(order: list[int], type: TensorType) -> list[int]:
 
 
 class Layout:
-    """Where the elements of a new tensor go: the space in physical order, the index of each logical dim in it, the buffer, the offset."""
+    """Where the elements of a new tensor go: the space in physical order, the index of each logical dim in it, the buffer, the offset.
 
-    __slots__ = ("buffer_type", "indices", "offset", "seen_offset", "space", "view")
+    A tensor whose type has gaps is stored without them unless it must be `exact`; then it is no strided view with the type's strides.
+    """
 
-    def __init__(self, type: TensorType) -> None:
+    __slots__ = ("buffer_type", "indices", "offset", "seen_offset", "space", "strides", "view")
+
+    def __init__(self, type: TensorType, exact: bool) -> None:
         order = physical_order(type)
+        strides = type.strides
+        if order is None and not exact and 0 not in strides:
+            order = tuple(sorted(range(type.rank), key=lambda k: -strides[k]))
+            steps: Any = contiguous_strides(tuple([type.shape[k] for k in order]))
+            strides = tuple([steps[order.index(k)] for k in range(type.rank)])
         if order is not None:
             sizes = tuple([type.shape[k] for k in order])
             dims = space_dims(sizes)
@@ -181,21 +189,23 @@ class Layout:
             self.buffer_type = BufferType((ViewAttr(type.shape, type.strides).span,), type.element)
             self.offset = strided(self.indices, type.strides)
         self.space = SpaceAttr(sizes)
-        self.seen_offset = strided(space_dims(type.shape), type.strides)
+        self.strides = strides
+        self.seen_offset = strided(space_dims(type.shape), strides)
         self.view = ViewAttr(type.shape, type.strides)
 
 
 @lru_cache(maxsize=4096)
-def layout_of(type: TensorType) -> Layout:
+def layout_of(type: TensorType, exact: bool = False) -> Layout:
     """Where a new tensor of a type is laid out."""
-    return Layout(type)
+    return Layout(type, exact)
 
 
 class Body:
     """A nest being filled: `indices` is where each dim of the tensor at hand stands."""
 
-    def __init__(self, lowering: Lowering, space: SpaceAttr, indices: Point, loc: Location) -> None:
+    def __init__(self, lowering: Lowering, space: SpaceAttr, indices: Point, loc: Location, exact: bool = False) -> None:
         self.lowering = lowering
+        self.exact = exact
         self.builder = NestBuilder(space, loc)
         self.indices = indices
         self.results: list[tuple[TensorType, Expr]] = []
@@ -217,8 +227,8 @@ class Body:
 
     def store(self, number: Num, type: TensorType, indices: Point | None = None) -> None:
         """Write the next result, a tensor of `type`, at `indices` of it; the number is rounded to the element type here."""
-        layout = layout_of(type)
-        offset = layout.offset if indices is None else strided(indices, type.strides)
+        layout = layout_of(type, self.exact)
+        offset = layout.offset if indices is None else strided(indices, layout.strides)
         self.builder.store(number.cast(type.element).value, layout.buffer_type, offset)
         self.results.append((type, layout.seen_offset))
 
@@ -279,10 +289,10 @@ class Lowering:
         self._names += 1
         return f"{letter}{self._names - 1}"
 
-    def body(self, type: TensorType, loc: Location = UNKNOWN) -> Body:
-        """A nest over the elements of a new tensor of `type`."""
-        layout = layout_of(type)
-        return Body(self, layout.space, layout.indices, loc)
+    def body(self, type: TensorType, loc: Location = UNKNOWN, exact: bool = False) -> Body:
+        """A nest over the elements of a new tensor of `type`, laid out with its gaps if `exact`."""
+        layout = layout_of(type, exact)
+        return Body(self, layout.space, layout.indices, loc, exact)
 
     def body_over(self, value: Value, loc: Location = UNKNOWN) -> Body:
         """A nest over the elements of an existing tensor, in the physical order of its type where that is dense."""
@@ -329,7 +339,7 @@ class Lowering:
         """A copy laid out as the type says."""
         if seen.type.element.kind == "complex":
             raise LectError("a view of complex numbers that eager makes by a copy cannot be lowered", loc)
-        body = self.body(seen.type, loc)
+        body = self.body(seen.type, loc, exact=True)
         body.store(body.read(seen, raw=True), seen.type)
         (copied,) = body.finish()
         return copied
@@ -362,7 +372,7 @@ class Lowering:
         written = tuple([convert(value) for value in args])
         named = {name: convert(value) for name, value in (kwargs or {}).items()}
         types = [value.type for value in op.results] if types is None else types  # type: ignore[misc]
-        layouts = [layout_of(type) for type in types]
+        layouts = [layout_of(type, exact=True) for type in types]
         call = ExternOp(
             [buffer for buffer, _ in operands],
             self.name("e"),

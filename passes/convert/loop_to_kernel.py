@@ -48,6 +48,8 @@ class LoopToKernel(Pass):
                 program.launch(inner, kernel, self._grain(inner, kernel))
             elif isinstance(inner, loop.ExternOp):
                 program.extern(inner)
+            elif isinstance(inner, loop.WriteOp):
+                program.write(inner)
             elif isinstance(inner, loop.ReturnOp):
                 made = program.finish(inner)
         symbols.symbols.pop(func.sym_name, None)

@@ -106,6 +106,11 @@ class HostProgram:
             tensor.hint = value.hint
             self.tensors[value, view] = tensor
 
+    def write(self, op: loop.WriteOp) -> None:
+        """A copy into a parameter."""
+        target, value = self.tensor(op.target, op.place, op), self.tensor(op.value, op.view, op)
+        self.insert(host.WriteOp(target, value, op.versions), op)
+
     def finish(self, op: loop.ReturnOp) -> host.FuncOp:
         """The return; then the frees are put in."""
         tensors = [self.tensor(value, view, op) for value, view in zip(op.operands, op.views)]
@@ -132,11 +137,12 @@ class HostProgram:
 
 
 def _views_of(func: loop.FuncOp) -> dict[Value, list[ViewAttr]]:
-    """The different views in which library calls and the return see each buffer."""
+    """The different views in which library calls, writes and the return see each buffer."""
     found: dict[Value, list[ViewAttr]] = {}
     for op in func.body:
-        if isinstance(op, (loop.ExternOp, loop.ReturnOp)):
-            for value, view in zip(op.operands, op.views):
+        if isinstance(op, (loop.ExternOp, loop.WriteOp, loop.ReturnOp)):
+            seen = [(op.target, op.place), (op.value, op.view)] if isinstance(op, loop.WriteOp) else zip(op.operands, op.views)
+            for value, view in seen:
                 views = found.setdefault(value, [])
                 if view not in views:
                     views.append(view)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from lect.dialects.loop.ops import ExternOp, FuncOp, LoadOp, NestOp, ReturnOp
+from lect.dialects.loop.ops import ExternOp, FuncOp, LoadOp, NestOp, ReturnOp, WriteOp
 from lect.ir import Context, Operation, Value
 from lect.ir.index_map import delinearize, is_affine
 from lect.passes.base import Pass, option
@@ -100,6 +100,8 @@ class Decisions:
         for user in users:
             if isinstance(user, ReturnOp):
                 return "graph output"
+            if isinstance(user, WriteOp):
+                return "written to an input"
             if isinstance(user, ExternOp):
                 return f"operand of {user.callee.leaf}"
         if nest.reduced:

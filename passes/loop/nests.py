@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from lect.dialects.loop.building import Inlining, NestBuilder, copy_block
-from lect.dialects.loop.ops import ExternOp, FuncOp, LoadOp, NestOp, ReturnOp, ScanOp
+from lect.dialects.loop.ops import ExternOp, FuncOp, LoadOp, NestOp, ReturnOp, ScanOp, WriteOp
 from lect.dialects.scalars import HEAVY
 from lect.ir import Block, Operation, PassFailure, Value
 from lect.ir.index_map import linearize
@@ -22,8 +22,8 @@ def functions(module: Operation) -> list[FuncOp]:
 
 
 def readers(buffer: Value) -> list[Operation]:
-    """Nests, library calls and returns that read a buffer, each once; the loads inside of nests are left out."""
-    return [user for user in buffer.users if isinstance(user, (NestOp, ExternOp, ReturnOp))]
+    """Nests, library calls, writes and returns that read a buffer, each once; the loads inside of nests are left out."""
+    return [user for user in buffer.users if isinstance(user, (NestOp, ExternOp, WriteOp, ReturnOp))]
 
 
 def nbytes(buffer: Value) -> int:

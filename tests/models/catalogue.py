@@ -397,7 +397,7 @@ TIMM: Mapping[str, int] = MappingProxyType(
         "regnetx_002": 64,
         "regnety_002": 64,
         "densenet121": 64,
-        "inception_v3": 96,
+        "inception_v3": 128,
         "mixer_s32_224": 224,
         "vit_tiny_patch16_224": 224,
         "deit_tiny_patch16_224": 224,

@@ -61,6 +61,58 @@ def try_model(case: Case, level: str = "native") -> Outcome:
     return outcome
 
 
+def try_training(case: Case) -> Outcome:
+    """Two steps of training beside those of a second model of the same weights: outputs and buffers are the same to the last bit.
+
+    Gradients are the same up to rounding, as transformers takes another one of equal branches where a compiler is at work.
+    """
+    model, eager = case.model().train(), case.model().train()
+    lect.reset()
+    compiled = lect.compile(model)
+    before, eager_before = state_of(model), state_of(eager)
+    for seed in SEEDS:
+        (want, slopes), (got, found) = _step(eager, eager, case, seed), _step(compiled, model, case, seed)
+        same(want, got, exact=True)
+        assert list(slopes) == list(found)
+        for name, slope in slopes.items():
+            _close(name, slope, found[name])
+    changes = changed(eager_before, state_of(eager))
+    assert changed(before, state_of(model)) == changes
+    outcome = outcome_of(case.name)
+    assert outcome.reason != "LB0020", outcome.detail
+    return outcome
+
+
+def _close(name: str, want: torch.Tensor | None, got: torch.Tensor | None) -> None:
+    """Fails when two gradients differ by more than rounding, measured by the largest element."""
+    assert (want is None) == (got is None), name
+    if want is not None and got is not None and want.numel():
+        assert (want.dtype, want.stride()) == (got.dtype, got.stride()), name
+        error = (want - got).abs().max() / want.abs().max().clamp(min=1e-3)
+        assert float(error) < 2e-5, f"the gradient of {name} is off by {float(error):.2g}"
+
+
+def _step(run: Any, module: torch.nn.Module, case: Case, seed: int) -> tuple[Any, dict[str, torch.Tensor | None]]:
+    """Outputs, buffers and the state of the random generator behind one step, and the gradients of the parameters."""
+    for parameter in module.parameters():
+        parameter.grad = None
+    torch.manual_seed(seed)
+    outputs = run(**case.inputs(seed))
+    state = torch.get_rng_state()
+    losses = [tensor.sum() for tensor in _tensors(outputs) if tensor.requires_grad]
+    torch.stack(losses).sum().backward()
+    gradients = {name: parameter.grad for name, parameter in module.named_parameters()}
+    return (outputs, dict(module.named_buffers()), state), gradients
+
+
+def _tensors(value: Any) -> list[torch.Tensor]:
+    """The tensors of a result, each once."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else vars(value).values() if hasattr(value, "__dict__") else ()
+    return list({id(tensor): tensor for item in inner for tensor in _tensors(item)}.values())
+
+
 def outcome_of(name: str) -> Outcome:
     """What the events since the last reset say."""
     traces, compiles, fallbacks = lect.events("trace"), lect.events("compile"), lect.events("fallback")

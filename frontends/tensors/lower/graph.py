@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import torch
 
-from lect.dialects.functional.ops import FuncOp, ReturnOp
+from lect.dialects.functional.ops import FuncOp, ReturnOp, WriteOp
 from lect.dialects.functional.types import TensorType, tensor_type
 from lect.dialects.fx import python_values
 from lect.dialects.fx.modes import kept_modes
@@ -16,7 +17,8 @@ from lect.dialects.fx.types import ObjectRef
 from lect.dialects.fx.types import TensorType as FxTensorType
 from lect.frontends.tensors.elements import meta_of_type
 from lect.frontends.tensors.lower.emitter import Emitter, type_of
-from lect.frontends.tensors.lower.recorder import Recorder, Storage
+from lect.frontends.tensors.lower.memory import Entry
+from lect.frontends.tensors.lower.recorder import Recorder
 from lect.frontends.tensors.lt import LT, layout_of, make_lt
 from lect.ir import Block, Builder, Context, LectError, Operation, Region, Value
 
@@ -59,11 +61,13 @@ class _Execution:
         self.emitter = Emitter(block)
         self.recorder = Recorder(self.emitter)
         self.environment: dict[Value, Any] = {}
+        self.inputs: list[Entry] = []
 
     def add_input(self, number: int, value: Value, argument: Value) -> None:
         # Some of torch's functions choose their operators by whether an operand requires a gradient.
         tensor = make_lt(meta_of_type(type_of(argument))._replace(requires_grad=value.type.requires_grad))  # type: ignore[attr-defined]
-        self.recorder.bind(tensor, argument, Storage(number))
+        self.recorder.bind(tensor, argument, number)
+        self.inputs.append(self.recorder.entries[id(tensor)])
         self.environment[value] = tensor
 
     def step(self, op: Operation) -> None:
@@ -109,11 +113,25 @@ class _Execution:
 
     def _return(self, op: FxReturnOp) -> None:
         entries = [self.recorder.entry(self.environment[value]) for value in op.operands]
+        sharing = Counter(entry.storage for entry in entries)
+        for entry in entries:
+            if sharing[entry.storage] > 1:
+                entry.rebase(self.emitter, op)
         aliases: list[Any] = []
         for position, entry in enumerate(entries):
             aliases.append(self._alias(entries[:position], entry))
+        self._write_inputs()
         stated = tuple(aliases) if any(alias is not None for alias in aliases) else None
         self.emitter.block.append(ReturnOp([entry.value for entry in entries], aliases=stated, loc=op.loc))
+
+    def _write_inputs(self) -> None:
+        """Write what inputs hold in the end to them; the last write to each counts as many times as eager wrote."""
+        block = self.emitter.block
+        for argument, entry in zip(block.args, self.inputs):
+            writes = list(entry.storage.writes.items())
+            for number, ((_, _, offset), value) in enumerate(writes):
+                versions = entry.tensor._version if number == len(writes) - 1 else 0
+                block.append(WriteOp(argument, value, offset=offset, versions=versions, loc=self.emitter.loc))
 
     def _alias(self, earlier: list[Any], entry: Any) -> Any:
         """Whose memory a result lies in: none, an input's, an earlier result's."""

@@ -1,23 +1,25 @@
 """The recorder: propagation that writes a functional operation for every ATen op it sees.
 
-Each traced tensor stands for a value.  Tensors that share storage in eager share a `Storage` here, with a version: an in-place op on a tensor that
-the graph made gives that tensor a new value and makes its other aliases stale, and reading a stale alias is refused, as is writing to an input.
+Each traced tensor stands for a value.  Tensors that share storage in eager share a `Storage` here, with a version: an in-place op gives the tensor a
+new value and makes its other aliases stale, which are shown again when they are read (see `memory`).  What inputs were given is written to them at
+the end of the graph.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import torch
 
+from lect.dialects.functional.normalization import BatchNormOp
 from lect.dialects.functional.types import TensorType
 from lect.frontends.tensors.elements import type_of as type_of_meta
 from lect.frontends.tensors.errors import UnsupportedTensor
 from lect.frontends.tensors.lower.emitter import Emitter, restride, type_of
 from lect.frontends.tensors.lower.inplace import functional_variant, with_defaults
+from lect.frontends.tensors.lower.memory import Entry, Storage, path_between
 from lect.frontends.tensors.lower.opaque import emit_opaque
 from lect.frontends.tensors.lower.rules_views import constant
 from lect.frontends.tensors.lower.table import RULES
@@ -29,27 +31,8 @@ from lect.ir import LectError, Operation, Value, VerifyError
 aten = torch.ops.aten
 
 
+_BATCH_NORMS = frozenset({aten.native_batch_norm.default, aten._native_batch_norm_legit.default})
 _ABSOLUTE = frozenset({aten.as_strided.default, aten.as_strided_copy.default, aten.as_strided_scatter.default})
-
-
-class Storage:
-    """Memory that some tensors share: the input it belongs to, if any, and how often it was written."""
-
-    __slots__ = ("source", "version")
-
-    def __init__(self, source: int | None = None) -> None:
-        self.source = source
-        self.version = 0
-
-
-@dataclass(slots=True)
-class Entry:
-    """What a traced tensor stands for.  `tensor` keeps it alive, so that its id stays its own."""
-
-    tensor: torch.Tensor
-    value: Value
-    storage: Storage
-    version: int
 
 
 class Recorder(Propagation):
@@ -64,17 +47,22 @@ class Recorder(Propagation):
 
     # ---- tensors and values ------------------------------------------------------------------------------------------
 
-    def bind(self, tensor: torch.Tensor, value: Value, storage: Storage) -> None:
-        """Let `tensor` stand for `value` in the present state of its storage."""
-        self.entries[id(tensor)] = Entry(tensor, value, storage, storage.version)
+    def bind(self, tensor: torch.Tensor, value: Value, source: int | None = None) -> None:
+        """Let `tensor` stand for `value`, in memory of its own or that of input `source`."""
+        self.entries[id(tensor)] = Entry(tensor, value, Storage(value, source), 0, ())
+
+    def bind_view(self, tensor: torch.Tensor, value: Value, of: Entry) -> None:
+        """Let `tensor` stand for `value`, which was made of that of another tensor and lies in its memory."""
+        step = path_between(value, of.value) if of.path is not None else None
+        path = None if step is None else (*of.path, *step)  # type: ignore[misc]
+        self.entries[id(tensor)] = Entry(tensor, value, of.storage, of.storage.version, path)
 
     def entry(self, tensor: torch.Tensor) -> Entry:
-        """What a tensor stands for.  Raises `LectError` for an alias that an in-place op left behind."""
+        """What a tensor holds at this point.  Raises `LectError` for one whose memory was changed through a view that is not known."""
         found = self.entries.get(id(tensor))
         if found is None:
             return self._constant(tensor)
-        if found.version != found.storage.version:
-            raise LectError("this reads a tensor whose memory another view of it has changed", op=self.operation)
+        found.refresh(self.emitter, self.operation)
         return found
 
     def _constant(self, tensor: torch.Tensor) -> Entry:
@@ -83,7 +71,7 @@ class Recorder(Propagation):
         value = constant(self.emitter, tensor)
         if value is None:
             raise LectError("a tensor that is no input of the graph must be small to be a part of it", op=self.operation)
-        self.bind(tensor, value, Storage())
+        self.bind(tensor, value)
         return self.entries[id(tensor)]
 
     def _values(self, argument: Any) -> Any:
@@ -108,17 +96,26 @@ class Recorder(Propagation):
 
     def _observe(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         writes, shared = _facts(func)
-        if writes:
+        if func in _BATCH_NORMS:
+            if args[5] and args[3] is not None and args[4] is not None:
+                self._observe_statistics(args, list(result))
+                return
+            func = aten.native_batch_norm.default
+        elif writes:
             self._observe_mutation(func, args, kwargs, result)
             return
         if func in _ABSOLUTE:
             args, kwargs = self._relative(func, args, kwargs)
         tensors = [result] if type(result) is LT else list(_tensors(result))
         values = self._emit(func, args, kwargs, [_result_type(tensor) for tensor in tensors], exact=True)
-        source = None if shared is None else self.entry(args[shared]).storage
+        source = None if shared is None else self.entry(args[shared])
         for tensor, value in zip(tensors, values):
-            if tensor is not None and value is not None:
-                self.bind(tensor, value, source or Storage())
+            if tensor is None or value is None:
+                continue
+            if source is None:
+                self.bind(tensor, value)
+            else:
+                self.bind_view(tensor, value, source)
 
     def _relative(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """as_strided counts from the start of the storage; a value has none, so the offset is made one from its first element."""
@@ -170,10 +167,23 @@ class Recorder(Propagation):
 
     # ---- in-place ops ------------------------------------------------------------------------------------------------
 
+    def _observe_statistics(self, args: tuple[Any, ...], results: list[torch.Tensor | None]) -> None:
+        """Batch normalisation in training writes to the running statistics, whatever its schema says."""
+        x, weight, bias = [self._values(argument) for argument in args[:3]]
+        running = [self.entry(tensor) for tensor in args[3:5]]
+        op = BatchNormOp(x, *[entry.value for entry in running], weight, bias, training=True, momentum=args[6], eps=args[7], loc=self.emitter.loc)
+        values: list[Value | None] = list(self.emitter.block.append(op).results)
+        if not self._settle(values, [*map(_result_type, results), *[type_of(entry.value) for entry in running]], None):
+            raise LectError("batch normalisation of elements beside which the statistics are of another type", op=self.operation)
+        for tensor, value in zip(results, values):
+            if tensor is not None and value is not None:
+                self.bind(tensor, value)
+        for entry, value in zip(running, values[3:]):
+            assert value is not None
+            entry.write(self.emitter, value, self.operation)
+
     def _observe_mutation(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         written = _written(func, args, kwargs)
-        if any(self.entry(tensor).storage.source is not None for tensor in written):
-            raise LectError("this writes to an input of the graph, which is not lowered", op=self.operation, hint="return the new value instead")
         if len(written) != 1 or result is not written[0]:
             raise LectError(f"{func} writes to a tensor that is not its only result, which is not lowered", op=self.operation)
         target = written[0]
@@ -181,9 +191,7 @@ class Recorder(Propagation):
         if torch.Tag.inplace_view in func.tags:
             self._observe_new_view(func, args, kwargs, target, entry)
             return
-        value = self._pure_value(func, args, kwargs, target, entry)
-        entry.storage.version += 1
-        self.bind(target, value, entry.storage)
+        entry.write(self.emitter, self._pure_value(func, args, kwargs, target, entry), self.operation)
 
     def _pure_value(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], target: torch.Tensor, entry: Entry) -> Value:
         """What the written tensor holds behind the op."""
@@ -205,6 +213,8 @@ class Recorder(Propagation):
 
     def _observe_new_view(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], target: torch.Tensor, entry: Entry) -> None:
         """`t_`, `unsqueeze_`, ...: the tensor becomes another view of its storage."""
+        if entry.storage.source is not None:
+            raise LectError("this changes the sizes of an input of the graph, which is not lowered", op=self.operation)
         variant = functional_variant(func)
         if variant is None:
             raise LectError(f"{func} has no pure form", op=self.operation)
@@ -212,7 +222,7 @@ class Recorder(Propagation):
             args, kwargs = self._restrided(func, args, kwargs, entry)
         (value, *_) = self._emit(variant, args, kwargs, [_result_type(target)], exact=True)
         assert value is not None
-        self.bind(target, value, entry.storage)
+        self.bind_view(target, value, entry)
 
     def _restrided(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], entry: Entry) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """as_strided_ keeps the offset it finds unless it is given one, which counts from the start of a storage that is not known."""

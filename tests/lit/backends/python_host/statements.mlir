@@ -87,3 +87,14 @@ host.func @constructed_arguments(%x: !host.tensor<2x3x4x5xf32>) {
   %d = host.extern(%a) {callee = @aten.add.Scalar, args = [#host.operand<0>, {complex = [0.0, 1.0]}]} : !host.tensor<3xcomplex<f32>>
   host.return(%a, %c, %d)
 }
+
+// Tensors of the caller are written at the end.
+// CHECK-LABEL: # @writes
+// CHECK: def writes(x, y):
+// CHECK-NEXT: write(x, y, 1)
+// CHECK-NEXT: write(y, x, 0)
+host.func @writes(%x: !host.tensor<4xf32>, %y: !host.tensor<4xf32>) {
+  host.write(%x, %y)
+  host.write(%y, %x) {versions = 0}
+  host.return()
+}

@@ -514,3 +514,35 @@ functional.func @element_is_unknown(%x: !functional.tensor<8xf33>) {
 functional.func @type_has_no_body(%x: !functional.tensor) {
   functional.return()
 }
+// -----
+functional.func @write_to_no_input(%x: !functional.tensor<8xf32>) {
+  %0 = functional.exp(%x) : !functional.tensor<8xf32>
+  // expected-error @+1 {{only inputs of the graph are written}}
+  functional.write(%0, %x)
+  functional.return()
+}
+// -----
+functional.func @write_of_another_type(%x: !functional.tensor<8xf32>, %y: !functional.tensor<8xf64>) {
+  // expected-error @+1 {{a write keeps element type and device of}}
+  functional.write(%x, %y)
+  functional.return()
+}
+// -----
+functional.func @write_beyond_the_input(%x: !functional.tensor<8xf32>, %y: !functional.tensor<4x2xf32, strides [2, 1]>) {
+  // expected-error @+1 {{the write reaches beyond the 8 elements of the input}}
+  functional.write(%x, %y) {offset = 1}
+  functional.return()
+}
+// -----
+functional.func @writes_fewer_than_none(%x: !functional.tensor<8xf32>) {
+  // expected-error @+1 {{'versions' counts writes, got -1}}
+  functional.write(%x, %x) {versions = -1}
+  functional.return()
+}
+// -----
+functional.func @operation_behind_a_write(%x: !functional.tensor<8xf32>) {
+  functional.write(%x, %x)
+  // expected-error @+1 {{'functional.exp' stands behind a write to an input}}
+  %0 = functional.exp(%x) : !functional.tensor<8xf32>
+  functional.return(%0)
+}

@@ -551,3 +551,15 @@ functional.func @opaque_call(%x: !functional.tensor<4x4xf32>) {
 functional.func @types(%a: !functional.tensor<8x16xbf16, strides [1, 8], "cuda:0">, %b: !functional.tensor<f64, strides [], "cpu">, %c: !functional.tensor<0x3xi1, strides [3, 1]>, %d: !functional.tensor<2xcomplex<f32>>, %e: !functional.tensor<s0x(s0 + 1)xf32, strides [s0 + 1, 1]>) {
   functional.return(%b, %a) {aliases = [["input", 1, 0], ["input", 0, 4]]}
 }
+
+// Inputs are written when everything else was computed.
+// CHECK-LABEL: functional.func @writes(%x: !functional.tensor<3x4xf32>, %y: !functional.tensor<4xf32>)
+functional.func @writes(%x: !functional.tensor<3x4xf32>, %y: !functional.tensor<4xf32>) {
+  // CHECK-NEXT: %[[N:.*]] = functional.neg(%y)
+  %0 = functional.neg(%y) : !functional.tensor<4xf32>
+  // CHECK-NEXT: functional.write(%x, %[[N]]) {offset = 4, versions = 2}
+  functional.write(%x, %0) {offset = 4, versions = 2}
+  // CHECK-NEXT: functional.write(%y, %[[N]])
+  functional.write(%y, %0)
+  functional.return()
+}

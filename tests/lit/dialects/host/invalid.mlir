@@ -126,3 +126,19 @@ builtin.module {
   // expected-error @+1 {{'host.return' must stand inside 'host.func', found it in 'builtin.module'}}
   host.return()
 }
+
+// -----
+
+host.func @write_of_other_sizes(%x: !host.tensor<4xf32>, %y: !host.tensor<2x2xf32>) {
+  // expected-error @+1 {{a write keeps sizes and element type}}
+  host.write(%x, %y)
+  host.return()
+}
+
+// -----
+
+host.func @write_counts_backwards(%x: !host.tensor<4xf32>, %y: !host.tensor<4xf32>) {
+  // expected-error @+1 {{'versions' counts writes, got -1}}
+  host.write(%x, %y) {versions = -1}
+  host.return()
+}

@@ -71,3 +71,13 @@ loop.func @symbolic_sizes(%x: !loop.buffer<s0x8xf32>) {
   // CHECK: loop.return({{.*}}) {views = [#loop.view<(s0 * 2)x4>]}
   loop.return(%0) {views = [#loop.view<(s0 * 2)x4>]}
 }
+
+// Parameters are written by the last operations.
+// CHECK-LABEL: loop.func @writes(%x: !loop.buffer<4x8xf32>, %y: !loop.buffer<8xf32>)
+loop.func @writes(%x: !loop.buffer<4x8xf32>, %y: !loop.buffer<8xf32>) {
+  // CHECK-NEXT: loop.write(%x, %y) {place = #loop.view<8, offset 16>, view = #loop.view<8>}
+  loop.write(%x, %y) {place = #loop.view<8, offset 16>, view = #loop.view<8>}
+  // CHECK-NEXT: loop.write(%y, %x) {place = #loop.view<4, strides [2]>, view = #loop.view<4, strides [8]>, versions = 0}
+  loop.write(%y, %x) {place = #loop.view<4, strides [2]>, view = #loop.view<4, strides [8]>, versions = 0}
+  loop.return(%x) {views = [#loop.view<4x8>]}
+}

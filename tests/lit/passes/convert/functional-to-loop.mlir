@@ -115,3 +115,32 @@ functional.func @strided_argument(%x: !functional.tensor<4x3xf32, strides [8, 2]
   %0 = functional.sum(%x) {dims = [0, 1]} : !functional.tensor<f32>
   functional.return(%0)
 }
+
+// -----
+
+// A write copies a view into a view; a result in the written memory is that memory.
+// CHECK-LABEL: loop.func @write_to_a_part(%x: !loop.buffer<3x4xf32>, %y: !loop.buffer<3xf32>)
+// CHECK:         %[[N:.*]] = loop.nest @n0(%y)
+// CHECK:         loop.write(%x, %[[N]]) {place = #loop.view<3, strides [4], offset 2>, view = #loop.view<3>}
+// CHECK-NEXT:    loop.return(%x) {views = [#loop.view<3, strides [4], offset 2>]}
+functional.func @write_to_a_part(%x: !functional.tensor<3x4xf32>, %y: !functional.tensor<3xf32>) {
+  %0 = functional.neg(%y) {strides = [4]} : !functional.tensor<3xf32, strides [4]>
+  functional.write(%x, %0) {offset = 2}
+  functional.return(%0) {aliases = [["input", 0, 2]]}
+}
+
+// -----
+
+// What is read from a written parameter for another is copied before; what is read from one that stays is not.
+// CHECK-LABEL: loop.func @writes_that_swap
+// CHECK:         %[[A:.*]] = loop.nest @n0(%y)
+// CHECK:         %[[B:.*]] = loop.nest @n1(%x)
+// CHECK:         loop.write(%x, %[[A]])
+// CHECK-NEXT:    loop.write(%y, %[[B]])
+// CHECK-NEXT:    loop.write(%z, %w)
+functional.func @writes_that_swap(%x: !functional.tensor<8xf32>, %y: !functional.tensor<8xf32>, %z: !functional.tensor<8xf32>, %w: !functional.tensor<8xf32>) {
+  functional.write(%x, %y)
+  functional.write(%y, %x)
+  functional.write(%z, %w)
+  functional.return()
+}

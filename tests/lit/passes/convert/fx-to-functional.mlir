@@ -74,6 +74,54 @@ fx.graph @view_of_input(%x: !fx.tensor<3x4xf32>) {
   fx.return(%0)
 }
 
+// A view that is read behind a write through another is shown again.
+// CHECK-LABEL: functional.func @write_through_a_view
+// CHECK-NEXT: %[[E:.*]] = functional.exp(%x)
+// CHECK-NEXT: %[[V:.*]] = functional.slice(%[[E]]) {dim = 0, start = 0, end = 2}
+// CHECK-NEXT: %[[R:.*]] = functional.relu(%[[V]])
+// CHECK-NEXT: %[[N:.*]] = functional.slice_scatter(%[[E]], %[[R]]) {dim = 0, start = 0, end = 2}
+// CHECK-NEXT: functional.neg(%[[N]])
+fx.graph @write_through_a_view(%x: !fx.tensor<4xf32>) {
+  %0 = fx.call(%x) {target = @torch.exp, args = [#fx.operand<0>]} : !fx.tensor<4xf32>
+  %1 = fx.call(%0) {target = @operator.getitem, args = [#fx.operand<0>, {slice = [none, 2, none]}]} : !fx.tensor<2xf32>
+  %2 = fx.call(%1) {target = @torch.relu_, args = [#fx.operand<0>]} : !fx.tensor<2xf32>
+  %3 = fx.call(%0) {target = @torch.neg, args = [#fx.operand<0>]} : !fx.tensor<4xf32>
+  fx.return(%3)
+}
+
+// Writes to inputs happen at the end, once for each place; a result in the input's memory shows them.
+// CHECK-LABEL: functional.func @input_is_written
+// CHECK-NEXT: %[[R:.*]] = functional.relu(%x)
+// CHECK-NEXT: %[[T:.*]] = functional.mul(%[[R]]) {other = 2}
+// CHECK-NEXT: functional.write(%x, %[[T]]) {versions = 2}
+// CHECK-NEXT: functional.return(%[[T]]) {aliases = {{\[\[}}"input", 0, 0]]}
+fx.graph @input_is_written(%x: !fx.tensor<4xf32>) {
+  %0 = fx.call(%x) {target = @torch.relu_, args = [#fx.operand<0>]} : !fx.tensor<4xf32>
+  %1 = fx.call(%x) {target = @torch.Tensor.mul_, args = [#fx.operand<0>, 2]} : !fx.tensor<4xf32>
+  fx.return(%1)
+}
+
+// Only what was written is copied, and nothing is scattered that nobody reads.
+// CHECK-LABEL: functional.func @part_of_an_input_is_written
+// CHECK-NOT: scatter
+// CHECK: functional.write(%x, %{{.*}}) {offset = 2} loc
+// CHECK-NEXT: functional.return()
+fx.graph @part_of_an_input_is_written(%x: !fx.tensor<3x4xf32>, %y: !fx.tensor<3xf32>) {
+  fx.call(%x, %y) {target = @operator.setitem, args = [#fx.operand<0>, [{slice = [none, none, none]}, 2], #fx.operand<1>]}
+  fx.return()
+}
+
+// Batch normalisation updates its statistics without counting that as a write.
+// CHECK-LABEL: functional.func @statistics
+// CHECK: %[[Y:.*]], %{{.*}}, %{{.*}}, %[[M:.*]], %[[V:.*]] = functional.batch_norm(%x, %m, %v) {training = true, momentum = 0.1, eps = 1.0e-05}
+// CHECK-NEXT: functional.write(%m, %[[M]]) {versions = 0}
+// CHECK-NEXT: functional.write(%v, %[[V]]) {versions = 0}
+// CHECK-NEXT: functional.return(%[[Y]])
+fx.graph @statistics(%x: !fx.tensor<6x4xf32>, %m: !fx.tensor<4xf32>, %v: !fx.tensor<4xf32>) {
+  %0 = fx.call(%x, %m, %v) {target = @torch.nn.functional.batch_norm, args = [#fx.operand<0>, #fx.operand<1>, #fx.operand<2>], kwargs = {training = true}} : !fx.tensor<6x4xf32>
+  fx.return(%0)
+}
+
 // CHECK-LABEL: functional.func @locations_are_kept
 // CHECK-NEXT: functional.exp(%x) : !functional.tensor<4xf32> loc("m.py":3:8)
 fx.graph @locations_are_kept(%x: !fx.tensor<4xf32>) {
@@ -83,18 +131,26 @@ fx.graph @locations_are_kept(%x: !fx.tensor<4xf32>) {
 
 // -----
 
-fx.graph @no_lowering_as_an_input_is_written(%x: !fx.tensor<4xf32>) {
-  // expected-error @+1 {{this writes to an input of the graph}}
-  %0 = fx.call(%x) {target = @torch.relu_, args = [#fx.operand<0>]} : !fx.tensor<4xf32>
+fx.graph @no_lowering_as_sizes_of_an_input_change(%x: !fx.tensor<2x3xf32>) {
+  // expected-error @+1 {{this changes the sizes of an input of the graph}}
+  %0 = fx.call(%x) {target = @torch.Tensor.t_, args = [#fx.operand<0>]} : !fx.tensor<3x2xf32, strides [1, 3]>
   fx.return(%0)
 }
 
 // -----
 
-fx.graph @no_lowering_as_a_stale_alias_is_read(%x: !fx.tensor<4xf32>) {
+fx.graph @no_lowering_as_the_written_input_repeats_elements(%x: !fx.tensor<3x4xf32, strides [0, 1]>) {
+  // expected-error @+1 {{this writes to an input through a view that is not lowered}}
+  %0 = fx.call(%x) {target = @torch.relu_, args = [#fx.operand<0>]} : !fx.tensor<3x4xf32, strides [0, 1]>
+  fx.return(%0)
+}
+
+// -----
+
+fx.graph @no_lowering_as_the_written_view_is_not_known(%x: !fx.tensor<4xf32>) {
   %0 = fx.call(%x) {target = @torch.exp, args = [#fx.operand<0>]} : !fx.tensor<4xf32>
-  %1 = fx.call(%0) {target = @torch.Tensor.view, args = [#fx.operand<0>, 2, 2]} : !fx.tensor<2x2xf32>
-  %2 = fx.call(%1) {target = @torch.relu_, args = [#fx.operand<0>]} : !fx.tensor<2x2xf32>
+  %1 = fx.call(%0) {target = @torch.Tensor.view, args = [#fx.operand<0>, i32]} : !fx.tensor<4xi32>
+  %2 = fx.call(%1) {target = @torch.Tensor.add_, args = [#fx.operand<0>, 1]} : !fx.tensor<4xi32>
   // expected-error @+1 {{this reads a tensor whose memory another view of it has changed}}
   %3 = fx.call(%0) {target = @torch.exp, args = [#fx.operand<0>]} : !fx.tensor<4xf32>
   fx.return(%3)

@@ -193,3 +193,25 @@ loop.func @around_a_library_call(%x: !loop.buffer<4x8xf32>, %w: !loop.buffer<8x8
   }
   loop.return(%y) {views = [#loop.view<4x8>]}
 }
+
+// -----
+
+// A parameter is written behind all kernels, and what was written is freed.
+// CHECK-LABEL: host.func @write_to_a_part(%x: !host.tensor<3x4xf32>, %y: !host.tensor<4xf32>) {
+// CHECK: %[[A:.*]] = host.empty() {{.*}}: !host.tensor<4xf32>
+// CHECK: host.launch
+// CHECK: %[[V:.*]] = host.view(%{{.*}}) {offset = 4} : !host.tensor<4xf32>
+// CHECK-NEXT: host.write(%[[V]], %[[A]]) {versions = 3}
+// CHECK-NEXT: host.free(%[[V]])
+// CHECK-NEXT: host.free(%[[A]])
+// CHECK-NEXT: host.return(%x)
+loop.func @write_to_a_part(%x: !loop.buffer<3x4xf32>, %y: !loop.buffer<4xf32>) {
+  %a = loop.nest @first(%y) {space = #loop.space<d0: 4>} : !loop.buffer<4xf32> {
+  ^bb0(%d0: index):
+    %0 = loop.load(%y) {map = #loop.map<(d0) -> (d0)>} : f32
+    %1 = loop.neg(%0) : f32
+    loop.store(%1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.write(%x, %a) {place = #loop.view<4, offset 4>, view = #loop.view<4>, versions = 3}
+  loop.return(%x) {views = [#loop.view<3x4>]}
+}

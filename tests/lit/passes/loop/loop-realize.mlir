@@ -168,3 +168,18 @@ loop.func @stored_as_the_block_grows_too_long(%x: !v) {
   }
   loop.return(%9) {views = [#loop.view<8>]}
 }
+
+// -----
+
+// CHECK-LABEL: @stored_as_a_parameter_is_written
+// CHECK: loop.nest @n0(%x) {{.*}}realize = ["written to an input"]
+loop.func @stored_as_a_parameter_is_written(%x: !loop.buffer<8xf32>) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 8>} : !loop.buffer<8xf32> {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    %2 = loop.neg(%1) : f32
+    loop.store(%2) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.write(%x, %0) {place = #loop.view<8>, view = #loop.view<8>}
+  loop.return()
+}

@@ -1,0 +1,167 @@
+"""Memory that several tensors show: what one of them reads behind a write through another, and what an input holds in the end.
+
+A storage has one root, the value of the tensor that it began as.  Every view of it knows the operations that lead from the root to its value.  A write
+through a view is kept in a list; when another view is read, the writes are put into the root, each through its view turned around (`reshape` by
+`reshape`, `slice` by `slice_scatter`), and the view's operations are written again behind the new root.  So nothing is written that nobody reads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import torch
+
+from lect.dialects.functional import gather, view
+from lect.dialects.functional.creation import CopyOp
+from lect.dialects.functional.types import TensorType
+from lect.frontends.tensors.lower.emitter import Emitter, type_of
+from lect.frontends.tensors.lt import layout_of
+from lect.ir import LectError, Operation, Value
+
+Path = tuple[Operation, ...]
+# What a write covers: sizes, strides, and the offset from the first element of the input.
+Place = tuple[tuple[int, ...], tuple[int, ...], int]
+
+VIEWS: Final = frozenset({view.ReshapeOp, view.PermuteOp, view.ExpandOp, view.SliceOp, view.DiagonalOp, view.AsStridedOp, CopyOp})
+WHOLE: Final = frozenset({view.ReshapeOp, view.PermuteOp, CopyOp})
+MAX_WRITES = 4  # parts of one input; beyond that the whole input is written
+
+
+class Storage:
+    """Memory: `root` is what the tensor that it began as holds, but for the writes in `pending`; `source` the number of the input that it belongs to.
+
+    `version` counts writes.  `writes` are the values at the places of an input that were written, in the order of the last write to each.
+    """
+
+    __slots__ = ("lost", "pending", "root", "source", "version", "writes")
+
+    def __init__(self, root: Value, source: int | None = None) -> None:
+        self.root = root
+        self.source = source
+        self.version = 0
+        self.pending: list[tuple[Path, Value]] = []
+        self.writes: dict[Place, Value] = {}
+        self.lost = False  # a write through a view that cannot be turned around
+
+    def current(self, e: Emitter) -> Value:
+        """What the root holds now."""
+        for path, value in self.pending:
+            self.root = put(e, path, self.root, value)
+        self.pending.clear()
+        return self.root
+
+
+@dataclass(slots=True)
+class Entry:
+    """What a traced tensor stands for: `value`, as of the storage's `version`; `path` leads there from the root (None: it is not known).
+
+    `tensor` is kept alive, so that its id stays its own.
+    """
+
+    tensor: torch.Tensor
+    value: Value
+    storage: Storage
+    version: int
+    path: Path | None
+
+    def refresh(self, e: Emitter, op: Operation | None) -> None:
+        """Bring the value up to the writes through other views.  Raises `LectError` where one of the views is not known."""
+        if self.version == self.storage.version:
+            return
+        if self.storage.lost or self.path is None:
+            raise LectError("this reads a tensor whose memory another view of it has changed", op=op)
+        self.value = shown(e, self.path, self.storage.current(e))
+        self.version = self.storage.version
+
+    def rebase(self, e: Emitter, op: Operation | None) -> None:
+        """Show the root, so that all tensors of one storage are views of one value."""
+        if self.storage.version:
+            self.version = -1
+            self.refresh(e, op)
+
+    def write(self, e: Emitter, value: Value, op: Operation | None) -> None:
+        """The tensor now holds `value`, which has the type of the one before.  Raises `LectError` for an input that cannot be written so."""
+        storage = self.storage
+        if self.path is None:
+            storage.lost = True
+        else:
+            storage.pending.append((self.path, value))
+        if storage.source is not None:
+            self._write_input(e, value, op)
+        storage.version += 1
+        self.value, self.version = value, storage.version
+
+    def _write_input(self, e: Emitter, value: Value, op: Operation | None) -> None:
+        own, writes = type_of(value), self.storage.writes
+        if self.path is None or may_overlap(own) or may_overlap(type_of(self.storage.root)):
+            raise LectError("this writes to an input through a view that is not lowered", op=op)
+        if all(type(step) in WHOLE for step in self.path):
+            writes.clear()
+        place = own.shape, own.strides, layout_of(self.tensor).storage_offset
+        writes.pop(place, None)
+        writes[place] = value
+        if len(writes) > MAX_WRITES:
+            root = self.storage.current(e)
+            writes.clear()
+            writes[type_of(root).shape, type_of(root).strides, 0] = root
+
+
+def may_overlap(layout: TensorType) -> bool:
+    """True unless it is sure that no two elements of a tensor lie in one place."""
+    reach = 0
+    for stride, size in sorted(zip(layout.strides, layout.shape)):
+        if size > 1:
+            if stride <= reach:
+                return True
+            reach += (size - 1) * stride
+    return False
+
+
+def path_between(value: Value, base: Value) -> Path | None:
+    """The view operations that lead from `base` to `value`; None when there are others between."""
+    found: list[Operation] = []
+    while value is not base:
+        op = value.op
+        if op is None or type(op) not in VIEWS:
+            return None
+        found.append(op)
+        value = op.operands[0]
+    return tuple(reversed(found))
+
+
+def shown(e: Emitter, path: Path, base: Value) -> Value:
+    """The view operations of `path` once more, on `base`."""
+    for op in path:
+        copy = op.clone({op.operands[0]: base})
+        copy.loc = e.loc
+        base = e.block.append(copy).results[0]
+    return base
+
+
+def put(e: Emitter, path: Path, base: Value, value: Value) -> Value:
+    """`base` with `value` in the place that `path` shows, laid out as before."""
+    levels = [base]
+    for op in path[:-1]:
+        levels.append(shown(e, (op,), levels[-1]))
+    for op, around in zip(reversed(path), reversed(levels)):
+        value = e.laid_out(_turned(e, op, around, value), type_of(around))
+    return value
+
+
+def _turned(e: Emitter, op: Any, around: Value, value: Value) -> Value:
+    """`around` with `value` where `op` shows it."""
+    outer = type_of(around)
+    if isinstance(op, CopyOp):
+        return value
+    if isinstance(op, view.PermuteOp):
+        return e.permute(value, [op.dims.index(dim) for dim in range(len(op.dims))])
+    if isinstance(op, view.SliceOp):
+        return e(gather.SliceScatterOp, around, value, dim=op.dim, start=op.start, end=op.end, step=op.step)  # type: ignore[no-any-return]
+    if isinstance(op, view.DiagonalOp):
+        return e(gather.DiagonalScatterOp, around, value, offset=op.offset, dim1=op.dim1, dim2=op.dim2)  # type: ignore[no-any-return]
+    if isinstance(op, view.AsStridedOp):
+        return e(gather.AsStridedScatterOp, around, value, size=op.size, stride=op.stride, offset=op.offset)  # type: ignore[no-any-return]
+    if type_of(value).count != outer.count:
+        raise LectError("this writes to a tensor that repeats its elements", op=op)
+    return e.reshape(value, outer.shape)

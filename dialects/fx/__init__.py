@@ -1,6 +1,6 @@
 """fx: torch calls as captured."""
 
-from lect.dialects.fx import ops, types
+from lect.dialects.fx import ops, regions, types
 from lect.ir import Dialect
 
-DIALECT = Dialect.collect("fx", ops, types)
+DIALECT = Dialect.collect("fx", ops, regions, types)

@@ -13,6 +13,8 @@ from lect.dialects.fx import python_values
 from lect.dialects.fx.modes import kept_modes
 from lect.dialects.fx.ops import CallOp, GraphOp
 from lect.dialects.fx.ops import ReturnOp as FxReturnOp
+from lect.dialects.fx.region_rules import RULES
+from lect.dialects.fx.regions import AutogradFunctionOp, CheckpointOp, TransformOp, YieldOp, yields
 from lect.dialects.fx.types import ObjectRef
 from lect.dialects.fx.types import TensorType as FxTensorType
 from lect.frontends.tensors.elements import meta_of_type
@@ -51,7 +53,7 @@ def lower_graph(graph: GraphOp) -> FuncOp:
 
 def _records_gradients(graph: GraphOp) -> bool:
     """True when the graph was captured with gradients on: only then has a result of a call one."""
-    return any(getattr(value.type, "requires_grad", False) for op in graph.body for value in op.results)
+    return any(getattr(value.type, "requires_grad", False) for op in graph.walk() for value in op.results)
 
 
 class _Execution:
@@ -76,6 +78,10 @@ class _Execution:
         self.recorder.operation = op
         if isinstance(op, CallOp):
             self._call(op)
+        elif isinstance(op, CheckpointOp):  # nothing is kept for a backward here, so nothing is computed twice
+            self._define(op, self._region(op.body, *[self.environment[value] for value in op.operands]))
+        elif isinstance(op, TransformOp | AutogradFunctionOp):
+            self._apply(op)
         elif isinstance(op, FxReturnOp):
             self._return(op)
         else:
@@ -95,20 +101,48 @@ class _Execution:
             if self.recorder.failure is not None:
                 raise self.recorder.failure from None
             raise LectError(f"{op.target.leaf} raises {type(error).__name__}: {_first_line(error)}", op=op) from error
-        found = python_values.flatten_results(returned, op.structure, len(op.results))
-        for value, tensor in zip(op.results, found):
-            self.environment[value] = self._checked(op, value, tensor)
+        self._define(op, python_values.flatten_results(returned, op.structure, len(op.results)))
 
-    def _checked(self, op: CallOp, value: Value, tensor: Any) -> Any:
+    def _apply(self, op: Operation) -> None:
+        """An operation whose rule calls its regions, maybe on tensors that torch.func has wrapped."""
+        regions = [lambda *args, block=region.blocks[0]: self._region(block, *args) for region in op.regions]
+        try:
+            found = RULES[op.name](op, regions, [self.environment[value] for value in op.operands])
+        except LectError:
+            raise
+        except Exception as error:
+            if self.recorder.failure is not None:
+                raise self.recorder.failure from None
+            raise LectError(f"'{op.name}' raises {type(error).__name__}: {_first_line(error)}", op=op) from error
+        self._define(op, found)
+
+    def _region(self, block: Block, *args: Any) -> list[Any]:
+        """Call a region; what it yields."""
+        outer = self.recorder.operation, self.emitter.loc
+        self.environment.update(zip(block.args, args))
+        for op in block:
+            if isinstance(op, YieldOp):
+                break
+            self.step(op)
+        self.recorder.operation, self.emitter.loc = outer
+        return [self.environment[value] for value in yields(block)]
+
+    def _define(self, op: Operation, found: list[Any]) -> None:
+        transformed = torch._C._functorch.peek_interpreter_stack() is not None  # then tensors are wrapped, and types are those of an example
+        for value, tensor in zip(op.results, found):
+            self.environment[value] = tensor if transformed else self._checked(op, value, tensor)
+
+    def _checked(self, op: Operation, value: Value, tensor: Any) -> Any:
         """The tensor, if it is what the graph says it is."""
+        name = op.target.leaf if isinstance(op, CallOp) else op.name
         if not isinstance(tensor, torch.Tensor):
-            raise LectError(f"a result of {op.target.leaf} is a {type(tensor).__name__}; graphs with numbers are not lowered", op=op)
+            raise LectError(f"a result of {name} is a {type(tensor).__name__}; graphs with numbers are not lowered", op=op)
         if type(tensor) is not LT:
             self.recorder.entry(tensor)
         meta = layout_of(tensor)
         expected = meta_of_type(_functional_type(op, value.type))
         if meta._replace(storage_offset=0) != expected:
-            raise LectError(f"{op.target.leaf} gives {_describe(meta)}, but the graph says {_describe(expected)}", op=op)
+            raise LectError(f"{name} gives {_describe(meta)}, but the graph says {_describe(expected)}", op=op)
         return tensor
 
     def _return(self, op: FxReturnOp) -> None:

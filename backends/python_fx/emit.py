@@ -7,7 +7,7 @@
         t4 = t2 * 2.0
         return [t4, t3]
 
-Functions are named once, in the module's namespace, and not looked up by each call.  A value is deleted behind its last use, so that torch frees
+The regions of an operation are functions in front of its call.  Functions are named once, in the module's namespace, and not looked up by each call.  A value is deleted behind its last use, so that torch frees
 what autograd does not keep.  A graph that switches gradients or autocast leaves them as it found them, also when a call raises.
 """
 
@@ -16,18 +16,22 @@ from __future__ import annotations
 import keyword
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any
 
 from lect.dialects.fx import ops as fx
 from lect.dialects.fx.modes import AUTOCAST_CALLS
+from lect.dialects.fx.region_rules import RULES
+from lect.dialects.fx.regions import YieldOp
 from lect.dialects.fx.types import ConstantAttr, DeviceAttr, EllipsisAttr, OperandRef, ResultRef
-from lect.ir import LectError, Location, Operation, ScalarType, Value
+from lect.ir import Block, LectError, Location, Operation, ScalarType, Value
 
 _NOT_NAME = re.compile(r"\W", re.ASCII)
 SWITCHES = frozenset({"torch.set_grad_enabled", "torch._C._set_grad_enabled"})
+# Their regions are called again when gradients are asked for.
+CALLED_LATER = frozenset({"fx.checkpoint", "fx.autograd_function"})
 # Names that the source uses beside those of functions; no variable takes one.
 RESERVED = frozenset({"torch", "device", "Size", "slice", "float", "complex", "switch_gradients", "gradients_enabled", "before", "kept_modes"})
 # Prefixes of public names as the source writes them.
@@ -54,6 +58,7 @@ class Source:
         self.names: dict[Value, str] = {}
         self.taken: set[str] = set()
         self.functions: dict[str, str] = {}  # identifier -> public name
+        self.rules: dict[str, Operation] = {}  # identifier -> the operation with regions that it runs
         self.constants: dict[str, ConstantAttr | ScalarType] = {}  # identifier -> what it stands for
         self.indent = "    "
         self._identifiers: dict[str, str] = {}
@@ -88,6 +93,16 @@ class Source:
             found = self._fresh(identifier((SHORT[prefix] if prefix else "") + target[len(prefix) :]))
             self._identifiers[target] = found
             self.functions[found] = target
+        return found
+
+    def name_of(self, base: str) -> str:
+        """A fresh identifier."""
+        return self._fresh(identifier(base))
+
+    def rule(self, op: Operation) -> str:
+        """The identifier of the rule of an operation with regions."""
+        found = self._fresh(op.attrs.get("transform") or op.name.partition(".")[2])
+        self.rules[found] = op
         return found
 
     def constant(self, name: str, value: ConstantAttr | ScalarType) -> str:
@@ -169,7 +184,7 @@ def print_python(graph: Operation) -> Source:
         raise LectError(f"only 'fx.graph' has this form, not '{graph.name}'", op=graph)
     source = Source(graph)
     source.lines.append(f"def {source.name}({', '.join([source.define(value) for value in graph.body.args])}):")
-    called = {op.target.leaf for op in graph.body if isinstance(op, fx.CallOp)}
+    called = {op.target.leaf for op in graph.walk() if isinstance(op, fx.CallOp)}
     switches = not called.isdisjoint(SWITCHES)
     if not called.isdisjoint(AUTOCAST_CALLS):
         source.emit("with kept_modes():")
@@ -179,9 +194,7 @@ def print_python(graph: Operation) -> Source:
         source.emit("before = gradients_enabled()")
         source.emit("try:")
         source.indent *= 2
-    last_use = {value: op for op in graph.body for value in op.operands}
-    for op in graph.body:
-        _statement(source, op, last_use)
+    _statements(source, graph.body)
     if switches:
         source.indent = "    "
         source.emit("finally:")
@@ -189,28 +202,65 @@ def print_python(graph: Operation) -> Source:
     return source
 
 
-def _statement(source: Source, op: Operation, last_use: Mapping[Value, Operation]) -> None:
-    if isinstance(op, fx.ReturnOp):
+def _statements(source: Source, block: Block) -> None:
+    """The operations of a block; its values are deleted behind their last use."""
+    own = {*block.args, *[value for op in block for value in op.results]}
+    last_use = {value: op for op in block for value in (*op.operands, *_free_values(op)) if value in own}
+    kept = {value for op in block if op.name in CALLED_LATER for value in _free_values(op)}
+    for op in block:
+        _statement(source, op, last_use, kept)
+
+
+def _free_values(op: Operation) -> list[Value]:
+    """Values from around an operation that its regions use."""
+    inner = [each for region in op.regions for each in region.walk()]
+    made = {value for each in inner for value in each.results}
+    made.update(value for each in (op, *inner) for region in each.regions for block in region.blocks for value in block.args)
+    return [value for each in inner for value in each.operands if value not in made]
+
+
+def _statement(source: Source, op: Operation, last_use: Mapping[Value, Operation], kept: Set[Value]) -> None:
+    if isinstance(op, fx.ReturnOp | YieldOp):
         source.emit(f"return [{', '.join([source.names[value] for value in op.operands])}]")
         return
-    if not isinstance(op, fx.CallOp):
-        raise LectError(f"'{op.name}' has no meaning inside of a graph", op=op)
     try:
-        call = _call(source, op)
+        if isinstance(op, fx.CallOp):
+            call = _call(source, op)
+        elif op.regions and op.name in RULES:
+            call = _region_call(source, op)
+        else:
+            raise LectError(f"'{op.name}' has no meaning inside of a graph")
     except LectError as error:
-        raise LectError(error.message, op=op) from None
+        raise LectError(error.message, op=error.op or op) from None
     if any(value in last_use for value in op.results):
         call = f"{_targets(source, op, last_use)} = {call}"
     source.emit(call, op.loc)
-    ended = [source.names[value] for value in dict.fromkeys(op.operands) if last_use[value] is op]
+    used = dict.fromkeys((*op.operands, *_free_values(op)))
+    ended = [source.names[value] for value in used if last_use.get(value) is op and value not in kept]
     ended += [source.names[value] for value in op.results if value not in last_use and value in source.names]
     if ended:
         source.emit(f"del {', '.join(ended)}")
 
 
-def _targets(source: Source, op: fx.CallOp, last_use: Mapping[Value, Operation]) -> str:
+def _region_call(source: Source, op: Operation) -> str:
+    """The call of an operation's rule; its regions are functions, which stand in front of it."""
+    names = [source.name_of(field.name) for field in op.definition.regions]  # type: ignore[union-attr]
+    for name, region in zip(names, op.regions):
+        block = region.blocks[0]
+        source.emit(f"def {name}({', '.join([source.define(value) for value in block.args])}):", op.loc)
+        source.indent += "    "
+        _statements(source, block)
+        source.indent = source.indent[:-4]
+    rule = source.rule(op)
+    operands = ", ".join([source.names[value] for value in op.operands])
+    return f"{rule}([{', '.join(names)}], [{operands}])"
+
+
+def _targets(source: Source, op: Operation, last_use: Mapping[Value, Operation]) -> str:
     """What stands on the left of `=`: a variable for each result, in the shape of what the call returns."""
     names = [source.define(value) for value in op.results]
+    if not isinstance(op, fx.CallOp):
+        return f"[{', '.join(names)}]"
     if op.structure is None:
         return ", ".join(names)
     return _pattern(op.structure, names)

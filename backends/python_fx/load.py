@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import linecache
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import torch
 from lect.backends.python_fx.emit import Source, print_python
 from lect.dialects.fx.modes import kept_modes
 from lect.dialects.fx.python_values import decode, resolve
+from lect.dialects.fx.region_rules import RULES
 from lect.ir import Operation
 
 
@@ -37,6 +39,8 @@ def load(graph: Operation) -> GraphProgram:
     }
     for name, target in source.functions.items():
         namespace[name] = resolve(target)
+    for name, op in source.rules.items():
+        namespace[name] = functools.partial(RULES[op.name], op)
     for name, constant in source.constants.items():
         namespace[name] = decode(constant, ())
     return _compile(source, namespace)

@@ -7,6 +7,7 @@ or tensors that a transform of torch.func has wrapped: the rules call torch's ow
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -25,7 +26,7 @@ def _as_tuple(region: Callable[..., list[Any]]) -> Callable[..., tuple[Any, ...]
 
 def checkpoint(op: Any, regions: Regions, operands: Sequence[Any]) -> list[Any]:
     """`torch.utils.checkpoint.checkpoint`."""
-    run = _torch("torch.utils.checkpoint").checkpoint
+    run = inspect.unwrap(_torch("torch.utils.checkpoint").checkpoint)  # the wrapper would load torch's compiler
     return list(run(_as_tuple(regions[0]), *operands, use_reentrant=op.use_reentrant, preserve_rng_state=op.preserve_rng_state))
 
 

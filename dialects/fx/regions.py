@@ -130,7 +130,7 @@ class WhileLoopOp(Operation):
         answer = yields(self.condition.blocks[0])
         one = len(answer) == 1 and isinstance(answer[0].type, TensorType) and all(size == 1 for size in answer[0].type.shape)
         require(one, self, "the condition of 'fx.while_loop' yields one tensor with one element")
-        _require_like(self, yields(self.body_region.blocks[0]s[0]), self.carried, "yielded values", "carried values")
+        _require_like(self, yields(self.body_region.blocks[0]), self.carried, "yielded values", "carried values")
         _require_like(self, self.results, self.carried, "results", "carried values")
 
 

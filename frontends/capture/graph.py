@@ -7,19 +7,37 @@ from typing import Any
 import torch
 
 from lect.dialects.fx import ops as fx
+from lect.dialects.fx.regions import YieldOp
 from lect.dialects.fx.types import OperandRef, ResultRef
 from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.scalars import ELEMENT_OF, SCALAR_TYPES, scalar_attribute, tensor_type
-from lect.frontends.tensors.lt import LT
-from lect.ir import Block, Location, Region, SymbolRef, Value
+from lect.frontends.tensors.lt import LT, layout_of
+from lect.ir import Block, Location, Operation, Region, SymbolRef, Value
+
+
+class Scope:
+    """What is restored when a region ends: the block and the values around it; `outer` are the tensors known there, with their state."""
+
+    __slots__ = ("block", "outer", "values")
+
+    def __init__(self, block: Block, values: dict[int, Value], outer: list[tuple[LT, int, Any]]) -> None:
+        self.block = block
+        self.values = values
+        self.outer = outer
+
+
+def _state(tensor: LT) -> tuple[int, Any]:
+    """What changes when a tensor is written to."""
+    return (-1 if tensor.is_inference() else tensor._version), layout_of(tensor)
 
 
 class GraphRecorder:
     """One graph under construction.  A traced tensor is known by identity; `values` maps it to the SSA value that stands for it now."""
 
     def __init__(self) -> None:
-        self.block = Block()
+        self.block = self.top = Block()
         self.values: dict[int, Value] = {}
+        self.scopes: list[Scope] = []
         self.alive: list[LT] = []
         self.calls = 0
         self.writes = False
@@ -27,10 +45,59 @@ class GraphRecorder:
     def add_input(self, tensor: LT, hint: str) -> None:
         """A new block argument for `tensor`."""
         check_element(tensor)
-        value = self.block.add_arg(tensor_type(tensor), hint)
-        self._define(tensor, value)
+        value = self.top.add_arg(tensor_type(tensor), hint)
+        self.define(tensor, value)
+        for scope in self.scopes:
+            scope.values[id(tensor)] = value
 
-    def _define(self, tensor: LT, value: Value) -> None:
+    # ---- regions -----------------------------------------------------------------------------------------------------
+
+    def open_region(self, parameters: list[LT]) -> None:
+        """What is recorded from here on belongs to a region with these parameters."""
+        self.scopes.append(Scope(self.block, dict(self.values), [(tensor, *_state(tensor)) for tensor in self._outer()]))
+        self.block = Block()
+        for tensor in parameters:
+            check_element(tensor)
+            self.define(tensor, self.block.add_arg(tensor_type(tensor)))
+
+    def close_region(self, outputs: list[LT]) -> Region:
+        """The region opened last, which yields `outputs`.  What it made is not known any more.  Breaks when it wrote to what it did not make."""
+        self.block.append(YieldOp([self.value_of(tensor) for tensor in outputs]))
+        region = Region([self.block])
+        scope = self.drop_region()
+        if any(_state(tensor) != (version, layout) for tensor, version, layout in scope.outer):
+            raise GraphBreak("LB0004", "a function that torch calls writes to a tensor it did not make")
+        return region
+
+    def drop_region(self) -> Scope:
+        """Forget the region opened last."""
+        scope = self.scopes.pop()
+        self.block, self.values = scope.block, scope.values
+        return scope
+
+    def _outer(self) -> list[LT]:
+        return [tensor for tensor in self.alive if id(tensor) in self.values]
+
+    def tensors(self) -> dict[Value, LT]:
+        """The traced tensor that each value stands for."""
+        return {self.values[id(tensor)]: tensor for tensor in self._outer()}
+
+    def add_region_op(self, kind: type[Operation], operands: list[LT], attrs: dict[str, Any], regions: list[Region], results: list[LT], loc: Location) -> None:
+        """Append an operation with regions, whose results stand for `results`."""
+        values = [self.value_of(tensor) for tensor in operands]
+        assert kind.definition is not None
+        defaults = {name: field.default for name, field in kind.definition.attrs.items() if field.has_default}
+        stated = {name: value for name, value in attrs.items() if name not in defaults or defaults[name] != value}
+        op = self.block.append(kind.create(values, [tensor_type(tensor) for tensor in results], stated, regions, loc=loc))
+        for tensor, value in zip(results, op.results):
+            check_element(tensor)
+            self.define(tensor, value)
+        self.calls += 1
+
+    # ---- calls -------------------------------------------------------------------------------------------------------
+
+    def define(self, tensor: LT, value: Value) -> None:
+        """From here on `value` stands for `tensor`."""
         self.values[id(tensor)] = value
         self.alive.append(tensor)
 
@@ -65,7 +132,7 @@ class GraphRecorder:
             check_element(tensor)
         op = self.block.append(fx.CallOp.create(operands, [tensor_type(tensor) for tensor in results], attrs, loc=loc))
         for tensor, value in zip(results, op.results):
-            self._define(tensor, value)
+            self.define(tensor, value)
         self.calls += 1
 
     def record_mode(self, name: str, args: list[Any], loc: Location) -> None:

@@ -22,9 +22,11 @@ from lect.frontends.capture.attributes import generic_attr, load_attr, python_me
 from lect.frontends.capture.autograd import AUTOGRAD
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.calls import call_c_init, call_function, initialize, new_object
+from lect.frontends.capture.checkpointing import CHECKPOINTS
 from lect.frontends.capture.consumers import CONSUMERS, called_until
 from lect.frontends.capture.copying import COPYING
 from lect.frontends.capture.effects import delete_attr, generic_delete_attr, generic_store_attr, globals_box, run_real, store_attr
+from lect.frontends.capture.functorch import FUNCTORCH
 from lect.frontends.capture.generators import Exhausted, TracedGenerator, close, exception_of, in_program, resume
 from lect.frontends.capture.iteration import get_iter, get_next
 from lect.frontends.capture.modes import MODES
@@ -404,6 +406,8 @@ def special_table() -> Mapping[Any, Rule]:
         warnings.warn: _outside,
         **COPYING,
         **AUTOGRAD,
+        **CHECKPOINTS,
+        **FUNCTORCH,
         **MODES,
     }
     for function in policy.OUTSIDE_WORLD:

@@ -124,6 +124,7 @@ class Tracer:
         self.lookups: dict[tuple[type, str], Any] = {}
         self.calls = 0
         self.autocast_read = False
+        self.mode: Any = None  # the dispatch mode under which torch functions run
         self.depth = 0
         self.frame: Any = None
         self.caught: BaseException | None = None  # what the running frame handles, and below what those around its generators do

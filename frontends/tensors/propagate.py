@@ -105,6 +105,7 @@ class Propagation(TorchDispatchMode):
     def __init__(self, templates: PropagationCache = _SHARED_CACHE) -> None:
         super().__init__()
         self.cache = templates
+        self.draws = 0  # calls that advance a random generator
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -121,6 +122,8 @@ class Propagation(TorchDispatchMode):
             result = self._special(kind, func, args, kwargs)
             if result is not NotImplemented:
                 return result
+        if _is_random(func):
+            self.draws += 1
         result = instantiate(self.cache.find(func, args, kwargs), args, kwargs)
         self.observe(func, args, kwargs, result)
         return result
@@ -162,6 +165,11 @@ class Kind(Enum):
     METADATA = auto()
     ELEMENT = auto()
     QUERY = auto()
+
+
+@cache
+def _is_random(func: Any) -> bool:
+    return torch.Tag.nondeterministic_seeded in func.tags
 
 
 @cache

@@ -7,8 +7,9 @@
         t4 = t2 * 2.0
         return [t4, t3]
 
-The regions of an operation are functions in front of its call.  Functions are named once, in the module's namespace, and not looked up by each call.  A value is deleted behind its last use, so that torch frees
-what autograd does not keep.  A graph that switches gradients or autocast leaves them as it found them, also when a call raises.
+The regions of an operation are functions in front of its call.  Functions are named once, in the module's namespace, and not looked up by each call.
+A value is deleted behind its last use, so that torch frees what autograd does not keep.  A graph that switches gradients or autocast leaves them as
+it found them, also when a call raises.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def same_data(first: Type, second: Type) -> bool:
 
 
 def yields(block: Block) -> list[Value]:
-    """What a region returns."""
+    """What a region returns: nothing when it ends in anything but `fx.yield`."""
     last = block.last
     return list(last.operands) if isinstance(last, YieldOp) else []
 
@@ -59,11 +59,6 @@ def _require_like(op: Operation, found: Sequence[Value], wanted: Sequence[Value]
     require(len(found) == len(wanted), op, "'{}' needs as many {} as {}, got {} and {}", op.name, what, of, len(found), len(wanted))
     for number, (one, other) in enumerate(zip(found, wanted)):
         require(same_data(one.type, other.type), op, "{} {} of '{}' should be {} as in {}, got {}", what, number, op.name, other.type, of, one.type)
-
-
-def _require_returns(op: Operation, *regions: Any) -> None:
-    for region in regions:
-        require(isinstance(region.blocks[0].last, YieldOp), op, "a region of '{}' ends in 'fx.yield'", op.name)
 
 
 @op("fx.yield")
@@ -90,7 +85,6 @@ class CheckpointOp(Operation):
     traits = (SingleBlock,)
 
     def verify(self) -> None:
-        _require_returns(self, self.body_region)
         _require_like(self, self.body.args, self.inputs, "parameters", "operands")
         _require_like(self, self.results, yields(self.body), "results", "yielded values")
 
@@ -106,7 +100,6 @@ class CondOp(Operation):
     traits = (SingleBlock,)
 
     def verify(self) -> None:
-        _require_returns(self, self.then, self.otherwise)
         require(all(size == 1 for size in self.predicate.type.shape), self, "the predicate of 'fx.cond' has one element, got {}", self.predicate.type)
         for region in self.regions:
             require(not region.blocks[0].args, self, "the regions of 'fx.cond' take no parameters")
@@ -124,7 +117,6 @@ class WhileLoopOp(Operation):
     traits = (SingleBlock,)
 
     def verify(self) -> None:
-        _require_returns(self, self.condition, self.body_region)
         for region in self.regions:
             _require_like(self, region.blocks[0].args, self.carried, "parameters", "carried values")
         answer = yields(self.condition.blocks[0])
@@ -149,7 +141,6 @@ class ScanOp(Operation):
     traits = (SingleBlock,)
 
     def verify(self) -> None:
-        _require_returns(self, self.body_region)
         count, found = len(self.carried), yields(self.body)
         require(bool(self.over), self, "'fx.scan' needs a tensor to go over")
         lengths = {value.type.shape[0] if value.type.shape else None for value in self.over}
@@ -184,7 +175,6 @@ class TransformOp(Operation):
     traits = (SingleBlock,)
 
     def verify(self) -> None:
-        _require_returns(self, self.body_region)
         found, count = len(yields(self.body)), len(self.operands)
         require(0 <= self.aux <= found, self, "'aux' counts yielded values, of which there are {}, got {}", found, self.aux)
         bad = [number for number in self.argnums if type(number) is not int or not 0 <= number < count]
@@ -239,7 +229,6 @@ class AutogradFunctionOp(Operation):
     traits = (SingleBlock,)
 
     def verify(self) -> None:
-        _require_returns(self, self.forward, self.backward)
         given, made = yields(self.forward.blocks[0]), yields(self.backward.blocks[0])
         _require_like(self, self.forward.blocks[0].args, self.inputs, "parameters", "operands")
         require(0 <= self.saved <= len(given), self, "'saved' counts values that the forward yields, of which there are {}, got {}", len(given), self.saved)

@@ -121,10 +121,24 @@ def enter_found_modes(t: Tracer) -> None:
 
 
 @contextmanager
+def _without_saved_tensor_hooks() -> Iterator[None]:
+    """The hooks on saved tensors that are set around the call see real tensors only."""
+    autograd = torch._C._autograd
+    if autograd._top_saved_tensors_default_hooks(True) is None:
+        yield
+        return
+    autograd._push_saved_tensors_default_hooks(lambda tensor: tensor, lambda tensor: tensor)
+    try:
+        yield
+    finally:
+        autograd._pop_saved_tensors_default_hooks()
+
+
+@contextmanager
 def checked_modes() -> Iterator[None]:
     """The thread's modes are the same behind the block; breaks when the block itself ends in other modes than it began in."""
     grad, autocast = torch.is_grad_enabled(), modes.autocast_state()
-    with modes.kept_modes():
+    with modes.kept_modes(), _without_saved_tensor_hooks():
         yield
         if torch.is_grad_enabled() != grad:
             raise GraphBreak("LB0014", "the frame leaves autograd in another mode than it found it")

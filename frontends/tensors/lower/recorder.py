@@ -95,6 +95,8 @@ class Recorder(Propagation):
             raise
 
     def _observe(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        if type(result) in (bool, int, float):  # a question, whose answer torch has used
+            return
         writes, shared = _facts(func)
         if func in _BATCH_NORMS:
             if args[5] and args[3] is not None and args[4] is not None:

@@ -308,7 +308,7 @@ TABLE: Final[Mapping[Any, Rule]] = MappingProxyType(
         aten.triu.default: triangle("LeOp"),
         aten.clone.default: clone,
         aten._to_copy.default: to_copy,
-        **dict.fromkeys((aten.zeros.default, aten.zeros_like.default, aten.new_zeros.default, aten.zero.default), filled(0)),
+        **dict.fromkeys((aten.zeros.default, aten._efficientzerotensor.default, aten.zeros_like.default, aten.new_zeros.default, aten.zero.default), filled(0)),
         **dict.fromkeys((aten.ones.default, aten.ones_like.default, aten.new_ones.default), filled(1)),
         **dict.fromkeys((aten.full.default, aten.full_like.default, aten.fill.Scalar), full),
         aten.new_full.default: new_full,

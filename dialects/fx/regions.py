@@ -17,7 +17,6 @@ parameters of a region may differ from the operands in that alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from lect.dialects.fx.types import NumberType, TensorType
 from lect.ir import (

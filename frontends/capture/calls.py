@@ -21,6 +21,7 @@ from lect.frontends.capture.effects import mutate, run_real
 from lect.frontends.capture.generators import Callback, IterableForC, TracedGenerator
 from lect.frontends.capture.iteration import as_list, get_iter, is_lazy, is_python_iterable, iterate, iterate_raw, mapping_items
 from lect.frontends.capture.keys import check_key, key_of
+from lect.frontends.capture.known_calls import known_number
 from lect.frontends.capture.numbers import RunTimeNumber, apply, plain
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.operators import check_plain, dict_item, holds_key
@@ -477,9 +478,11 @@ def pure_argument(t: Tracer, function: Any, box: Box) -> Any:
     if kind is LT:
         if function in (enumerate, zip, list, tuple) and value.dim():
             return get_iter(t, box)[0]
+        if function in (int, float, complex, range):
+            return known_number(t, value)
         if function in policy.PURE_TYPES and function not in (int, float, complex, bytes, list, tuple, set, dict, frozenset, range, slice):
             raise t.stop("LB0002", f"{describe(function)} of a tensor")
-        if function in (int, float, complex, bytes, range) or function in (list, tuple, set, frozenset, dict):
+        if function in (bytes, list, tuple, set, frozenset, dict):
             raise t.stop("LB0002", f"{describe(function)} of a tensor")
         return value
     if kind is Callback:

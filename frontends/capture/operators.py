@@ -16,6 +16,7 @@ from lect.frontends.capture.attributes import lookup, python_method
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import mutate, run_real, stored_key, tensor_key
 from lect.frontends.capture.keys import key_of
+from lect.frontends.capture.known_calls import known_number
 from lect.frontends.capture.numbers import RunTimeNumber, apply, decide, plain
 from lect.frontends.capture.policy import MUTATORS
 from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
@@ -217,7 +218,10 @@ def truth(t: Tracer, box: Box) -> bool:
             t.guards.equals(source, value)
         return bool(value)
     if kind is LT:
-        raise t.stop("LB0002", "the truth value of a tensor decides a branch")
+        number = t.known.element(value) if value.numel() == 1 else None
+        if number is None:
+            raise t.stop("LB0002", "the truth value of a tensor decides a branch")
+        return bool(number)
     if kind is RunTimeNumber:
         return decide(t, value)
     t.guard_type(box)
@@ -267,7 +271,7 @@ def contains(t: Tracer, item: Box, container: Box) -> bool:
     if method is not None:
         return truth(t, call_function(t, t.static(method), [container, item], {}))
     if kind is LT:
-        raise t.stop("LB0002", "membership in a tensor")
+        return bool(torch_call(t, torch.Tensor.__contains__, [container, item], {})[0])
     if isinstance(value, dict | set | frozenset):
         return holds_key(t, item, container)
     if isinstance(value, str | bytes | range):
@@ -309,8 +313,8 @@ def load_item(t: Tracer, container: Box, key: Box) -> Box:
     method = python_method(t, kind, "__getitem__")
     if method is not None:
         return call_function(t, t.static(method), [container, key], {})
-    if type(key[0]) is LT and not isinstance(value, dict):
-        raise t.stop("LB0002", "a tensor used as an index of a container")
+    if type(key[0]) is LT and not isinstance(value, dict | type):
+        key = (_index(t, key[0]), None)
     if isinstance(value, type):
         return (run_real(operator.getitem, value, t.leak(key)), None)
     if isinstance(value, dict):
@@ -332,6 +336,13 @@ def load_item(t: Tracer, container: Box, key: Box) -> Box:
     if source is not None and isinstance(value, list | tuple) and type(index) in (int, bool) and id(value) not in t.shadows:
         return t.wrap(read, entry(t, value, source, int(index)))
     return t.result(read)
+
+
+def _index(t: Tracer, tensor: LT) -> int:
+    """What a traced tensor is as an index of a container."""
+    if tensor.is_floating_point() or tensor.is_complex() or tensor.numel() != 1:
+        raise t.stop("LB0012", "a tensor that is no whole number is used as an index")
+    return int(known_number(t, tensor))
 
 
 def _made_default(t: Tracer, container: Box, key: Box) -> Box:

@@ -135,6 +135,10 @@ NEEDS_ELEMENTS = frozenset(
     }
     | {"__index__", "__complex__", "__contains__", "__format__", "__repr__", "__str__", "equal", "allclose", "is_nonzero", "nonzero", "unique", "__iter__"}
 )
+# Of these, what may be answered while tracing where the elements are known.
+READS = frozenset(
+    {"tolist", "item", "__bool__", "__int__", "__float__", "__index__", "__complex__", "__contains__", "equal", "allclose", "is_nonzero", "nonzero", "unique"}
+)
 REFUSED_METHODS = frozenset(
     {"backward", "register_hook", "set_", "resize_", "requires_grad_", "retain_grad", "share_memory_", "detach_", "pin_memory", "data", "grad"}
     | {"storage_offset", "is_inference", "is_shared", "is_pinned", "set_data", "swap_tensors", "_version", "type"}

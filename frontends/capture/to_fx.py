@@ -48,6 +48,7 @@ def _follow(module: Operation, func: FuncOp, live: LiveFrame, policy: NumberPoli
         global_state()
         enter_found_modes(t)
         with _quiet(), propagating() as t.mode:
+            t.known.attach(t.mode)
             returned = _trace(t, func, live)
         if _has_needed_values(t):
             return False

@@ -10,6 +10,8 @@ from torch._ops import OpOverload
 
 from lect.dialects.fx.python_values import OPERATORS, short_name
 from lect.frontends.capture import policy
+from lect.frontends.capture.breaks import GraphBreak
+from lect.frontends.capture.known_calls import alike, known_call, with_numbers
 from lect.frontends.capture.numbers import RunTimeNumber
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
@@ -69,18 +71,49 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
     if not on_tensor and short not in policy.WITHOUT_TENSOR:
         raise t.stop("LB0003", f"{name} without a tensor")
     if on_tensor and short in policy.NEEDS_ELEMENTS:
-        raise t.stop("LB0002", name)
+        return known_call(t, function, name, raw, raw_kwargs, torch_call)
     converts = function is torch.Tensor.type and len(raw) > 1 and isinstance(raw[1], torch.dtype)  # else it gives or takes the name of a class
     if (short in policy.REFUSED_METHODS and not converts) or short in _RANDOM or raw_kwargs.get("out") is not None:
         raise t.stop("LB0004", name)
     if function is setattr or (function is getattr and raw[1] in policy.REFUSED_METHODS):
         raise t.stop("LB0016", str(raw[1]))
     tensors = traced_tensors([raw, raw_kwargs]) if on_tensor else []
-    before = _write_counts(tensors)
-    returned = _run(t, function, raw, raw_kwargs, name)
+    before, writes = _write_counts(tensors), t.known.writes
+    try:
+        raw, raw_kwargs, returned = _run_reading(t, function, raw, raw_kwargs, name)
+    except GraphBreak as stop:
+        if stop.number != "LB0002" or _is_in_place(function, short):
+            raise
+        return known_call(t, function, name, raw, raw_kwargs, torch_call)
     if _write_counts(tensors) != before or (type(function) is OpOverload and function._schema.is_mutable):
         t.graph.writes = True
-    return _record(t, function, name, raw, raw_kwargs, returned)
+    calls = t.graph.calls
+    made = _record(t, function, name, raw, raw_kwargs, returned)
+    if t.known.writes != writes and t.graph.calls != calls:
+        t.graph.writers.add(id(t.graph.block.last))
+    return made
+
+
+def _is_in_place(function: Any, short: str) -> bool:
+    return function in _IN_PLACE_OPERATORS or (short.endswith("_") and not short.startswith("_"))
+
+
+def _run_reading(t: Tracer, function: Any, raw: list[Any], raw_kwargs: dict[str, Any], name: str) -> tuple[list[Any], dict[str, Any], Any]:
+    """Run, and give the arguments to record: where torch has read a tensor as a number, because its value is known, that is the number."""
+    reads = t.known.reads
+    reads.clear()
+    returned = _run(t, function, raw, raw_kwargs, name)
+    if not reads:
+        return raw, raw_kwargs, returned
+    numbers = dict(reads)
+    reads.clear()
+    if short_name(name).endswith("_"):
+        raise t.stop("LB0002", f"{name} reads the number in a tensor")
+    raw, raw_kwargs = with_numbers(raw, numbers), with_numbers(raw_kwargs, numbers)
+    again = _run(t, function, raw, raw_kwargs, name)
+    if reads or not alike(returned, again):
+        raise t.stop("LB0002", f"{name} reads the number in a tensor")
+    return raw, raw_kwargs, again
 
 
 def _run(t: Tracer, function: Any, raw: list[Any], raw_kwargs: dict[str, Any], name: str) -> Any:
@@ -107,8 +140,7 @@ def _record(t: Tracer, function: Any, name: str, raw: list[Any], raw_kwargs: dic
             raise t.stop("LB0007", f"{name} gave a tensor that is not traced")
         returned, kind = make_lt(meta_of(returned)), LT
     short = short_name(name)
-    in_place = function in _IN_PLACE_OPERATORS or (short.endswith("_") and not short.startswith("_"))
-    if in_place or torch.is_inference_mode_enabled() or _writes_statistics(short, raw, raw_kwargs):
+    if _is_in_place(function, short) or torch.is_inference_mode_enabled() or _writes_statistics(short, raw, raw_kwargs):
         t.graph.writes = True
     t.graph.record(name, raw, raw_kwargs, returned, t.loc)
     if kind is LT:

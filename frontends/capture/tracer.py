@@ -20,6 +20,7 @@ from lect.dialects.guard.containers import elements, redefines
 from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.graph import GraphRecorder
 from lect.frontends.capture.guards import GuardList
+from lect.frontends.capture.known_values import KnownValues
 from lect.frontends.capture.numbers import Computed, NumberPolicy, RunTimeNumber, read_number
 from lect.frontends.capture.objects import ObjectTable, describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
@@ -108,6 +109,7 @@ class Tracer:
         self.objects = ObjectTable()
         self.guards = GuardList(self.objects)
         self.graph = GraphRecorder()
+        self.known = KnownValues(self.graph)
         self.inputs: list[GraphInput] = []
         self.seen: dict[int, Box] = {}
         self.keep: list[Any] = []
@@ -151,6 +153,7 @@ class Tracer:
         self.generators.clear()
         self.numbers.clear()
         self.computed.clear()
+        self.known.clear()
         self.frame = None
 
     # ---- boxes -------------------------------------------------------------------------------------------------------

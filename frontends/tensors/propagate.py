@@ -10,7 +10,7 @@ their keys alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum, auto
 from functools import cache
@@ -100,12 +100,17 @@ def _metadata(value: Any) -> Any:
 
 
 class Propagation(TorchDispatchMode):
-    """The dispatch mode.  A subclass overrides `observe` to see each op with its arguments and results."""
+    """The dispatch mode.  A subclass overrides `observe` to see each op with its arguments and results.
+
+    `writes` counts ops that write to a tensor in place; `read` may know the number in a traced tensor of one element, and gives None otherwise.
+    """
 
     def __init__(self, templates: PropagationCache = _SHARED_CACHE) -> None:
         super().__init__()
         self.cache = templates
         self.draws = 0  # calls that advance a random generator
+        self.writes = 0
+        self.read: Callable[[LT], Any] | None = None
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -125,6 +130,8 @@ class Propagation(TorchDispatchMode):
         if _is_random(func):
             self.draws += 1
         result = instantiate(self.cache.find(func, args, kwargs), args, kwargs)
+        if _writes(func):
+            self.writes += 1
         self.observe(func, args, kwargs, result)
         return result
 
@@ -141,7 +148,10 @@ class Propagation(TorchDispatchMode):
 
     def _element(self, tensor: torch.Tensor) -> Any:
         if type(tensor) is LT:
-            raise DataDependent("the program reads an element of a traced tensor")
+            number = self.read(tensor) if self.read is not None else None
+            if number is None:
+                raise DataDependent("the program reads an element of a traced tensor")
+            return number
         return aten._local_scalar_dense.default(tensor)
 
     def _change_metadata(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -152,6 +162,7 @@ class Propagation(TorchDispatchMode):
             func(*args, **kwargs)
         tensor = args[0]
         tensor._lect_meta = read_meta(tensor)
+        self.writes += 1
         self.observe(func, args, kwargs, tensor)
         return tensor
 
@@ -183,6 +194,11 @@ def _kind(func: Any) -> Kind:
     if torch.Tag.inplace_view in func.tags or func._schema.name in _STORAGE_OPS:
         return Kind.METADATA
     return Kind.PLAIN
+
+
+@cache
+def _writes(func: Any) -> bool:
+    return bool(func._schema.is_mutable)
 
 
 def _attribute_query(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

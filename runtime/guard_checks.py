@@ -80,6 +80,11 @@ def has_member(module: Any, names: frozenset[str]) -> bool:
     return any(not names.isdisjoint(members.get(table) or ()) for table in MODULE_PARTS)
 
 
+def all_distinct(*objects: Any) -> bool:
+    """True when no two are one object."""
+    return len({id(each) for each in objects}) == len(objects)
+
+
 def global_hooks() -> Any:
     """True when hooks are registered on all modules."""
     return _module._global_forward_hooks or _module._global_forward_pre_hooks or _module._global_backward_hooks or _module._global_backward_pre_hooks

@@ -414,6 +414,10 @@ def _distinct(w: _Writer, op: Any) -> list[ast.expr]:
     return [syntax.compare(first, syntax.IS, w.value(other)) for other in op.others]
 
 
+def _all_distinct(w: _Writer, op: Any) -> list[ast.expr]:
+    return [_not(w.call(checks.all_distinct, *[w.value(each) for each in op.objects]))]
+
+
 def _not_none(w: _Writer, op: Any) -> list[ast.expr]:
     return [syntax.compare(w.value(op.object), syntax.IS, syntax.const(None))]
 
@@ -499,6 +503,7 @@ _MAKERS: Mapping[type, Callable[[_Writer, Any], list[ast.expr]]] = MappingProxyT
         guard.TensorOp: _tensor,
         guard.SameOp: _same,
         guard.DistinctOp: _distinct,
+        guard.AllDistinctOp: _all_distinct,
         guard.NotNoneOp: _not_none,
         guard.PresentOp: _present,
         guard.TruthOp: _truth,

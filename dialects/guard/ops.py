@@ -163,6 +163,14 @@ class DistinctOp(Operation):
     traits = (INSIDE,)
 
 
+@op("guard.all_distinct")
+class AllDistinctOp(Operation):
+    """No two of the objects are one."""
+
+    objects: Variadic[ObjectType]
+    traits = (INSIDE,)
+
+
 @op("guard.not_none")
 class NotNoneOp(Operation):
     """The object is not None."""

@@ -64,9 +64,22 @@ def lookup(t: Tracer, cls: type, name: str) -> Found:
     """`find_in_type` with the kind of what was found; remembered for the trace, during which classes do not change."""
     found = t.lookups.get((cls, name))
     if found is None:
+        written = _written_in_type(t, cls, name) if t.class_attrs else None
+        if written is not None:
+            return Found("written", written)
         entry = find_in_type(cls, name)
         found = t.lookups[cls, name] = Found(_kind_of(entry), entry)
     return found
+
+
+def _written_in_type(t: Tracer, cls: type, name: str) -> Box | None:
+    """What the trace has set under a name on the first class of the MRO that has it; None when that class was left alone."""
+    for base in cls.__mro__:
+        if (base, name) in t.class_attrs:
+            return t.class_attrs[base, name]
+        if name in base.__dict__:
+            return None
+    return None
 
 
 def _kind_of(entry: Any) -> str:
@@ -225,6 +238,8 @@ def _class_entry(t: Tracer, box: Box, name: str, found: Found) -> Box:
 
     value, source = box
     kind = type(value)
+    if found.kind == "written":
+        return found.value  # type: ignore[no-any-return]
     if found.kind == "function":
         guard_class_entry(t, kind, name, found.value)
         return bound_method(t, found.value, box)
@@ -300,6 +315,9 @@ def type_attr(t: Tracer, box: Box, name: str) -> Box:
         return call(t, t.static(meta.value.fget), [box], {})
     if name in _TYPE_FACTS:
         return t.wrap(getattr(cls, name), source.attr(name))
+    written = _written_in_type(t, cls, name) if t.class_attrs else None
+    if written is not None:
+        return written
     entry = find_in_type(cls, name)
     if entry is MISSING:
         return _meta_entry(t, box, name, meta)
@@ -340,6 +358,8 @@ def super_attr(t: Tracer, box: Box, name: str) -> Box:
     proxy = box[0]
     start, owner, cls = proxy.__thisclass__, proxy.__self__, proxy.__self_class__
     mro = cls.__mro__
+    if any((base, name) in t.class_attrs for base in mro):
+        raise t.stop("LB0004", f"super().{name}, which the frame has set")
     entry: Any = MISSING
     for base in mro[mro.index(start) + 1 :]:
         if name in base.__dict__:

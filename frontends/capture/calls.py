@@ -74,9 +74,9 @@ def call(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
         return call_type(t, callee, args, kwargs)
     if kind is functools.partial:
         return _call_partial(t, callee, args, kwargs)
-    if kind is weakref.ref and source is not None and not args:
+    if kind is weakref.ref and not args and not kwargs:
         t.guard_type(callee)
-        return t.wrap(value(), source.step("call"))
+        return t.wrap(value(), source.step("call") if source is not None else None)
     if kind is functools._lru_cache_wrapper:
         return _call_cached(t, callee, args, kwargs)
     return _call_object(t, callee, args, kwargs)
@@ -181,7 +181,7 @@ def call_module(t: Tracer, module: Box, args: list[Box], kwargs: Kwargs) -> Box:
 def hooks_of(t: Tracer, module: Box) -> bool:
     """True when hooks run around the forward of the module: its own, or those of all modules."""
     names = instance_dict(t, module[0]) or {}
-    return any(names.get(hook) for hook in _HOOKS) or global_hooks()
+    return any(t.now((names.get(hook), None)) for hook in _HOOKS) or global_hooks()
 
 
 def global_hooks() -> bool:
@@ -308,6 +308,8 @@ def call_type(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
     if cls is functools.partial:
         keywords = {name: t.leak(box) for name, box in kwargs.items()}
         return t.made(run_real(functools.partial, args[0][0], *t.leak_all(args[1:]), **keywords))
+    if cls is weakref.ref and len(args) == 1 and not kwargs:
+        return (run_real(weakref.ref, args[0][0]), None)
     if name_of(cls) is not None or issubclass(cls, torch.Tensor):
         raise t.stop("LB0005", f"a {cls.__name__} is made")
     t.static(cls)

@@ -12,7 +12,7 @@ from collections import OrderedDict, defaultdict, deque
 from types import MappingProxyType
 from typing import Any
 
-from lect.frontends.capture.attributes import instance_dict, load_attr, lookup, python_method
+from lect.frontends.capture.attributes import MISSING, find_in_type, instance_dict, load_attr, lookup, python_method
 from lect.frontends.capture.breaks import Crossing, GraphBreak, UserError
 from lect.frontends.capture.keys import key_of
 from lect.frontends.capture.policy import MUTATORS
@@ -20,6 +20,7 @@ from lect.frontends.capture.tracer import Box, Effect, Tracer
 from lect.frontends.tensors import LT, DataDependent
 from lect.ir import LectError
 
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that was made by Python code, whose attributes can be set
 _KEYED = frozenset({"__setitem__", "__delitem__", "pop", "setdefault"})
 _BULK = frozenset({"extend", "update", "__iadd__", "extendleft", "__ior__", "difference_update", "intersection_update", "symmetric_difference_update"})
 
@@ -166,8 +167,12 @@ def generic_store_attr(t: Tracer, box: Box, name: str, item: Box) -> None:
 
     value, source = box
     kind = type(value)
-    if isinstance(value, type | types.ModuleType):
-        raise t.stop("LB0004", f"attribute {name} of a {kind.__name__}")
+    if isinstance(value, types.ModuleType):
+        store_global(t, t.wrap(value.__dict__, (source or t.static_source(value)).step("dict")), name, item)
+        return
+    if isinstance(value, type):
+        _store_class_attr(t, box, name, item)
+        return
     found = lookup(t, kind, name)
     if found.kind == "property":
         if found.value.fset is None:
@@ -189,6 +194,20 @@ def generic_store_attr(t: Tracer, box: Box, name: str, item: Box) -> None:
     t.written.add((id(value), name))
     t.mutated[id(value)] = box
     t.effects.append(Effect(object.__setattr__, box, [name, raw], {}, t.loc))
+
+
+def _store_class_attr(t: Tracer, box: Box, name: str, item: Box) -> None:
+    """`cls.name = item` for a plain value, which reads through the class and its instances then find."""
+    cls = box[0]
+    entry = lookup(t, cls, name)
+    plain = entry.kind in ("plain", "missing", "written") and find_in_type(type(item[0]), "__get__") is MISSING and not name.startswith("__")
+    if not plain or t.is_fresh(cls) or lookup(t, type(cls), name).kind != "missing" or not cls.__flags__ & _HEAP_TYPE:
+        raise t.stop("LB0004", f"attribute {name} of the class {cls.__name__}")
+    raw = t.leak(item)
+    t.class_attrs[cls, name] = item
+    t.lookups.clear()
+    t.keep.append(raw)
+    t.effects.append(Effect(type.__setattr__, t.static(cls), [name, raw], {}, t.loc))
 
 
 def _own_dict(t: Tracer, box: Box, name: str, kind: str) -> dict[str, Any]:

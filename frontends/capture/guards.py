@@ -74,6 +74,10 @@ class GuardList:
         """Two paths lead to different objects."""
         self._set(source, "distinct")[other] = None
 
+    def all_distinct(self, sources: list[Source]) -> None:
+        """All paths lead to different objects."""
+        self._ask(sources[0], "all_distinct", tuple(sources))
+
     def not_none(self, source: Source) -> None:
         """The object there is not None."""
         self._ask(source, "not_none", None)
@@ -191,6 +195,8 @@ class _Writer:
             others = [payload] if kind == "same" else list(payload)
             values = [self.value(other, loc) for other in others]
             op = guard.SameOp(value, values[0], loc=loc) if kind == "same" else guard.DistinctOp(value, values, loc=loc)
+        elif kind == "all_distinct":
+            op = guard.AllDistinctOp([self.value(each, loc) for each in payload], loc=loc)
         elif kind == "has_key":
             for (_, key), present in payload.items():
                 self.block.append(guard.HasKeyOp(value, self.literal(key), present, loc=loc))

@@ -335,7 +335,7 @@ def load_item(t: Tracer, container: Box, key: Box) -> Box:
     read = run_real(operator.getitem, t.now(container), index)
     if source is not None and isinstance(value, list | tuple) and type(index) in (int, bool) and id(value) not in t.shadows:
         return t.wrap(read, entry(t, value, source, int(index)))
-    return t.result(read)
+    return t.result(read, 1)
 
 
 def _index(t: Tracer, tensor: LT) -> int:

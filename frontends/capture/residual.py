@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import types
+import weakref
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from types import CellType, FunctionType, MethodType
@@ -317,6 +318,9 @@ class ResidualBuilder:
         arguments = [self._callable(value.func), *[self.value(item) for item in value.args], *[self.value(item) for item in value.keywords.values()]]
         return self.emit(py.CallOp(callee, arguments, keywords=tuple(value.keywords)))
 
+    def _reference(self, value: weakref.ref) -> Value:
+        return self.call(weakref.ref, self.value(value()))
+
     def _cell(self, value: CellType) -> Value:
         box = self.t.cells.get(id(value), None)
         try:
@@ -408,5 +412,6 @@ _MAKERS: Any = types.MappingProxyType[type, Callable[[ResidualBuilder, Any], Val
         FunctionType: ResidualBuilder._function,
         CellType: ResidualBuilder._cell,
         functools.partial: ResidualBuilder._partial,
+        weakref.ref: ResidualBuilder._reference,
     }
 )

@@ -29,6 +29,7 @@ from lect.frontends.capture.effects import delete_attr, generic_delete_attr, gen
 from lect.frontends.capture.functorch import FUNCTORCH
 from lect.frontends.capture.generators import Exhausted, TracedGenerator, close, exception_of, in_program, resume
 from lect.frontends.capture.iteration import get_iter, get_next
+from lect.frontends.capture.locks import LOCKS
 from lect.frontends.capture.modes import MODES
 from lect.frontends.capture.numbers import RunTimeNumber, without_numbers
 from lect.frontends.capture.objects import describe
@@ -406,6 +407,7 @@ def special_table() -> Mapping[Any, Rule]:
         warnings.warn: _outside,
         **COPYING,
         **AUTOGRAD,
+        **LOCKS,
         **CHECKPOINTS,
         **FUNCTORCH,
         **MODES,

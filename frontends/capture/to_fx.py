@@ -16,12 +16,13 @@ from lect.frontends.capture.interpreter import CodeTable, Frame, Program, call_f
 from lect.frontends.capture.modes import checked_modes, enter_found_modes, global_state
 from lect.frontends.capture.numbers import NumberPolicy, needed_for_value
 from lect.frontends.capture.residual import ResidualBuilder
+from lect.frontends.capture.sources import Source
 from lect.frontends.capture.tracer import Box, Tracer
 from lect.frontends.tensors import LT, propagating
 from lect.ir import Context, Location, Operation, PassFailure
 
 RECURSION_LIMIT = 12_000
-MAX_DISTINCT = 64
+MAX_PAIRS = 64  # of objects that are compared one by one
 
 
 def run(module: Operation, ctx: Context) -> None:
@@ -168,15 +169,19 @@ def _recorded_write(tensor: LT) -> bool:
 
 def _guard_identities(t: Tracer) -> None:
     """Objects that were written to must not be found under a second path."""
-    for box in t.mutated.values():
-        value, source = box
-        if source is None:
+    written: dict[type, dict[Source, Any]] = {}
+    for value, source in t.mutated.values():
+        if source is not None:
+            written.setdefault(type(value), {})[source] = value
+    for kind, members in written.items():
+        found = {b[1]: b[0] for b in t.seen.values() if type(b[0]) is kind and b[1] is not None and b[1].kind != "O"}
+        if len(members) * len(found) > MAX_PAIRS:
+            t.guards.all_distinct(list({**members, **found}))
             continue
-        others = [b[1] for b in t.seen.values() if b[0] is not value and type(b[0]) is type(value) and b[1] is not None and b[1].kind != "O"]
-        if len(others) > MAX_DISTINCT:
-            raise GraphBreak("LB0004", f"a {type(value).__name__} is written to beside {len(others)} others of its class")
-        for other in others:
-            t.guards.distinct(source, other)
+        for source, value in members.items():
+            for other, its_value in found.items():
+                if its_value is not value:
+                    t.guards.distinct(source, other)
 
 
 def _guard_overlap(t: Tracer, gradients: str) -> tuple[str, str] | None:

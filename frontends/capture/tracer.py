@@ -124,6 +124,7 @@ class Tracer:
         self.effects: list[Effect] = []
         self.cells: dict[int, Box | None] = {}
         self.lookups: dict[tuple[type, str], Any] = {}
+        self.class_attrs: dict[tuple[type, str], Box] = {}
         self.calls = 0
         self.autocast_read = False
         self.mode: Any = None  # the dispatch mode under which torch functions run
@@ -148,6 +149,7 @@ class Tracer:
         """Drop all references to the program's objects."""
         for table in (self.seen, self.fresh, self.tuples, self.registered, self.real_of, self.shadows, self.captured, self.mutated, self.cells):
             table.clear()
+        self.class_attrs.clear()
         self.keep.clear()
         self.effects.clear()
         self.generators.clear()

@@ -49,6 +49,7 @@ guard.set @numbers() {
 // CHECK-NEXT: guard.is(%x) {is_object = #fx.object<1, "function m.f">}
 // CHECK-NEXT: guard.same(%x, %y)
 // CHECK-NEXT: guard.distinct(%x, %y)
+// CHECK-NEXT: guard.all_distinct(%x, %y)
 // CHECK-NEXT: guard.not_none(%x)
 // CHECK-NEXT: guard.present(%x)
 // CHECK-NEXT: guard.truth(%x) {value = false}
@@ -71,6 +72,7 @@ guard.set @conditions() {
   guard.is(%x) {is_object = #fx.object<1, "function m.f">}
   guard.same(%x, %y)
   guard.distinct(%x, %y)
+  guard.all_distinct(%x, %y)
   guard.not_none(%x)
   guard.present(%x)
   guard.truth(%x) {value = false}

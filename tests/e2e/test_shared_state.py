@@ -1,0 +1,274 @@
+"""Hooks of modules, locks, attributes of classes and modules, weak references: what is shared behaves as uncompiled."""
+
+import sys
+import threading
+import types
+import weakref
+
+import pytest
+import torch
+from torch import nn
+
+import lect
+from tests.e2e.support import fallbacks, same, versions
+
+LOCK, NESTED = threading.Lock(), threading.RLock()
+LOG = []
+
+
+class Counted:
+    """Counts on its class."""
+
+    made = 0
+    step = 1
+
+    def __init__(self):
+        self.number = Counted.made
+        Counted.made += self.step
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    lect.reset()
+    LOG.clear()
+    Counted.made, Counted.step = 0, 1
+    yield
+    lect.reset()
+
+
+def graph_of(fn):
+    return lect.compile(fn, options={"level": "fx"})
+
+
+# ---- hooks -----------------------------------------------------------------------------------------------------------
+
+
+class Hooked(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(3, 3), nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.second(self.first(x))
+
+
+def doubled(module, args, output):
+    return output * 2
+
+
+def shifted(module, args):
+    return (args[0] + 1,)
+
+
+def unchanged(module, args, kwargs, output):
+    return None
+
+
+@pytest.fixture
+def hooked():
+    torch.manual_seed(0)
+    model = Hooked()
+    model.first.register_forward_pre_hook(shifted)
+    model.first.register_forward_hook(unchanged, with_kwargs=True)
+    model.second.register_forward_hook(doubled)
+    return model
+
+
+def test_hooks_of_inner_modules_run(hooked):
+    compiled = graph_of(hooked)
+    with torch.no_grad():
+        for _ in range(2):
+            x = torch.randn(2, 3)
+            same(hooked(x), compiled(x))
+    assert (fallbacks(), versions()) == ([], 1)
+
+
+def test_hook_is_added_and_removed(hooked):
+    compiled = graph_of(hooked)
+    x = torch.randn(2, 3)
+    with torch.no_grad():
+        same(hooked(x), compiled(x))
+        handle = hooked.first.register_forward_hook(lambda module, args, output: output - 5)
+        same(hooked(x), compiled(x))
+        handle.remove()
+        same(hooked(x), compiled(x))
+        hooked.second._forward_hooks.clear()
+        same(hooked(x), compiled(x))
+    assert fallbacks() == []
+
+
+def test_hook_keeps_what_it_saw(hooked):
+    seen = {}
+    hooked.first.register_forward_hook(lambda module, args, output: seen.update(output=output, of=module))
+    compiled = graph_of(hooked)
+    x = torch.randn(2, 3)
+    with torch.no_grad():
+        compiled(x)
+        got = dict(seen)
+        hooked(x)
+    assert got["of"] is seen["of"]
+    same(seen["output"], got["output"])
+    assert fallbacks() == []
+
+
+def test_hook_is_registered_by_the_compiled_frame():
+    class Installs(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = nn.Linear(3, 3)
+            self.handle = None
+
+        def forward(self, x):
+            if self.handle is None:
+                self.handle = self.inner.register_forward_hook(doubled)
+            return self.inner(x)
+
+    model = Installs()
+    compiled = graph_of(model)
+    x = torch.randn(2, 3)
+    with torch.no_grad():
+        first = compiled(x)
+        assert list(model.inner._forward_hooks.values()) == [doubled]
+        same(model.inner(x), first)
+        same(first, compiled(x))
+        assert len(model.inner._forward_hooks) == 1
+        model.handle.remove()
+        same(first / 2, compiled(x))
+    assert fallbacks() == []
+
+
+# ---- locks -----------------------------------------------------------------------------------------------------------
+
+
+def test_writes_wait_for_their_lock():
+    def program(x):
+        with LOCK:
+            LOG.append(x)
+        return x + 1
+
+    compiled = graph_of(program)
+    x = torch.randn(3)
+    same(x + 1, compiled(x))
+    LOG.clear()
+    thread = threading.Thread(target=compiled, args=(x,), daemon=True)
+    with LOCK:
+        thread.start()
+        thread.join(0.3)
+        waited = thread.is_alive(), list(LOG)
+    thread.join(10)
+    assert waited == (True, [])
+    same([x], LOG)
+    assert not LOCK.locked()
+    assert fallbacks() == []
+
+
+def test_lock_that_may_be_taken_again():
+    def program(x):
+        NESTED.acquire()
+        with NESTED:
+            LOG.append(1)
+        NESTED.release()
+        return x + len(LOG)
+
+    compiled = graph_of(program)
+    x = torch.randn(3)
+    same(x + 1, compiled(x))
+    same(x + 2, compiled(x))
+    held = []
+
+    def take():
+        held.append(NESTED.acquire(blocking=False))
+        if held[0]:
+            NESTED.release()
+
+    thread = threading.Thread(target=take)
+    thread.start()
+    thread.join()
+    assert held == [True]
+    assert fallbacks() == []
+
+
+def test_trying_a_lock_runs_eagerly():
+    def program(x):
+        return x + 1 if LOCK.acquire(blocking=False) else x - 1
+
+    x = torch.randn(3)
+    compiled = graph_of(program)
+    same(x + 1, compiled(x))
+    same(x - 1, compiled(x))
+    LOCK.release()
+
+
+# ---- attributes of classes and modules --------------------------------------------------------------------------------
+
+
+def test_attribute_of_a_class_is_counted_up():
+    def program(x):
+        a, b = Counted(), Counted()
+        return x * a.number + b.number * b.made
+
+    compiled = graph_of(program)
+    x = torch.randn(3)
+    for _ in range(3):
+        before = Counted.made
+        want = program(x)
+        Counted.made = before
+        same(want, compiled(x))
+        assert Counted.made == before + 2
+    Counted.step = 3
+    before = Counted.made
+    want = program(x)
+    Counted.made = before
+    same(want, compiled(x))
+    assert Counted.made == before + 6
+    assert fallbacks() == []
+
+
+def test_method_set_on_a_class_runs_eagerly():
+    def program(x):
+        Counted.extra = lambda self: 1
+        return x + Counted().extra()
+
+    x = torch.randn(3)
+    same(x + 1, graph_of(program)(x))
+    assert fallbacks() == ["LB0004"]
+    del Counted.extra
+
+
+def test_attribute_of_a_module():
+    place = types.ModuleType("lect_tests_place")
+    place.total = 1
+    sys.modules["lect_tests_place"] = place
+
+    def program(x):
+        place.total = place.total + 1
+        place.last = x * 2
+        return x * place.total + place.last
+
+    compiled = graph_of(program)
+    x = torch.randn(3)
+    same(x * 2 + x * 2, compiled(x))
+    assert place.total == 2
+    same(x * 2, place.last)
+    same(x * 3 + x * 2, compiled(x))
+    assert fallbacks() == []
+    del sys.modules["lect_tests_place"]
+
+
+# ---- weak references -------------------------------------------------------------------------------------------------
+
+
+def test_weak_reference_is_made_and_kept():
+    class Owner:
+        scale = 2.0
+
+    owner, holder = Owner(), types.SimpleNamespace()
+
+    def program(x):
+        holder.owner = weakref.ref(owner)
+        return x * holder.owner().scale
+
+    x = torch.randn(3)
+    same(x * 2.0, graph_of(program)(x))
+    assert holder.owner is weakref.ref(owner)
+    assert fallbacks() == []

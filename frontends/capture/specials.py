@@ -405,13 +405,9 @@ def special_table() -> Mapping[Any, Rule]:
         sys.exc_info: _exc_info,
         sys.exception: _exception,
         warnings.warn: _outside,
-        **COPYING,
-        **AUTOGRAD,
-        **LOCKS,
-        **CHECKPOINTS,
-        **FUNCTORCH,
-        **MODES,
     }
+    for part in (COPYING, AUTOGRAD, LOCKS, CHECKPOINTS, FUNCTORCH, MODES):
+        table.update(part)
     for function in policy.OUTSIDE_WORLD:
         table[function] = _outside
     for function in policy.STATE_QUERIES:

@@ -444,12 +444,13 @@ def call_pure(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
     if function in (str.join, str.__mod__, str.format):
         for value in raw[1:]:
             check_plain(t, value)
+    for value in raw:
+        t.check_current(value)
     returned = run_real(function, *raw, **raw_kwargs)
+    box = t.result(returned, 1)
     if hasattr(type(returned), "__next__") or isinstance(returned, DICT_VIEWS):
-        for value, _ in args:
-            if isinstance(value, dict | list | set | collections.deque) and not t.is_fresh(value):
-                t.captured[id(value)] = value
-    return t.result(returned, 1)
+        t.derive(returned, raw)
+    return box
 
 
 def _on_numbers(t: Tracer, function: Any, args: list[Box]) -> Box | None:

@@ -49,8 +49,6 @@ def shadow_of(t: Tracer, box: Box) -> Any:
     value, source = box
     shadow = t.shadows.get(id(value))
     if shadow is None:
-        if id(value) in t.captured:
-            raise t.stop("LB0004", "a container is changed while an iterator over it is alive")
         if type(value) not in (list, dict, set, deque, OrderedDict, defaultdict):
             raise t.stop("LB0004", f"a write to a {type(value).__name__}")
         if source is not None:

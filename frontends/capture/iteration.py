@@ -47,11 +47,11 @@ def get_iter(t: Tracer, box: Box) -> Box:
     elif not t.is_fresh(value) and not isinstance(value, _ITERABLE):
         raise t.stop("LB0003", f"iteration over a {kind.__module__}.{kind.__qualname__}")
     t.register(box)
+    t.check_current(value)
     made = run_real(iter, t.now(box))
     if made is value:
         return box
-    if isinstance(value, CONTAINERS) and not t.is_fresh(value):
-        t.captured[id(value)] = value
+    t.derive(made, [value] if id(value) not in t.shadows else [])
     return t.made(made)
 
 
@@ -84,6 +84,7 @@ def get_next(t: Tracer, box: Box) -> Box:
             raise
     if not t.is_fresh(value):
         raise t.stop("LB0009", "an iterator made outside of the compiled frame is advanced")
+    t.check_current(value)
     try:
         return known(t, run_real(next, value))
     except UserError as raised:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -118,7 +119,7 @@ class Tracer:
         self.registered: dict[int, Any] = {}
         self.real_of: dict[int, torch.Tensor] = {}
         self.shadows: dict[int, Any] = {}
-        self.captured: dict[int, Any] = {}
+        self.origins: dict[int, tuple[Any, list[Any]]] = {}  # views and iterators made in C, and the containers outside of the trace that they read
         self.mutated: dict[int, Box] = {}
         self.written: set[tuple[int, Any]] = set()
         self.effects: list[Effect] = []
@@ -147,7 +148,7 @@ class Tracer:
 
     def close(self) -> None:
         """Drop all references to the program's objects."""
-        for table in (self.seen, self.fresh, self.tuples, self.registered, self.real_of, self.shadows, self.captured, self.mutated, self.cells):
+        for table in (self.seen, self.fresh, self.tuples, self.registered, self.real_of, self.shadows, self.origins, self.mutated, self.cells):
             table.clear()
         self.class_attrs.clear()
         self.keep.clear()
@@ -285,6 +286,23 @@ class Tracer:
         return box
 
     # ---- containers --------------------------------------------------------------------------------------------------
+
+    def derive(self, made: Any, given: Iterable[Any]) -> None:
+        """`made` is a view of, or an iterator over, these containers, views and iterators."""
+        found: list[Any] = []
+        for value in given:
+            if id(value) in self.origins:
+                found += self.origins[id(value)][1]
+            elif isinstance(value, CONTAINERS) and not self.is_fresh(value):
+                found.append(value)
+        if found:
+            self.origins[id(made)] = (made, found)
+
+    def check_current(self, value: Any) -> None:
+        """Break for a view or iterator that still reads a container of which the trace has changed a copy."""
+        found = self.origins.get(id(value))
+        if found is not None and any(id(container) in self.shadows for container in found[1]):
+            raise self.stop("LB0004", "a container is changed while an iterator over it or a view of it is in use")
 
     def register(self, box: Box) -> None:
         """C code is about to read this container: make its elements findable, and guard the scalars and the keys in it."""

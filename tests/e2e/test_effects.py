@@ -417,3 +417,58 @@ def test_generator_function_runs_eagerly():
     for _ in range(3):
         same([X + 1, X + 2], list(f(X)))
     assert fallbacks() == ["LB0009"]
+
+
+def test_container_is_changed_behind_a_loop_over_it():
+    table = {"a": 1, "b": 2}
+
+    def program(x):
+        for key, value in table.items():
+            x = x + value
+        table["c"] = len(table)
+        for value in table.values():
+            x = x * value
+        return x
+
+    def fresh():
+        table.clear()
+        table.update(a=1, b=2)
+
+    compiled = lect.compile(program)
+    for _ in range(2):
+        fresh()
+        want, state = program(torch.ones(2)), dict(table)
+        fresh()
+        same(want, compiled(torch.ones(2)))
+        assert table == state
+    assert fallbacks() == []
+
+
+def test_container_is_changed_while_a_loop_runs_over_it():
+    items = [1, 2]
+
+    def program(x):
+        for item in items:
+            x = x + item
+            if len(items) < 5:
+                items.append(item * 2)
+        return x
+
+    want = program(torch.ones(2))
+    state = list(items)
+    items[:] = [1, 2]
+    same(want, lect.compile(program)(torch.ones(2)))
+    assert items == state
+
+
+def test_view_follows_a_change_of_its_dictionary():
+    table = {"a": 1}
+
+    def program(x):
+        keys = table.keys()
+        table["b"] = 2
+        return x + len(list(keys))
+
+    want = program(torch.ones(2))
+    table.pop("b")
+    same(want, lect.compile(program)(torch.ones(2)))

@@ -3,12 +3,14 @@
 import pytest
 import torch
 import torch.nn.functional as F
-from torch.func import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp, vmap
+from torch import nn
+from torch.func import functional_call, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, stack_module_state, vjp, vmap
 
 import lect
 from tests.e2e.support import check, fallbacks, same, versions
 
 W = torch.randn(8, 8)
+NET = nn.Sequential(nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 3))
 
 
 @pytest.fixture(autouse=True)
@@ -80,9 +82,24 @@ def hessians(x):
     return hessian(lambda row: (row.sin() @ W).sum())(x[0])
 
 
+def calls_with_other_parameters(x):
+    parameters = {name: value.detach() * 2 for name, value in NET.named_parameters()}
+    return functional_call(NET, parameters, (x,)).detach()
+
+
+def gradients_of_a_module(x):
+    parameters = {name: value.detach() for name, value in NET.named_parameters()}
+
+    def loss(parameters, row):
+        return functional_call(NET, parameters, (row,)).square().sum()
+
+    return vmap(grad(loss), in_dims=(None, 0))(parameters, x)
+
+
 PROGRAMS = [
     vmap_of_linear, vmap_of_containers, vmap_along_dims_of_a_dictionary, vmap_in_vmap, vmap_with_keywords, gradient, gradient_of_two,
     gradient_with_value_and_more, gradient_of_gradient, gradients_of_each_example, tangents, tangents_with_more, cotangents, jacobians, hessians,
+    calls_with_other_parameters, gradients_of_a_module,
 ]  # fmt: skip
 
 
@@ -181,4 +198,17 @@ def test_captured_parameter_gets_gradients_through_vmap():
     (want,) = torch.autograd.grad(program(x), weight)
     (got,) = torch.autograd.grad(lect.compile(program)(x), weight)
     same(want, got, exact=True)
+    assert fallbacks() == []
+
+
+def test_models_in_one():
+    models = [nn.Linear(8, 3).requires_grad_(False) for _ in range(3)]
+    parameters, buffers = stack_module_state(models)
+    parameters = {name: value.detach() for name, value in parameters.items()}
+    base = models[0]
+
+    def program(x):
+        return vmap(lambda p, b: functional_call(base, (p, b), (x,)))(parameters, buffers)
+
+    check(program, torch.randn(4, 8))
     assert fallbacks() == []

@@ -12,6 +12,7 @@ from lect.dialects.pyframe.control import FuncOp
 from lect.frontends.capture.api import LiveFrame
 from lect.frontends.capture.breaks import GraphBreak, Refused, UserError
 from lect.frontends.capture.calls import check_hooks
+from lect.frontends.capture.dead_effects import visible_effects
 from lect.frontends.capture.interpreter import CodeTable, Frame, Program, call_frame
 from lect.frontends.capture.modes import checked_modes, enter_found_modes, global_state
 from lect.frontends.capture.numbers import NumberPolicy, needed_for_value
@@ -131,6 +132,7 @@ def _write(t: Tracer, module: Operation, func: FuncOp, state: dict[str, Any], re
     name = func.attrs["sym_name"]
     loc = func.loc if func.loc.known else Location(func.file, func.first_line, None, func.qualified_name)
     builder = ResidualBuilder(t, func, f"{name}.graph")
+    t.effects = visible_effects(t)
     residual = builder.build(returned, loc)
     t.guards.loc = loc
     t.guards.global_state(state)

@@ -423,7 +423,7 @@ def test_container_is_changed_behind_a_loop_over_it():
     table = {"a": 1, "b": 2}
 
     def program(x):
-        for key, value in table.items():
+        for _, value in table.items():
             x = x + value
         table["c"] = len(table)
         for value in table.values():
@@ -472,3 +472,49 @@ def test_view_follows_a_change_of_its_dictionary():
     want = program(torch.ones(2))
     table.pop("b")
     same(want, lect.compile(program)(torch.ones(2)))
+
+
+def test_writes_that_nobody_sees_are_not_replayed():
+    net = nn.Linear(2, 2).requires_grad_(False)
+
+    def program(x):
+        before = net._parameters["bias"]
+        net._parameters["bias"] = x
+        y = net(x)
+        net._parameters["bias"] = before
+        net.note = 1
+        net.note = 2
+        return y
+
+    net.note = 0
+    compiled = lect.compile(program)
+    bias = net.bias
+    for value in (1.0, 2.0):
+        x = torch.full((2,), value)
+        same(program(x), compiled(x))
+        assert net.bias is bias
+        assert net.note == 2
+    assert fallbacks() == []
+    assert "dict.__setitem__" not in lect.explain(program)(torch.ones(2)).text
+
+
+def test_many_objects_of_one_class_are_written():
+    class Cell:
+        def __init__(self, value):
+            self.value = value
+
+    def program(x, cells):
+        for number, cell in enumerate(cells):
+            cell.value = cell.value + number
+        return x + cells[0].value
+
+    compiled = lect.compile(program)
+    for shared in (False, True, False):
+        results = []
+        for run in (program, compiled):
+            cells = [Cell(number) for number in range(20)]
+            if shared:
+                cells[7] = cells[3]
+            results.append((run(torch.ones(2), cells), [cell.value for cell in cells]))
+        same(results[0], results[1])
+    assert fallbacks() == []

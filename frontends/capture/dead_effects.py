@@ -1,0 +1,73 @@
+"""Effects that nobody can see: a write that a later one replaces, and a write of what was there before.
+
+    setitem(names, "w", a); setitem(names, "w", b)   ->   setitem(names, "w", b)
+    setitem(names, "w", a); setitem(names, "w", old) ->   nothing
+
+Effects are replayed one behind the other, with no code of the program in between; so only the state behind the last one counts.  The order of the
+keys of a dictionary is part of that state, so keys that were not there before are left alone.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from types import CellType
+from typing import Any
+
+from lect.frontends.capture.attributes import MISSING
+from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.tracer import Effect, Tracer
+
+_SETS = (dict.__setitem__, OrderedDict.__setitem__)
+
+
+def visible_effects(t: Tracer) -> list[Effect]:
+    """The effects that must be replayed."""
+    last: dict[tuple[int, Any], int] = {}  # place -> number of the write that may turn out to be replaced
+    disturbed: set[int] = set()  # where something else than plain writes happened
+    dropped: set[int] = set()
+    for number, effect in enumerate(t.effects):
+        home, key = _home(effect), _key(effect)
+        if key is MISSING:
+            disturbed.add(home)
+        elif home not in disturbed:
+            if (home, key) in last:
+                dropped.add(last[home, key])
+            last[home, key] = number
+    for (home, _), number in last.items():
+        if home not in disturbed and _is_what_was_there(t, t.effects[number]):
+            dropped.add(number)
+    return [effect for number, effect in enumerate(t.effects) if number not in dropped]
+
+
+def _home(effect: Effect) -> int:
+    """The identity of what is written to: for attributes the instance dictionary, which may be written to as such."""
+    value = effect.target[0]
+    if effect.function in (object.__setattr__, object.__delattr__):
+        return id(object.__getattribute__(value, "__dict__"))
+    return id(value)
+
+
+def _key(effect: Effect) -> Any:
+    """The place inside of its home that a plain write replaces; MISSING for any other effect."""
+    if type(effect.target[0]) is CellType and len(effect.args) == 1:
+        return None
+    return MISSING if _before(effect) is MISSING else (type(effect.args[0]), effect.args[0])
+
+
+def _before(effect: Effect) -> Any:
+    """What stood in the place before the call, MISSING when nothing did or when the effect is no plain write."""
+    value, args = effect.target[0], effect.args
+    if len(args) != 2 or type(args[0]) not in SCALAR_TYPES or effect.kwargs:
+        return MISSING
+    if effect.function in _SETS and type(value) in (dict, OrderedDict):
+        return dict.get(value, args[0], MISSING)
+    if effect.function is object.__setattr__:
+        return object.__getattribute__(value, "__dict__").get(args[0], MISSING)
+    return MISSING
+
+
+def _is_what_was_there(t: Tracer, effect: Effect) -> bool:
+    if type(effect.target[0]) is CellType:
+        return False
+    new, old = effect.args[1], _before(effect)
+    return new is old or t.real_of.get(id(new), MISSING) is old

@@ -98,6 +98,24 @@ class Recompile(Event):
 
 
 @dataclass(frozen=True)
+class Break(Event):
+    """A frame is left at one operation, which runs eagerly, and entered again behind it: the reason, and the functions that were cut, outermost first."""
+
+    kind: ClassVar[str] = "graph break"
+    number: str = ""
+    title: str = ""
+    detail: str = ""
+    location: str = ""
+    hint: str = ""
+    frames: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        place = f"{self.location}: " if self.location else ""
+        through = f" (in {' <- '.join(reversed(self.frames))})" if len(self.frames) > 1 else ""
+        return f"{place}{self.number} {self.title}: {self.detail}{through} ({self.hint})"
+
+
+@dataclass(frozen=True)
 class Fallback(Event):
     """A frame runs eagerly: the number of the reason, what exactly, where in the user's program, and the stage that refused."""
 

@@ -8,16 +8,17 @@ from typing import Any
 
 import torch
 
-from lect.frontends.capture.api import bind_parameters
+from lect.frontends.capture.api import Rest, bind_parameters
 from lect.frontends.capture.interpreter import decode_code
 from lect.frontends.capture.numbers import NumberPolicy
 from lect.ir import LectError
-from lect.runtime.code_cache import CodeCache, Version
+from lect.runtime.code_cache import VERSION_LIMIT, CodeCache, Version
+from lect.runtime.continuation import REST_VERSIONS, ResumePoints
 from lect.runtime.events import Compile, EventLog, Fallback, Recompile, Trace
 from lect.runtime.explain_miss import explain_miss
 from lect.runtime.guards import HOLDS, RAISED, build_predicate
 from lect.runtime.numbers import changed_numbers
-from lect.runtime.pipeline import Compiled, Observer, compile_call, fallback
+from lect.runtime.pipeline import Compiled, Observer, break_event, compile_call, fallback
 from lect.runtime.settings import Settings
 
 # Reasons that are no fault of the program, so that `fullgraph=True` does not raise for them.
@@ -45,8 +46,17 @@ class CompiledFrame:
         self.log = log
         self.code_table = code_table
         self.observe = observe
-        self.cache = CodeCache(function, settings.options.get("version_limit", 8))
+        self.cache = CodeCache(function, settings.options.get("version_limit", VERSION_LIMIT))
         self.numbers = NumberPolicy(arguments=settings.dynamic is True)
+        whole = settings.fullgraph or settings.options.get("breaks") == "eager"
+        self.points: ResumePoints | None = None if whole else ResumePoints(self._frame_of_rest)
+
+    def _frame_of_rest(self, rest: Rest, eager: Callable[..., Any]) -> CompiledFrame:
+        """The frame of a rest of this function, which shares the resume points."""
+        frame = CompiledFrame(rest, rest.function, eager, self.settings, self.log, self.code_table, self.observe)
+        frame.points = self.points
+        frame.cache.limit *= REST_VERSIONS
+        return frame
 
     def miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a call for which no version holds: compile one, or run eagerly."""
@@ -62,7 +72,7 @@ class CompiledFrame:
         if cache.versions and not self._report_misses(args, kwargs):
             return None
         front = args[1:] if isinstance(self.target, torch.nn.Module) else args
-        made = compile_call(self.target, front, kwargs, self.code_table(), self.settings.options, self.observe, self.numbers)
+        made = compile_call(self.target, front, kwargs, self.code_table(), self.settings.options, self.observe, self.numbers, self.points)
         self._report(made)
         if made.fallback is not None and self.settings.fullgraph and made.fallback.number not in NEVER_RAISED:
             raise CompileError(_sentence(made.fallback), hint=made.fallback.hint)
@@ -97,6 +107,8 @@ class CompiledFrame:
         """Forget all versions."""
         self.cache.clear()
         self.numbers = NumberPolicy(self.numbers.arguments)
+        if self.points is not None:
+            self.points.clear()
 
     def _report(self, made: Compiled) -> None:
         name = self.function.__qualname__
@@ -107,6 +119,8 @@ class CompiledFrame:
         reason = made.fallback or made.note
         if reason is not None:
             self.log.add(reason)
+        if made.fallback is None and made.cut is not None:
+            self.log.add(break_event(name, made.cut))
 
     def _report_misses(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Say why no version holds; False when no further version may be made."""

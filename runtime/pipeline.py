@@ -5,18 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import FunctionType, MappingProxyType
+from types import MappingProxyType
 from typing import Any
 
 from lect.backends import llvm
 from lect.dialects import make_context
 from lect.frontends.capture.api import DoesNotBind, open_frame
 from lect.frontends.capture.breaks import REASONS, Refused
+from lect.frontends.capture.cut import Cut
 from lect.frontends.capture.interpreter import CodeTable
 from lect.frontends.capture.numbers import NumberPolicy
 from lect.ir import Context, LectError, Operation, print_module
 from lect.passes.manager import PassManager, collector_off
-from lect.runtime.events import Fallback, Note
+from lect.runtime.continuation import ResumePoints, cut_resources
+from lect.runtime.events import Break, Fallback, Note
 
 STAGES = ("aot", "loop", "kernel")
 # Level at which the graph runs -> how many stages lead there.
@@ -41,6 +43,7 @@ class Compiled:
     statistics: dict[str, int] = field(default_factory=dict)
     fallback: Fallback | None = None
     note: Note | None = None
+    cut: Cut | None = None
     text: str = ""
 
 
@@ -53,14 +56,15 @@ def compile_call(
     options: Mapping[str, Any],
     observe: Observer,
     numbers: NumberPolicy | None = None,
+    points: ResumePoints | None = None,
 ) -> Compiled:
     """Compile `fn` for this call.  Never raises for what the program does: what cannot be compiled comes back as a fallback.
 
-    `numbers` says which numbers are of run time, and learns which cannot be.
+    `numbers` says which numbers are of run time, and learns which cannot be.  `points` are the resume points of the function; without them a frame is
+    compiled as a whole or not at all.
     """
     ctx = make_context(options=options)
-    ctx.resources["code_table"] = table
-    ctx.resources["numbers"] = numbers
+    ctx.resources.update(code_table=table, numbers=numbers, points=points, whole=points is None)
     made = Compiled()
     name = getattr(fn, "__qualname__", type(fn).__qualname__)
     stage = "capture"
@@ -69,7 +73,11 @@ def compile_call(
         _take_capture(made, module, ctx)
         observe("capture", module)
         if not made.statistics.get("torch calls"):
-            made.fallback = fallback(name, "LB0022", "no torch function was called on a tensor")
+            if made.cut is None:
+                made.fallback = fallback(name, "LB0022", "no torch function was called on a tensor")
+            else:
+                stage = "emit"
+                made.run = _timed(made, "emit", lambda: _link_residual(made, ctx, None, False))
             return made
         captured = find_graph(module)
         made.note = _why_through_torch(name, ctx)
@@ -88,7 +96,7 @@ def compile_call(
         made.fallback = _internal(name, stage, error)
         _take_partial(made, ctx)
     finally:
-        for resource in ("frame", "objects", "partial_guards", "function_op"):  # what outlives the compile must not hold the call's objects
+        for resource in ("frame", "objects", "partial_guards", "function_op", "cut", "points"):  # what outlives the compile must not hold the call's objects
             ctx.resources.pop(resource, None)
     return made
 
@@ -116,7 +124,11 @@ def _take_capture(made: Compiled, module: Operation, ctx: Context) -> None:
     made.objects = ctx.resources["objects"]
     made.bound = ctx.resources["frame"].bound
     made.statistics = dict(ctx.statistics)
+    made.cut = ctx.resources["cut"]
     made.text = print_module(module)
+    for op in list(module.body):  # later stages have nothing to do with the other functions of a cut
+        if op.name == "pyframe.func" and op is not made.residual:
+            op.detach()
 
 
 def _take_partial(made: Compiled, ctx: Context) -> None:
@@ -164,6 +176,12 @@ def fallback(name: str, number: str, detail: str, location: str = "", stage: str
     return Fallback(name, number, reason.title, detail, location, reason.hint, stage)
 
 
+def break_event(name: str, cut: Cut) -> Break:
+    """The event for a cut."""
+    stop, reason = cut.reason, cut.reason.reason
+    return Break(name, stop.number, reason.title, stop.detail, str(stop.loc) if stop.loc.known else "", reason.hint, cut.frames)
+
+
 def _refusal(name: str, stage: str, error: LectError) -> Fallback:
     place = str(error.loc) if error.loc.known else ""
     if isinstance(error, Refused):
@@ -182,10 +200,8 @@ def _internal(name: str, stage: str, error: Exception) -> Fallback:
 def _link(module: Operation, made: Compiled, ctx: Context) -> Callable[..., Any]:
     """The residual function with its graph, ready to be called like the function itself."""
     from lect.runtime.executable import build, find_host_function
-    from lect.runtime.residual import link_residual, shared_outputs, with_own_outputs, without_autocast
+    from lect.runtime.residual import shared_outputs, with_own_outputs, without_autocast
 
-    frame = ctx.resources["frame"]
-    function: FunctionType = frame.function
     if ctx.options.get("level", "native") == "native":
         executable = build(module, ctx)
         graph: Callable[..., list[Any]] = with_own_outputs(executable.run, shared_outputs(find_host_function(module, None)))
@@ -193,8 +209,7 @@ def _link(module: Operation, made: Compiled, ctx: Context) -> Callable[..., Any]
         executable, graph = None, interpreted(module, ctx)
     if autocast_is_on(made.guards):
         graph = without_autocast(graph)
-    assert made.residual is not None
-    run = link_residual(made.residual, function, graph, made.objects, any_grad(made.guards))
+    run = _link_residual(made, ctx, graph, any_grad(made.guards))
     run.__dict__["executable"] = executable  # keeps the native code alive as long as the function
     return run
 
@@ -202,13 +217,20 @@ def _link(module: Operation, made: Compiled, ctx: Context) -> Callable[..., Any]
 def _link_through_torch(graph: Operation, made: Compiled, ctx: Context) -> Callable[..., Any]:
     """The residual function with the calls of its graph as Python."""
     from lect.backends import python_fx
-    from lect.runtime.residual import link_residual
 
     program = python_fx.load(graph)
-    assert made.residual is not None
-    run = link_residual(made.residual, ctx.resources["frame"].function, program.run, made.objects, False)
+    run = _link_residual(made, ctx, program.run, False)
     run.__dict__["executable"] = program
     return run
+
+
+def _link_residual(made: Compiled, ctx: Context, graph: Callable[..., list[Any]] | None, grad: bool) -> Callable[..., Any]:
+    """The residual function as a function, with its steps and resume points when it is cut."""
+    from lect.runtime.residual import link_residual
+
+    assert made.residual is not None
+    others = cut_resources(made.cut, ctx.resources["points"]) if made.cut is not None else {}
+    return link_residual(made.residual, ctx.resources["frame"].function, graph, made.objects, grad, others)
 
 
 def find_graph(module: Operation) -> Operation:

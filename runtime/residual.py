@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -15,10 +15,17 @@ from lect.frontends.capture.suspended import GeneratorCode
 from lect.ir import Operation
 
 
-def link_residual(residual: Operation, function: FunctionType, graph: Callable[..., list[Any]], objects: Sequence[Any], grad: bool) -> FunctionType:
-    """A function with the signature and globals of `function` that runs the residual code; with `grad`, the graph runs with autograd off."""
+def link_residual(
+    residual: Operation, function: FunctionType, graph: Callable[..., list[Any]] | None, objects: Sequence[Any], grad: bool, others: Mapping[str, Any]
+) -> FunctionType:
+    """A function with the signature and globals of `function` that runs the residual code; with `grad`, the graph runs with autograd off.
+
+    `graph` is None when there is none, `others` are further resources of the code.
+    """
     name = residual.attrs["sym_name"]
-    resources: dict[str, Any] = {"function": function, f"{name}.graph": without_autograd(graph) if grad else graph}
+    resources: dict[str, Any] = {"function": function, **others}
+    if graph is not None:
+        resources[f"{name}.graph"] = without_autograd(graph) if grad else graph
     resources.update(live_resources(residual, objects))
     code = assemble(residual, resources=resources)
     made = FunctionType(code, function.__globals__, function.__name__, function.__defaults__)

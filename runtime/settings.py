@@ -19,6 +19,7 @@ OPTIONS: Mapping[str, tuple[tuple[Any, ...] | None, str]] = MappingProxyType(
         "host": (("python",), "the form of the host program"),
         "numerics": (("strict",), "values are rounded where eager rounds them"),
         "trigger": (TRIGGERS, "what is compiled: the function itself, or with the frame hook also functions called in a frame that runs eagerly"),
+        "breaks": (("resume", "eager"), "what happens where a frame cannot be followed: it is cut there and goes on behind, or runs eagerly as a whole"),
         "version_limit": (None, "the number of versions of one function before it runs eagerly"),
     }
 )

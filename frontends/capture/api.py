@@ -19,6 +19,7 @@ from lect.frontends.bytecode.decode import UnsupportedCode
 from lect.frontends.capture.breaks import GraphBreak, Refused
 from lect.frontends.capture.interpreter import CodeTable, decode_code
 from lect.frontends.capture.objects import describe
+from lect.frontends.capture.resume import Clone, Resume, resume_function
 from lect.ir import Block, Context, Operation, Region
 
 
@@ -26,16 +27,54 @@ class LiveFrame:
     """A call that is about to run.
 
     `bound` are the values of the parameters of `function` by name, `codes` the code objects that its IR names, and `of_module` says that it is the
-    forward of a module being called.
+    forward of a module being called.  For a resume function, `rest` is what goes on, and `part` tells where its operations come from.
     """
 
-    __slots__ = ("bound", "codes", "function", "of_module")
+    __slots__ = ("bound", "codes", "function", "of_module", "part", "rest")
 
     def __init__(self, function: FunctionType, bound: dict[str, Any], codes: Mapping[str, CodeType], of_module: bool = False) -> None:
         self.function = function
         self.bound = bound
         self.codes = codes
         self.of_module = of_module
+        self.rest: Rest | None = None
+        self.part: Clone | None = None
+
+
+class Rest:
+    """The rest of a function behind a cut, to be followed like a function.
+
+    `function` stands for it: a function without a use of its own that has the parameters of the resume function, those for its cells behind them, and
+    the globals.  `root` is the symbol of the function that was compiled, `code` the code object of the one that was cut, and `codes` are the code
+    objects that its IR names.
+    """
+
+    def __init__(self, resume: Resume, symbol: str, root: str, function: FunctionType, code: CodeType, codes: Mapping[str, CodeType]) -> None:
+        self.resume = resume
+        self.symbol = symbol
+        self.function = function
+        self.code = code
+        self.codes = codes
+        self.root = root
+        self.__qualname__ = function.__qualname__
+
+    def open(self, args: tuple[Any, ...], ctx: Context) -> Operation:
+        """A module with the resume function, and the call in `ctx`."""
+        part = resume_function(self.resume, self.symbol)
+        live = LiveFrame(self.function, dict(zip(rest_parameters(self.resume), args)), self.codes)
+        live.rest, live.part = self, part
+        ctx.resources["frame"] = live
+        return ModuleOp(regions=[Region([_single(part.func)])])
+
+
+def rest_parameters(resume: Resume) -> tuple[str, ...]:
+    """Names of the parameters of a `Rest`."""
+    return (*resume.parameters, *(cell_parameter(name) for name in resume.base.shared))
+
+
+def cell_parameter(name: str) -> str:
+    """The parameter of a `Rest` for the cell of a variable."""
+    return f"cell.{name}"
 
 
 def python_function(fn: Any) -> tuple[FunctionType, tuple[Any, ...]]:
@@ -94,6 +133,8 @@ def open_frame(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], ctx: Cont
     """
     table = ctx.resources.setdefault("code_table", None) or CodeTable()
     ctx.resources["code_table"] = table
+    if isinstance(fn, Rest):
+        return fn.open(args, ctx)
     try:
         function, front = python_function(fn)
         func, codes = decode_code(function.__code__)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from lect.ir import UNKNOWN, Location, PassFailure
+from lect.ir import UNKNOWN, Location, Operation, PassFailure
 
 
 class Reason(NamedTuple):
@@ -71,18 +71,50 @@ REASONS: Mapping[str, Reason] = MappingProxyType(
             "too many versions", "one function was compiled again and again because its guards failed", "see the recompile events for what changes"
         ),
         "LB0028": Reason("disabled function", "the function is marked so that it is never compiled", "remove lect.disable"),
+        "LB0029": Reason(
+            "place that cannot be cut",
+            "the frame cannot be left and entered again here",
+            "move the statement that breaks the graph into a function of its own",
+        ),
     }
 )
 
 
+class Stop(NamedTuple):
+    """A moment of a trace: in front of operation `number` of the block that is entered as number `position` of the trace."""
+
+    position: int
+    number: int
+
+
+class FrameState(NamedTuple):
+    """A frame that a break leaves: the operation that runs, the moment, and the exception that is being handled."""
+
+    frame: Any
+    op: Operation
+    stop: Stop
+    handled: BaseException | None
+
+
 class GraphBreak(BaseException):
-    """The frame cannot be captured: `number` (a key of `REASONS`), `detail` (what exactly), `loc` (the user's line)."""
+    """The frame cannot be captured: `number` (a key of `REASONS`), `detail` (what exactly), `loc` (the user's line).
+
+    `frames` are the frames that the break has left on its way, innermost first; `values` are the objects that cannot be made again, when that is why.
+    """
 
     def __init__(self, number: str, detail: str, loc: Location = UNKNOWN) -> None:
         super().__init__(f"{number}: {detail}")
         self.number = number
         self.detail = detail
         self.loc = loc
+        self.frames: list[FrameState] = []
+        self.values: list[Any] = []
+
+    def let_go(self) -> None:
+        """Forget all objects of the program and all frames."""
+        self.frames = []
+        self.values = []
+        self.__traceback__ = self.__context__ = None
 
     @property
     def reason(self) -> Reason:
@@ -93,6 +125,10 @@ class GraphBreak(BaseException):
         """Location, number, title, detail and hint in one readable text."""
         place = f"{self.loc}: " if self.loc.known else ""
         return f"{place}{self.number} {self.reason.title}: {self.detail}\n  {self.reason.explanation}\n  hint: {self.reason.hint}"
+
+
+class Reached(GraphBreak):
+    """A trace that was to end at this moment is there."""
 
 
 class UserError(BaseException):

@@ -40,7 +40,7 @@ C_FUNCTIONS = (
 )
 MODULE_CALL = torch.nn.Module.__call__
 MODULE_CALL_IMPL = torch.nn.Module._call_impl
-_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+MODULE_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _BACKWARD_HOOKS = ("_backward_hooks", "_backward_pre_hooks")
 _GLOBAL_HOOKS = ("_global_backward_pre_hooks", "_global_backward_hooks", "_global_forward_hooks", "_global_forward_pre_hooks")
 _READ_ONE = frozenset({dict.get, dict.__getitem__, dict.__contains__, set.__contains__})
@@ -181,7 +181,7 @@ def call_module(t: Tracer, module: Box, args: list[Box], kwargs: Kwargs) -> Box:
 def hooks_of(t: Tracer, module: Box) -> bool:
     """True when hooks run around the forward of the module: its own, or those of all modules."""
     names = instance_dict(t, module[0]) or {}
-    return any(t.now((names.get(hook), None)) for hook in _HOOKS) or global_hooks()
+    return any(t.now((names.get(hook), None)) for hook in MODULE_HOOKS) or global_hooks()
 
 
 def global_hooks() -> bool:

@@ -232,7 +232,9 @@ def check_finished(t: Tracer, made_again: Collection[int] = ()) -> None:
     for generator in t.generators:
         if generator.would_act and id(generator) not in made_again:
             name = generator.frame.function[0].__qualname__
-            raise GraphBreak("LB0009", f"the generator {name} is left inside of a 'try' or 'with'", generator.op.loc)
+            stop = GraphBreak("LB0009", f"the generator {name} is left inside of a 'try' or 'with'", generator.op.loc)
+            stop.values.append(generator)
+            raise stop
 
 
 # ---- what C code calls back ------------------------------------------------------------------------------------------

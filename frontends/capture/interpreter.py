@@ -6,7 +6,7 @@ to block; an exception of the program goes to the block's handler, a `GraphBreak
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import CellType, CodeType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -14,10 +14,13 @@ from weakref import WeakKeyDictionary
 from lect.dialects.pyframe.control import FuncOp
 from lect.dialects.pyframe.types import PLACE
 from lect.frontends.bytecode.decode import Symbols, UnsupportedCode, decode_function
-from lect.frontends.capture.breaks import UserError
+from lect.frontends.capture.breaks import FrameState, GraphBreak, Reached, Stop, UserError
 from lect.frontends.capture.calls import bind_arguments
 from lect.frontends.capture.effects import store_cell
 from lect.frontends.capture.generators import TracedGenerator
+from lect.frontends.capture.iteration import acts_when_released
+from lect.frontends.capture.modes import current_modes
+from lect.frontends.capture.resume import Clone, Cuttable, NotResumable, Place, twins
 from lect.frontends.capture.rules import RESUMED, RULES
 from lect.frontends.capture.specials import special_table
 from lect.frontends.capture.tracer import Box, Tracer
@@ -28,16 +31,40 @@ MAX_DEPTH = 300
 
 
 class Program:
-    """A decoded function with its operations bound to rules, block by block; `codes` are the code objects among its constants, by symbol."""
+    """A decoded function with its operations bound to rules, block by block; `codes` are the code objects among its constants, by symbol.
 
-    __slots__ = ("codes", "func", "steps")
+    The program of a resume function is a `part` of another one: `values` sends its values to those of the function that was cut.
+    """
 
-    def __init__(self, func: FuncOp, codes: Mapping[str, CodeType]) -> None:
+    __slots__ = ("_cuttable", "_origin", "code", "codes", "func", "steps", "values")
+
+    def __init__(self, func: FuncOp, codes: Mapping[str, CodeType], code: CodeType, part: Clone | None = None, whole: Cuttable | None = None) -> None:
         self.func = func
         self.codes = codes
+        self.code = code
+        self.values: Mapping[Value, Value] = part.values if part is not None else {}
+        self._origin = part.origin if part is not None else None
+        self._cuttable = whole
         self.steps: dict[Block, list[Step]] = {}
         for block in func.region.blocks:
             self.steps[block] = [(RULES.get(type(op).name, _no_rule), op) for op in block]
+
+    def cuttable(self) -> Cuttable:
+        """The function to cut for a cut in this one; it outlives the operations of this program."""
+        if self._cuttable is None:
+            copied = self.func.clone()
+            assert isinstance(copied, FuncOp)
+            self._cuttable = Cuttable(copied)
+            self._origin, self.values = twins(self.func, copied)
+        return self._cuttable
+
+    def place_of(self, op: Operation) -> Place:
+        """The place of an operation in the function to cut.  Raises `NotResumable` for operations that are not of the program."""
+        whole = self.cuttable()
+        origin = self._origin.get(op) if self._origin is not None else None
+        if origin is None:
+            raise NotResumable("the function stops before it has begun")
+        return whole.place_of(origin)
 
 
 def _no_rule(frame: Frame, op: Operation) -> None:
@@ -56,7 +83,7 @@ class CodeTable:
         found = self.programs.get(code)
         if found is None:
             try:
-                found = self.programs[code] = Program(*decode_code(code))
+                found = self.programs[code] = Program(*decode_code(code), code)
             except UnsupportedCode as error:
                 raise t.stop("LB0009", error.message) from None
         return found
@@ -105,9 +132,9 @@ def call_frame(t: Tracer, frame: Frame, op: Any = None) -> Box | None:
 class Frame:
     """One activation: `env` holds the values of the current block, `locals` and `cells` the variables."""
 
-    __slots__ = ("caller", "cells", "env", "function", "generator", "globals", "globals_source", "locals", "program", "returned", "t")
+    __slots__ = ("caller", "cells", "env", "function", "generator", "globals", "globals_source", "locals", "now", "position", "program", "returned", "t")
 
-    def __init__(self, t: Tracer, program: Program, callee: Box, bound: dict[str, Box]) -> None:
+    def __init__(self, t: Tracer, program: Program, callee: Box, bound: dict[str, Box], cells: Mapping[str, Box] | None = None) -> None:
         self.t = t
         self.program = program
         self.function = callee
@@ -119,7 +146,12 @@ class Frame:
         self.returned: Box | None = None
         self.caller: Frame | None = None
         self.generator: TracedGenerator | None = None
-        self._make_cells(callee, bound)
+        self.position = 0
+        self.now = 0
+        if cells is None:
+            self._make_cells(callee, bound)
+        else:
+            self.cells.update(cells)
 
     def _make_cells(self, callee: Box, bound: dict[str, Box]) -> None:
         t, func = self.t, self.program.func
@@ -146,12 +178,17 @@ def run(frame: Frame, suspended: Any = None) -> Box | None:
     guards = t.guards
     of_block = frame.program.steps
     block: Block | None = frame.program.func.region.blocks[0]
-    steps: list[Step] | None = None
+    steps: Iterable[Step] | None = None
     if suspended is not None:
         block, steps = suspended.parent, [(RESUMED[suspended.name], suspended)]
     while block is not None:
         following: Block | None = None
+        now: Iterable[Step]
         now, steps = steps or of_block[block], None
+        t.entered += 1
+        frame.position = t.entered
+        if t.births is not None:
+            now = _watched(t, frame, now)
         try:
             for rule, op in now:
                 guards.loc = op.loc
@@ -160,8 +197,40 @@ def run(frame: Frame, suspended: Any = None) -> Box | None:
         except UserError as raised:
             if raised.loc is UNKNOWN:
                 raised.loc = guards.loc
-            block = _unwind(frame, block, raised)  # type: ignore[arg-type]
+            try:
+                block = _unwind(frame, block, raised)  # type: ignore[arg-type]
+            except GraphBreak as stop:
+                _left(frame, op, stop)
+                raise
+        except GraphBreak as stop:
+            _left(frame, op, stop)
+            raise
     return frame.returned
+
+
+def _left(frame: Frame, op: Operation, stop: GraphBreak) -> None:
+    """Note that a break leaves the frame at `op`."""
+    stop.frames.append(FrameState(frame, op, Stop(frame.position, _index(frame.program.steps, op)), frame.t.caught))
+
+
+def _index(of_block: Mapping[Block, list[Step]], op: Operation) -> int:
+    """The number of an operation in its block."""
+    return next((number for number, (_, each) in enumerate(of_block.get(op.parent, ())) if each is op), 0)  # type: ignore[arg-type]
+
+
+def _watched(t: Tracer, frame: Frame, steps: Iterable[Step]) -> Iterator[Step]:
+    """The steps of a block in a trace that notes where each object is made, and ends at `t.stop_at`."""
+    for number, step in enumerate(steps):
+        t.frame = frame
+        frame.now = number
+        if t.stop_at == (frame.position, number):
+            t.left_modes = current_modes()
+            yield (_reached, step[1])
+        yield step
+
+
+def _reached(frame: Frame, op: Any) -> None:
+    raise Reached("LB0029", "the cut is reached", op.loc)
 
 
 def _unwind(frame: Frame, block: Block, raised: UserError) -> Block:
@@ -174,11 +243,15 @@ def _unwind(frame: Frame, block: Block, raised: UserError) -> Block:
     error = raised.error
     handled = t.handled()
     if handled is not None and handled is not error and error.__context__ is None:
+        if not t.is_fresh(error) and id(error) in t.seen:
+            raise t.stop("LB0004", "an exception from outside of the frame gets a context")
         error.__context__ = handled
     kept = [frame.env[value] for value in terminator.unwind_operands]
+    if any(acts_when_released(t, box) for value, box in frame.env.items() if value not in terminator.unwind_operands):
+        raise t.stop("LB0009", "a generator made outside of the compiled frame is left by an exception")
     if len(handler.args) >= 2 and handler.args[-2].type is PLACE:
         kept.append((None, None))
-    kept.append(t.made(error))
+    kept.append(t.seen.get(id(error)) or t.made(error))
     frame.env = dict(zip(handler.args, kept))
     return handler
 

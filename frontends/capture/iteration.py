@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import GeneratorType
 from typing import Any
 
 import torch
@@ -91,6 +92,16 @@ def get_next(t: Tracer, box: Box) -> Box:
         if isinstance(raised.error, StopIteration):
             raise Exhausted from None
         raise
+
+
+def acts_when_released(t: Tracer, box: Box) -> bool:
+    """True for an iterator from outside of the trace that may run code of the program when it is released: a suspended generator, or one of a class."""
+    value, source = box
+    if source is None or t.is_fresh(value):
+        return False
+    if type(value) is GeneratorType:
+        return value.gi_suspended
+    return hasattr(type(value), "__next__") and hasattr(type(value), "__del__")
 
 
 def iterate(t: Tracer, box: Box, limit: int | None = None) -> list[Box]:

@@ -121,7 +121,7 @@ def enter_found_modes(t: Tracer) -> None:
 
 
 @contextmanager
-def _without_saved_tensor_hooks() -> Iterator[None]:
+def without_saved_tensor_hooks() -> Iterator[None]:
     """The hooks on saved tensors that are set around the call see real tensors only."""
     autograd = torch._C._autograd
     if autograd._top_saved_tensors_default_hooks(True) is None:
@@ -134,13 +134,11 @@ def _without_saved_tensor_hooks() -> Iterator[None]:
         autograd._pop_saved_tensors_default_hooks()
 
 
-@contextmanager
-def checked_modes() -> Iterator[None]:
-    """The thread's modes are the same behind the block; breaks when the block itself ends in other modes than it began in."""
-    grad, autocast = torch.is_grad_enabled(), modes.autocast_state()
-    with modes.kept_modes(), _without_saved_tensor_hooks():
-        yield
-        if torch.is_grad_enabled() != grad:
-            raise GraphBreak("LB0014", "the frame leaves autograd in another mode than it found it")
-        if modes.autocast_state() != autocast:
-            raise GraphBreak("LB0014", "the frame leaves autocast in another state than it found it")
+def current_modes() -> tuple[bool, tuple[Any, ...]]:
+    """Autograd's switch and the state of autocast in this thread."""
+    return torch.is_grad_enabled(), modes.autocast_state()
+
+
+def changed_modes(before: tuple[Any, Any], after: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Of the modes `after`, those that differ from `before`; None for the others."""
+    return after[0] if after[0] != before[0] else None, after[1] if after[1] != before[1] else None

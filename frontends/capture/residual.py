@@ -10,12 +10,13 @@ import functools
 import types
 import weakref
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import CellType, FunctionType, MethodType
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
+from lect.dialects.fx.modes import set_autocast_state
 from lect.dialects.fx.types import ObjectRef
 from lect.dialects.guard.arithmetic import FUNCTIONS, SYMBOLS
 from lect.dialects.guard.containers import elements, own_item
@@ -39,13 +40,47 @@ _PARAMETER_ATTRS = ("code_name", "qualname", "args", "positional_only", "keyword
 _ITEM_WRITES = (list.__setitem__, dict.__setitem__, OrderedDict.__setitem__, deque.__setitem__)
 
 
-class ResidualBuilder:
-    """Writes one residual function.  `outputs` are the traced tensors that the graph must return, in order."""
+class End(Protocol):
+    """How a residual function ends: `prepare` reads and makes what is needed, `finish`, after all effects, gives the value to return."""
 
-    def __init__(self, t: Tracer, func: control.FuncOp, graph: str) -> None:
+    def prepare(self) -> None:
+        """Make the values."""
+
+    def finish(self) -> Value:
+        """The value to return."""
+
+
+class Returned:
+    """The function returns the value of a box."""
+
+    def __init__(self, builder: ResidualBuilder, returned: Box) -> None:
+        self.builder = builder
+        self.returned = returned
+        self.value: Value | None = None
+
+    def prepare(self) -> None:
+        """Make the value."""
+        self.value = self.builder.value_of_box(self.returned)
+
+    def finish(self) -> Value:
+        """The value."""
+        assert self.value is not None
+        return self.value
+
+
+class ResidualBuilder:
+    """Writes one residual function.
+
+    `outputs` are the traced tensors that the graph must return, in order; `parameters` are attributes that replace those of `func`;
+    `left_modes` are autograd's switch and the state of autocast as the frame leaves them, None where it leaves what it found.
+    """
+
+    def __init__(self, t: Tracer, func: control.FuncOp, graph: str, parameters: Mapping[str, Any]) -> None:
         self.t = t
         self.func = func
         self.graph = graph
+        self.parameters = parameters
+        self.left_modes: tuple[Any, Any] = (None, None)
         self.block = Block()
         self.outputs: list[LT] = []
         self.loc = UNKNOWN
@@ -61,7 +96,7 @@ class ResidualBuilder:
 
     # ---- the function ------------------------------------------------------------------------------------------------
 
-    def build(self, returned: Box, loc: Location) -> control.FuncOp:
+    def build(self, end: End, loc: Location) -> control.FuncOp:
         """The whole function.  Breaks when an object that outlives the call cannot be made again."""
         t = self.t
         self.loc = loc
@@ -69,16 +104,26 @@ class ResidualBuilder:
             arguments = [self.source(each.source) for each in t.inputs]
             self._results = self.emit(py.CallGraphOp(arguments, SymbolRef(self.graph), loc=loc))
         prepared = [(effect, self._prepare(effect)) for effect in t.effects]
-        value = self.value_of_box(returned)
+        end.prepare()
         check_finished(t, self._made)
         for effect, operands in prepared:
             self.loc = effect.loc
             self._replay(effect, *operands)
         for emit in self.late:
             emit()
-        self.block.append(control.ReturnOp.create([value], loc=loc, attrs={}))
+        self.loc = loc
+        self._leave_modes()
+        self.block.append(control.ReturnOp.create([end.finish()], loc=loc, attrs={}))
         attrs = {name: self.func.attrs[name] for name in _PARAMETER_ATTRS if name in self.func.attrs}
+        attrs.update(self.parameters)
         return control.FuncOp.create(attrs={"sym_name": self.func.attrs["sym_name"], **attrs}, regions=[Region([self.block])], loc=loc)
+
+    def _leave_modes(self) -> None:
+        grad, autocast = self.left_modes
+        if grad is not None:
+            self.call(torch._C._set_grad_enabled, self.constant(grad))
+        if autocast is not None:
+            self.call(set_autocast_state, self.resource(autocast))
 
     def emit(self, op: Operation) -> Value:
         """Append an operation; its only result."""
@@ -174,7 +219,11 @@ class ResidualBuilder:
             if id(value) in self._busy:
                 raise GraphBreak("LB0008", f"a {kind.__name__} that contains itself", self.loc)
             self._busy.add(id(value))
-            found = self._make(value, kind)
+            try:
+                found = self._make(value, kind)
+            except GraphBreak as stop:
+                stop.values.append(value)
+                raise
             self._busy.discard(id(value))
             self._made[id(value)] = found
         return found
@@ -283,6 +332,8 @@ class ResidualBuilder:
         return self.emit(building.BuildSliceOp(self.value(value.start), self.value(value.stop), self.value(value.step)))
 
     def _method(self, value: MethodType) -> Value:
+        if isinstance(value.__func__, types.MethodDescriptorType | types.WrapperDescriptorType):
+            return self.emit(py.LoadAttrOp(self.value(value.__self__), value.__func__.__name__))
         return self.call(MethodType, self._callable(value.__func__), self.value(value.__self__))
 
     def _callable(self, function: Any) -> Value:

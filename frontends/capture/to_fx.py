@@ -8,15 +8,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from lect.dialects.fx.modes import kept_modes
 from lect.dialects.pyframe.control import FuncOp
-from lect.frontends.capture.api import LiveFrame
-from lect.frontends.capture.breaks import GraphBreak, Refused, UserError
+from lect.frontends.capture.api import LiveFrame, cell_parameter, rest_parameters
+from lect.frontends.capture.breaks import FrameState, GraphBreak, Reached, Refused, Stop, UserError
 from lect.frontends.capture.calls import check_hooks
+from lect.frontends.capture.cut import CutWriter, chain_of
 from lect.frontends.capture.dead_effects import visible_effects
-from lect.frontends.capture.interpreter import CodeTable, Frame, Program, call_frame
-from lect.frontends.capture.modes import checked_modes, enter_found_modes, global_state
+from lect.frontends.capture.interpreter import Frame, Program, call_frame
+from lect.frontends.capture.modes import changed_modes, current_modes, enter_found_modes, global_state, without_saved_tensor_hooks
 from lect.frontends.capture.numbers import NumberPolicy, needed_for_value
-from lect.frontends.capture.residual import ResidualBuilder
+from lect.frontends.capture.residual import ResidualBuilder, Returned
+from lect.frontends.capture.resume import resume_function
 from lect.frontends.capture.sources import Source
 from lect.frontends.capture.tracer import Box, Tracer
 from lect.frontends.tensors import LT, propagating
@@ -26,77 +29,176 @@ RECURSION_LIMIT = 12_000
 MAX_PAIRS = 64  # of objects that are compared one by one
 
 
+MAX_TRACES = 16
+
+
 def run(module: Operation, ctx: Context) -> None:
     """Replace the first `pyframe.func` of `module` by a guard set, a graph (when it calls torch) and the residual function.
 
-    Leaves the live objects that the result names in `ctx.resources["objects"]`.  What is known of the frame's numbers is in `ctx.resources["numbers"]`:
-    when the value of a run-time number is needed, the frame is followed once more with that number as a constant.  Raises `Refused` when the frame
-    cannot be captured.
+    Where the program cannot be followed, the residual function ends in steps and resume functions, which are added to the module, unless
+    `ctx.resources["whole"]` is set.  Leaves the live objects that the result names in `ctx.resources["objects"]` and what a cut needs in
+    `ctx.resources["cut"]`.  What is known of the frame's numbers is in `ctx.resources["numbers"]`: when the value of a run-time number is needed, the
+    frame is followed once more with that number as a constant.  Raises `Refused` when the frame cannot be captured.
     """
     live = ctx.resources.get("frame")
     func = next((op for op in module.body if isinstance(op, FuncOp)), None)
     if not isinstance(live, LiveFrame) or func is None:
         raise PassFailure("pyframe-to-fx follows a function on a live call, and there is none", hint="start from --capture FILE.py:FUNCTION")
-    policy = ctx.resources.get("numbers") or NumberPolicy()
-    while not _follow(module, func, live, policy, ctx):
+    whole = live.rest.resume.base if live.rest is not None else None
+    code = live.rest.code if live.rest is not None else live.function.__code__
+    search = Search(ctx, module, func, live, Program(func, live.codes, code, live.part, whole))
+    for _ in range(MAX_TRACES):
+        if search.attempt():
+            return
         ctx.count("traces begun anew")
+    raise Refused(search.reason or GraphBreak("LB0029", "no place was found where the frame can be left", func.loc))
 
 
-def _follow(module: Operation, func: FuncOp, live: LiveFrame, policy: NumberPolicy, ctx: Context) -> bool:
-    """Follow the frame once; False when a run-time number has to be a constant, which the policy says from now on."""
-    table: CodeTable = ctx.resources["code_table"]
-    t = Tracer(table, policy)
-    try:
+class Search:
+    """Traces of one call, each up to an earlier moment, until one ends where all that is alive can be made real.
+
+    `stop` is the moment at which the next trace ends, `reason` the first break.  When the value of a run-time number turns out to be needed, the search
+    begins anew with that number as a constant.
+    """
+
+    def __init__(self, ctx: Context, module: Operation, func: FuncOp, live: LiveFrame, program: Program) -> None:
+        self.ctx = ctx
+        self.module = module
+        self.func = func
+        self.live = live
+        self.program = program
+        self.whole = bool(ctx.resources.get("whole"))
+        self.policy = ctx.resources.get("numbers") or NumberPolicy()
+        self.stop: Stop | None = None
+        self.watched = False
+        self.reason: GraphBreak | None = None
+
+    def attempt(self) -> bool:
+        """Trace once; True when the module is written, False when another trace has to end at `stop`.  Raises `Refused`."""
+        t = Tracer(self.ctx.resources["code_table"], self.policy)
+        t.stop_at, t.births = self.stop, {} if self.watched else None
+        try:
+            return self._attempt(t)
+        except NeedsValues:
+            return self._begin_anew()
+        except GraphBreak as stop:
+            if _needs_values(t):
+                return self._begin_anew()
+            if not stop.loc.known:
+                stop.loc = t.loc
+            if self.reason is None:
+                self._leave_guards(t)
+            raise Refused(self._both(stop)) from None
+        except Exception:
+            if self.reason is None:
+                self._leave_guards(t)
+            raise
+        finally:
+            t.close()
+
+    def _begin_anew(self) -> bool:
+        self.stop, self.watched, self.reason = None, False, None
+        return False
+
+    def _both(self, stop: GraphBreak) -> GraphBreak:
+        """The first break, with what kept the frame from being left there."""
+        first = self.reason
+        if first is None or first is stop:
+            return stop
+        return GraphBreak(first.number, f"{first.detail}; the frame cannot be left there: {stop.detail}", first.loc)
+
+    def _attempt(self, t: Tracer) -> bool:
         global_state()
         enter_found_modes(t)
-        with _quiet(), propagating() as t.mode:
-            t.known.attach(t.mode)
-            returned = _trace(t, func, live)
-        if _has_needed_values(t):
-            return False
-        _write(t, module, func, global_state(t), returned, ctx)
+        found, returned, chain = current_modes(), None, None
+        try:
+            with _quiet(), propagating() as t.mode:
+                t.known.attach(t.mode)
+                returned = _trace(t, self.func, self.live, self.program)
+        except Reached as reached:
+            chain, left_out = chain_of(t, reached.frames)
+            reached.let_go()
+            if left_out:
+                return self._earlier(t, reached, chain[-1].stop)
+        except GraphBreak as stop:
+            if not stop.frames:
+                raise
+            moment = chain_of(t, stop.frames)[0][-1].stop
+            stop.let_go()
+            return self._earlier(t, stop, moment)
+        if _needs_values(t):
+            raise NeedsValues
+        t.left_modes = changed_modes(found, t.left_modes)
+        try:
+            _write(t, self, global_state(t), returned, chain)
+        except GraphBreak as stop:
+            watch = t.births is None and stop.values and not self.whole
+            born = None if watch else self._birth(t, stop)
+            stop.let_go()
+            return self._earlier(t, stop, born)
         return True
-    except GraphBreak as stop:
-        if _has_needed_values(t):
-            return False
+
+    def _birth(self, t: Tracer, stop: GraphBreak) -> Stop | None:
+        """The moment when an object was made that cannot be made again."""
+        for value in stop.values:
+            for moment in (t.births or {}).get(id(value), ()):
+                if self.stop is None or moment < self.stop:
+                    return Stop(*moment)
+        raise stop
+
+    def _earlier(self, t: Tracer, stop: GraphBreak, moment: Stop | None) -> bool:
+        """The next trace ends at `moment`, or like this one but watched.  Raises `stop` when it cannot be."""
+        if _needs_values(t):
+            raise NeedsValues
         if not stop.loc.known:
             stop.loc = t.loc
-        _leave_guards(t, func, ctx)
-        raise Refused(stop) from None
-    except Exception:
-        _leave_guards(t, func, ctx)
-        raise
-    finally:
-        t.close()
+        if self.whole or (moment is not None and self.stop is not None and moment >= self.stop):
+            raise stop
+        if self.reason is None:
+            self.reason = stop
+            self._leave_guards(t)
+        self.watched = True
+        if moment is not None:
+            self.stop = moment
+        return False
+
+    def _leave_guards(self, t: Tracer) -> None:
+        """The guards asked for so far: while they hold, following the frame would end in the same place."""
+        with suppress(GraphBreak, Exception):
+            ctx, func = self.ctx, self.func
+            t.guards.global_state(global_state(t))
+            ctx.resources["partial_guards"] = t.guards.finish(f"{func.attrs['sym_name']}.guards", func.loc)
+            ctx.resources["function_op"] = func
+            ctx.resources["objects"] = t.objects.objects
 
 
-def _has_needed_values(t: Tracer) -> bool:
+class NeedsValues(Exception):
+    """The value of a run-time number is needed, which has to be a constant in the next trace."""
+
+
+def _needs_values(t: Tracer) -> bool:
     t.policy.by_value |= needed_for_value(t)
     return bool(t.pinned)
 
 
-def _leave_guards(t: Tracer, func: FuncOp, ctx: Context) -> None:
-    """The guards asked for so far: while they hold, following the frame would end in the same place."""
-    with suppress(GraphBreak, Exception):
-        t.guards.global_state(global_state(t))
-        ctx.resources["partial_guards"] = t.guards.finish(f"{func.attrs['sym_name']}.guards", func.loc)
-        ctx.resources["function_op"] = func
-        ctx.resources["objects"] = t.objects.objects
-
-
-def _trace(t: Tracer, func: FuncOp, live: LiveFrame) -> Box:
+def _trace(t: Tracer, func: FuncOp, live: LiveFrame, program: Program) -> Box:
+    """Follow the call to its end: what it returns."""
     function = live.function
     callee = t.wrap(function, t.sources.function)
     if t.policy.arguments:
         _mark_arguments(t, func, live.bound)
     bound = {name: t.wrap(value, t.sources.local(name)) for name, value in live.bound.items()}
+    cells = None
+    if live.rest is not None:
+        cells = {name: bound.pop(cell_parameter(name)) for name in func.free}
     if live.of_module:
         check_hooks(t, _first_argument(t, func, bound))
     try:
-        returned = call_frame(t, Frame(t, Program(func, live.codes), callee, bound))
+        returned = call_frame(t, Frame(t, program, callee, bound, cells))
     except UserError as raised:
         error = raised.error
         raise GraphBreak("LB0012", f"{type(error).__name__} leaves the frame: {_short(error)}", raised.loc) from None
+    t.left_modes = current_modes()
     assert returned is not None
     return returned
 
@@ -128,12 +230,24 @@ def _short(error: BaseException) -> str:
         return "(its text cannot be made)"
 
 
-def _write(t: Tracer, module: Operation, func: FuncOp, state: dict[str, Any], returned: Box, ctx: Context) -> None:
+def _write(t: Tracer, search: Search, state: dict[str, Any], returned: Box | None, chain: list[FrameState] | None) -> None:
+    module, func, ctx, live = search.module, search.func, search.ctx, search.live
     name = func.attrs["sym_name"]
     loc = func.loc if func.loc.known else Location(func.file, func.first_line, None, func.qualified_name)
-    builder = ResidualBuilder(t, func, f"{name}.graph")
+    parameters = {"args": rest_parameters(live.rest.resume)} if live.rest is not None else {}
+    builder = ResidualBuilder(t, func, f"{name}.graph", parameters)
     t.effects = visible_effects(t)
-    residual = builder.build(returned, loc)
+    builder.left_modes = t.left_modes
+    cut = None
+    if chain is None:
+        assert returned is not None
+        residual = builder.build(Returned(builder, returned), loc)
+    else:
+        assert search.reason is not None
+        root = name if live.rest is None else live.rest.root
+        writer = CutWriter(builder, chain, search.reason, root, live.rest is not None)
+        residual = builder.build(writer, loc)
+        cut = writer.cut
     t.guards.loc = loc
     t.guards.global_state(state)
     reason = _why_gradients(t, builder.outputs)
@@ -146,13 +260,21 @@ def _write(t: Tracer, module: Operation, func: FuncOp, state: dict[str, Any], re
     block.insert_before(func, residual)
     for _, generator in builder.generators.values():
         block.insert_before(func, generator.func)
+    if cut is not None:
+        for step, _ in cut.steps.values():
+            block.insert_before(func, step)
+        for symbol, (resume, _) in cut.resumes.items():
+            block.insert_before(func, resume_function(resume, symbol).func)
     func.erase()
     ctx.resources["objects"] = t.objects.objects
+    ctx.resources["cut"] = cut
     ctx.resources["through_torch"] = through_torch
     ctx.count("frames inlined", t.calls)
     ctx.count("torch calls", t.graph.calls)
     ctx.count("guards", len(t.guards.entries))
     ctx.count("effects", len(t.effects))
+    if cut is not None:
+        ctx.count("graph breaks")
 
 
 def _why_gradients(t: Tracer, outputs: list[LT]) -> str:
@@ -216,7 +338,7 @@ def _quiet() -> Iterator[None]:
     gc.disable()
     sys.setrecursionlimit(max(limit, RECURSION_LIMIT))
     try:
-        with checked_modes():
+        with kept_modes(), without_saved_tensor_hooks():
             yield
     finally:
         sys.setrecursionlimit(limit)

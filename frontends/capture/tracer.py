@@ -134,6 +134,10 @@ class Tracer:
         self.caught: BaseException | None = None  # what the running frame handles, and below what those around its generators do
         self.outer_caught: list[BaseException | None] = []
         self.generators: list[Any] = []
+        self.entered = 0  # blocks entered so far, which numbers the moments of a trace
+        self.stop_at: Any = None  # where the trace has to end
+        self.left_modes: tuple[Any, Any] = (None, None)  # autograd and autocast at the end
+        self.births: dict[int, list[Any]] | None = None  # the moments, innermost frame first, when fresh objects were made; None when nobody asks
 
     @property
     def loc(self) -> Location:
@@ -260,7 +264,17 @@ class Tracer:
     def made(self, value: Any) -> Box:
         """The box of an object that the trace has just made and may change."""
         self.fresh[id(value)] = value
+        if self.births is not None:
+            self._note_birth(value)
         return (value, None)
+
+    def _note_birth(self, value: Any) -> None:
+        moments, frame = [], self.frame
+        while frame is not None:
+            moments.append((frame.position, frame.now))
+            frame = frame.caller
+        assert self.births is not None
+        self.births.setdefault(id(value), moments)
 
     def is_fresh(self, value: Any) -> bool:
         """True for objects made in the trace."""
@@ -283,6 +297,8 @@ class Tracer:
         box = self.wrap(value)
         if count <= ONE_REFERENCE + held and box[0] is value and box[1] is None and kind is not tuple and kind is not LT:
             self.fresh[id(value)] = value
+            if self.births is not None:
+                self._note_birth(value)
         return box
 
     # ---- containers --------------------------------------------------------------------------------------------------

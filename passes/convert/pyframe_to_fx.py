@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from lect.ir import Context, Operation
-from lect.passes.base import Pass, load_body
+from lect.passes.base import Pass, load_body, option
 
 BODY = "lect.frontends.capture.to_fx:run"
 
@@ -37,6 +37,10 @@ class PyframeToFx(Pass):
 
     name: ClassVar[str] = "pyframe-to-fx"
     live: ClassVar[bool] = True
+    whole: bool = option(False, "refuse a function that cannot be followed to its end, instead of cutting it there")
 
     def run(self, op: Operation, ctx: Context) -> None:
+        """Follow the first function of `op`."""
+        if self.whole:
+            ctx.resources["whole"] = True
         load_body(BODY)(op, ctx)

@@ -37,6 +37,11 @@ def fallbacks() -> list[str]:
     return [event.number for event in lect.events("fallback")]
 
 
+def stops() -> list[str]:
+    """Numbers of the reasons for which frames were cut or ran eagerly since the last reset, but for frames that do not compute."""
+    return [event.number for event in lect.events("graph break", "fallback") if event.number not in ("LB0012", "LB0022")]
+
+
 def versions() -> int:
     """How many versions were compiled since the last reset."""
     return len(lect.events("compile"))

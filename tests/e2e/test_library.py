@@ -7,7 +7,7 @@ import torch
 
 import lect
 from tests.e2e import library
-from tests.e2e.support import check, fallbacks, versions
+from tests.e2e.support import check, fallbacks, stops, versions
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +59,7 @@ def test_deep_copy_of_a_class_with_a_say_in_it_runs_eagerly():
         return x * (2 if copy.deepcopy(kept) is kept else 3)
 
     check(program, torch.randn(4))
-    assert fallbacks() == ["LB0003"]
+    assert stops()[:1] == ["LB0003"]
 
 
 def test_generator_left_inside_of_a_with_runs_eagerly():
@@ -79,7 +79,7 @@ def test_generator_left_inside_of_a_with_runs_eagerly():
         return next(values(x)) * 2
 
     check(program, torch.randn(4))
-    assert fallbacks() == ["LB0009"]
+    assert stops()[:1] == ["LB0009"]
 
 
 def test_fields_and_keys_of_an_output_are_the_same_objects():
@@ -137,9 +137,9 @@ def test_autograd_function_without_gradients():
         check(lambda x: Doubled.apply(x, 2) + 1, torch.randn(4))
         assert fallbacks() == []
         check(lambda x: Same.apply(x) + 1, torch.randn(4))
-        assert fallbacks() == ["LB0003"]
+        assert stops()[:1] == ["LB0003"]
 
 
 def test_autograd_function_with_gradients_runs_eagerly():
     check(lambda x: Doubled.apply(x, 2) + 1, torch.randn(4))
-    assert fallbacks()[0] == "LB0003"
+    assert stops()[0] == "LB0003"

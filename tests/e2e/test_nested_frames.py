@@ -46,6 +46,11 @@ def refused_names() -> list[str]:
     return [event.function.rpartition(".")[2] for event in lect.events("fallback")]
 
 
+def compile_whole(fn, options=None, **settings):
+    """`lect.compile` for frames that run eagerly as a whole when something in them cannot be followed."""
+    return lect.compile(fn, options={"breaks": "eager", **(options or {})}, **settings)
+
+
 def breaks(x: object) -> None:
     """A function that no compiled frame calls: it writes to a stream."""
     sys.stdout.write("")
@@ -64,7 +69,7 @@ def add_all(*values, start=0.0, **more):
 
 def run_both(program, *args, calls=3):
     """Eager's value on each of some calls, the arguments changed in between."""
-    compiled = lect.compile(program)
+    compiled = compile_whole(program)
     for _ in range(calls):
         same(program(*args), compiled(*args))
         args = tuple(torch.randn_like(arg) if isinstance(arg, torch.Tensor) and arg.is_floating_point() else arg for arg in args)
@@ -130,7 +135,7 @@ class Stack(nn.Module):
 def test_modules_called_by_an_eager_frame():
     torch.manual_seed(0)
     model = Stack()
-    compiled = lect.compile(model)
+    compiled = compile_whole(model)
     with torch.no_grad():
         for _ in range(3):
             x = torch.randn(2, 8)
@@ -149,7 +154,7 @@ def test_hooks_of_nested_modules_run():
     model = Stack(2)
     seen = []
     model.blocks[0].register_forward_hook(lambda module, args, output: seen.append("hook") or output * 2)
-    compiled = lect.compile(model)
+    compiled = compile_whole(model)
     with torch.no_grad():
         for _ in range(2):
             x = torch.randn(2, 8)
@@ -168,7 +173,7 @@ def test_guards_of_nested_versions_are_exact():
         breaks(x)
         return shifted(x)
 
-    compiled = lect.compile(program)
+    compiled = compile_whole(program)
     x = torch.randn(4)
     try:
         for value in (2.0, 3.0, 2.0):
@@ -194,7 +199,7 @@ def test_closures_of_one_code_object_share_what_holds_for_all():
 
         return local(x)
 
-    compiled = lect.compile(program)
+    compiled = compile_whole(program)
     for n in range(20):
         x = torch.randn(3)
         same(program(x, n), compiled(x, n))
@@ -206,7 +211,7 @@ def test_versions_stay_when_no_more_are_made():
         breaks(x)
         return double(x)
 
-    compiled = lect.compile(program, options={"version_limit": 2})
+    compiled = compile_whole(program, options={"version_limit": 2})
     inputs = [torch.randn(size) for size in (2, 3, 4, 5, 2, 3)]
     for x in inputs:
         same(program(x), compiled(x))
@@ -225,7 +230,7 @@ def test_a_function_that_is_refused_again_and_again_is_left_alone():
         breaks(x)
         return branches(x)
 
-    compiled = lect.compile(program, options={"version_limit": 50})
+    compiled = compile_whole(program, options={"version_limit": 50})
     for size in range(1, 12):
         x = torch.randn(size)
         same(program(x), compiled(x))
@@ -242,7 +247,7 @@ def test_closures_over_tensors():
 
         return local(x)
 
-    compiled = lect.compile(program)
+    compiled = compile_whole(program)
     for _ in range(20):
         x = torch.randn(3)
         same(program(x), compiled(x))
@@ -273,7 +278,7 @@ def test_effects_and_identities_of_nested_functions():
         breaks(x)
         return effect(x, log, store)
 
-    compiled = lect.compile(program)
+    compiled = compile_whole(program)
     log, store = [], {}
     for n in range(4):
         got = compiled(torch.full((2,), float(n)), log, store)
@@ -297,7 +302,7 @@ def test_exceptions_of_nested_functions():
             lines = [(entry.name, entry.lineno) for entry in traceback.extract_tb(error.__traceback__)]
             return x - 1, str(error), lines
 
-    compiled = lect.compile(program)
+    compiled = compile_whole(program)
     for flag in (False, True, False, True):
         x = torch.randn(3)
         same(program(x, flag), compiled(x, flag))
@@ -308,7 +313,7 @@ def test_errors_of_calls_that_do_not_fit_are_pythons():
         breaks(x)
         return add_all(x, startt=1, start=x) if x.sum() > 0 else double(x, x)
 
-    compiled = lect.compile(program)
+    compiled = compile_whole(program)
     with pytest.raises(TypeError, match="takes 1 positional argument but 2 were given"):
         compiled(-torch.ones(2))
 
@@ -359,7 +364,7 @@ def test_custom_function_of_autograd():
 
     run_both(program, torch.randn(3))
     x = torch.randn(3, requires_grad=True)
-    lect.compile(program)(x).sum().backward()
+    compile_whole(program)(x).sum().backward()
     same(torch.full((3,), 2.0), x.grad)
 
 
@@ -377,7 +382,7 @@ def test_disabled_functions_stay_disabled():
 
 def test_graphs_of_nested_frames_that_train_run_through_torch():
     model = Stack(2)
-    compiled = lect.compile(model, options={"trigger": "hook"})
+    compiled = compile_whole(model, options={"trigger": "hook"})
     x = torch.randn(2, 8)
     compiled(x).sum().backward()
     assert {event.through_torch for event in lect.events("compile")} == {"LB0021"}
@@ -390,7 +395,7 @@ def test_nothing_below_fullgraph():
         return double(x)
 
     with pytest.raises(CompileError):
-        lect.compile(program, fullgraph=True)(torch.ones(2))
+        compile_whole(program, fullgraph=True)(torch.ones(2))
     assert compiled_names() == []
 
 
@@ -399,7 +404,7 @@ def test_reset_forgets_nested_versions():
         breaks(x)
         return double(x)
 
-    compiled = lect.compile(program)
+    compiled = compile_whole(program)
     x = torch.randn(2)
     for _ in range(2):
         lect.reset()
@@ -431,7 +436,7 @@ def test_threads_that_compile_the_same_functions():
         breaks(x)
         return double(x) + add_all(x, x)
 
-    compiled = lect.compile(program)
+    compiled = compile_whole(program)
     errors = []
 
     def work():
@@ -455,7 +460,7 @@ def test_a_trace_function_sees_nested_functions_as_written():
         breaks(x)
         return double(x)
 
-    compiled = lect.compile(program)
+    compiled = compile_whole(program)
     x = torch.randn(2)
     compiled(x)
     lines = []
@@ -478,7 +483,7 @@ def test_without_the_extension_only_the_function_is_compiled(monkeypatch):
     monkeypatch.setitem(sys.modules, "lect.runtime._frame_hook", None)
     frame_hook._load.cache_clear()
     try:
-        compiled = lect.compile(double)
+        compiled = compile_whole(double)
         same(torch.ones(2) * 2, compiled(torch.ones(2)))
         (event,) = lect.events("hook refused")
         assert (event.function, event.reason) == ("double", "no extension")
@@ -504,7 +509,7 @@ def test_a_dropped_function_takes_its_nested_versions_along():
     for _ in range(5):
         program, inner = make()
         alive.append(weakref.ref(inner))
-        lect.compile(program)(torch.ones(2))
+        compile_whole(program)(torch.ones(2))
         del program, inner
     lect.reset()
     gc.collect()
@@ -520,7 +525,7 @@ def test_functions_made_for_ever_keep_nothing_alive_for_ever(monkeypatch):
         breaks(x)
         return inner(x)
 
-    compiled = lect.compile(program, options={"level": "fx"})
+    compiled = compile_whole(program, options={"level": "fx"})
     x = torch.ones(2)
 
     def once():
@@ -540,7 +545,7 @@ def test_functions_made_for_ever_keep_nothing_alive_for_ever(monkeypatch):
 
 def test_triggers_have_names():
     with pytest.raises(lect.ir.LectError, match="option 'trigger' is one of function, hook, got 'magic'"):
-        lect.compile(double, options={"trigger": "magic"})
+        compile_whole(double, options={"trigger": "magic"})
     with pytest.raises(lect.ir.LectError, match="LECT_TRIGGER is one of function, hook, got 'magic'"):
         Environment.read({"LECT_TRIGGER": "magic"})
     assert Environment.read({"LECT_TRIGGER": "hook"}).trigger == "hook"
@@ -549,14 +554,14 @@ def test_triggers_have_names():
 @pytest.mark.slow
 def test_beside_torchs_own_compiler():
     """Each finds the other's hook in the slot."""
-    program_ours = lect.compile(lambda x: (breaks(x), double(x))[1])
+    program_ours = compile_whole(lambda x: (breaks(x), double(x))[1])
     theirs = torch.compile(double, backend="eager")
     x = torch.randn(3)
     same(double(x), theirs(x))
     outer = torch.compile(lambda x: program_ours(x) + theirs(x), backend="eager")
     for _ in range(2):
         same(double(x) * 2, outer(x))
-    both = lect.compile(lambda x: (breaks(x), theirs(x) + double(x))[1])
+    both = compile_whole(lambda x: (breaks(x), theirs(x) + double(x))[1])
     for _ in range(2):
         same(double(x) * 2, both(x))
     assert {event.reason for event in lect.events("hook refused")} <= {"foreign hook"}

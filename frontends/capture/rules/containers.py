@@ -11,8 +11,8 @@ from lect.dialects.pyframe.attributes import to_python
 from lect.frontends.capture.attributes import load_attr
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.calls import call
-from lect.frontends.capture.effects import run_real
-from lect.frontends.capture.iteration import iterate, iterate_raw, mapping_items
+from lect.frontends.capture.effects import mutate, run_real
+from lect.frontends.capture.iteration import iterate, mapping_items
 from lect.frontends.capture.keys import key_of
 from lect.frontends.capture.operators import contains, load_item
 from lect.frontends.capture.tracer import NONE, Box
@@ -59,45 +59,69 @@ def build_slice(frame: Any, op: Any) -> None:
 
 def list_append(frame: Any, op: Any) -> None:
     target, item = _boxes(frame, op)
-    target[0].append(frame.t.stored(item))
+    _change(frame, list.append, target, item)
+
+
+def _change(frame: Any, function: Any, target: Box, *items: Box) -> None:
+    """Change a container under construction, which was begun outside of the trace when the frame was entered in the middle."""
+    if frame.t.is_fresh(target[0]):
+        run_real(function, target[0], *frame.t.stored_all(list(items)))
+    else:
+        mutate(frame.t, function, [target, *items], {})
 
 
 def list_extend(frame: Any, op: Any) -> None:
     target, items = _boxes(frame, op)
-    target[0].extend(iterate_raw(frame.t, items))
+    for item in iterate(frame.t, items):
+        _change(frame, list.append, target, item)
 
 
 def set_add(frame: Any, op: Any) -> None:
     target, item = _boxes(frame, op)
-    run_real(target[0].add, key_of(frame.t, item))
+    _add(frame, target, item)
+
+
+def _add(frame: Any, target: Box, item: Box) -> None:
+    if frame.t.is_fresh(target[0]):
+        run_real(set.add, target[0], key_of(frame.t, item))
+    else:
+        mutate(frame.t, set.add, [target, item], {})
 
 
 def set_update(frame: Any, op: Any) -> None:
     target, items = _boxes(frame, op)
-    run_real(target[0].update, [key_of(frame.t, box) for box in iterate(frame.t, items)])
+    for item in iterate(frame.t, items):
+        _add(frame, target, item)
 
 
 def map_add(frame: Any, op: Any) -> None:
     target, key, item = _boxes(frame, op)
-    target[0][key_of(frame.t, key)] = frame.t.stored(item)
+    _put(frame, target, key, item)
+
+
+def _put(frame: Any, target: Box, key: Box, item: Box) -> None:
+    if frame.t.is_fresh(target[0]):
+        run_real(dict.__setitem__, target[0], key_of(frame.t, key), frame.t.stored(item))
+    else:
+        mutate(frame.t, dict.__setitem__, [target, key, item], {})
 
 
 def dict_update(frame: Any, op: Any) -> None:
     target, other = _boxes(frame, op)
     for key, item in mapping_items(frame.t, other).items():
-        target[0][key] = frame.t.stored(item)
+        _put(frame, target, (key, None), item)
 
 
 def dict_merge(frame: Any, op: Any) -> None:
     _, target, other = _boxes(frame, op)
     for key, item in mapping_items(frame.t, other).items():
-        if key in target[0]:
+        if contains(frame.t, (key, None), target):
             raise UserError(TypeError(f"got multiple values for keyword argument '{key}'"))
-        target[0][key] = frame.t.stored(item)
+        _put(frame, target, (key, None), item)
 
 
 def list_to_tuple(frame: Any, op: Any) -> None:
-    frame.env[op.results[0]] = (tuple(frame.env[op.operands[0]][0]), None)
+    frame.env[op.results[0]] = frame.t.make_tuple(iterate(frame.t, frame.env[op.operands[0]]))
 
 
 def unpack_sequence(frame: Any, op: Any) -> None:

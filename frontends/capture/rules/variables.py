@@ -11,6 +11,7 @@ from typing import Any
 from lect.dialects.pyframe.attributes import to_python
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import globals_box, load_cell, store_cell, store_global
+from lect.frontends.capture.iteration import acts_when_released
 from lect.frontends.capture.tracer import Box
 
 
@@ -125,7 +126,9 @@ def load_assertion_error(frame: Any, op: Any) -> None:
 
 
 def drop(frame: Any, op: Any) -> None:
-    """The trace keeps objects alive to its end."""
+    """The trace keeps objects alive to its end; where releasing one runs code of the program, it has to happen for real."""
+    if acts_when_released(frame.t, frame.env[op.operands[0]]):
+        raise frame.t.stop("LB0009", "a generator made outside of the compiled frame is left")
 
 
 def load_build_class(frame: Any, op: Any) -> None:

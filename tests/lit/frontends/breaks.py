@@ -1,6 +1,6 @@
-# RUN: not lect-opt --capture %s:reads_element -p pyframe-to-fx 2>&1 | filecheck %s --check-prefix=ELEMENT
-# RUN: not lect-opt --capture %s:prints -p pyframe-to-fx 2>&1 | filecheck %s --check-prefix=PRINTS
-# RUN: not lect-opt --capture %s:raises -p pyframe-to-fx 2>&1 | filecheck %s --check-prefix=RAISES
+# RUN: not lect-opt --capture %s:reads_element -p 'pyframe-to-fx{whole=true}' 2>&1 | filecheck %s --check-prefix=ELEMENT
+# RUN: not lect-opt --capture %s:prints -p 'pyframe-to-fx{whole=true}' 2>&1 | filecheck %s --check-prefix=PRINTS
+# RUN: not lect-opt --capture %s:raises -p 'pyframe-to-fx{whole=true}' 2>&1 | filecheck %s --check-prefix=RAISES
 """What cannot be captured is refused with a number, the line of the program, and a hint."""
 
 import torch

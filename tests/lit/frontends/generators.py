@@ -4,7 +4,7 @@
 # RUN: lect-opt --capture %s:keyed -p pyframe-to-fx | filecheck %s --check-prefix=KEYED
 # RUN: lect-opt --capture %s:managed -p pyframe-to-fx | filecheck %s --check-prefix=MANAGED
 # RUN: lect-opt --capture %s:outlives -p pyframe-to-fx | filecheck %s --check-prefix=OUTLIVES
-# RUN: not lect-opt --capture %s:left_inside -p pyframe-to-fx 2>&1 | filecheck %s --check-prefix=LEFT
+# RUN: not lect-opt --capture %s:left_inside -p 'pyframe-to-fx{whole=true}' 2>&1 | filecheck %s --check-prefix=LEFT
 # RUN: not lect-opt --capture %s:delegating -p pyframe-to-fx 2>&1 | filecheck %s --check-prefix=ITSELF
 """Generators are frames that the trace suspends and resumes; nothing of them is left but what they did, in order, and those that outlive the call."""
 

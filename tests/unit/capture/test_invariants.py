@@ -19,6 +19,7 @@ from tests.e2e.programs import PROGRAMS
 
 def capture(fn, *args, **kwargs):
     ctx = make_context()
+    ctx.resources["whole"] = True
     module = open_frame(fn, args, kwargs, ctx)
     run(module, ctx)
     return module, ctx

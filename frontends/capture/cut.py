@@ -1,0 +1,265 @@
+"""Cutting a trace: where the program cannot be followed on, and what is alive there.
+
+A `GraphBreak` leaves the interpreter through all frames of the trace, and each adds its state.  `chain_of` picks the frames in which the cut is
+made: the function itself, and those below it that are plain calls, each the only thing that the operation of the frame above does.  What C code or a
+rule of lect called in between runs natively as a whole.
+
+The trace changes nothing, so the call is then traced again up to `Stop`, in front of the operation.  There `write_cut` ends the residual code: what is
+alive is made real, then the innermost step runs the operation, and the steps of the frames above call the one below in the place of their call.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any, NamedTuple
+
+import torch
+
+from lect.dialects.pyframe import building
+from lect.dialects.pyframe import ops as py
+from lect.dialects.pyframe.control import FuncOp
+from lect.frontends.capture.attributes import MISSING, find_in_type, instance_dict
+from lect.frontends.capture.breaks import FrameState, GraphBreak
+from lect.frontends.capture.calls import MODULE_CALL, MODULE_HOOKS, is_leaf
+from lect.frontends.capture.generators import TracedGenerator
+from lect.frontends.capture.residual import ResidualBuilder
+from lect.frontends.capture.resume import Cuttable, NotResumable, Resume
+from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.steps import Step
+from lect.frontends.capture.tracer import Box, Tracer
+from lect.frontends.tensors import LT
+from lect.ir import Value
+
+_CALLS = ("pyframe.call", "pyframe.call_ex")
+FINISH = "finish"
+
+
+class Code(NamedTuple):
+    """What functions made from a step or resume function need: the function that was cut, its globals, and the code objects named by its IR."""
+
+    code: CodeType
+    globals: dict[str, Any]
+    codes: Mapping[str, CodeType]
+
+
+class Cut(NamedTuple):
+    """What a residual function with a cut refers to: steps and resume functions by symbol.
+
+    `root` is the symbol of the compiled function, `reason` the break, `frames` are the names of the functions that were cut.
+    """
+
+    root: str
+    reason: GraphBreak
+    steps: dict[str, tuple[FuncOp, Code]]
+    resumes: dict[str, tuple[Resume, Code]]
+    frames: tuple[str, ...]
+
+
+def chain_of(t: Tracer, states: list[FrameState]) -> tuple[list[FrameState], bool]:
+    """The frames to cut, outermost first, of the states that a break has collected, innermost first; and whether frames below them were left out."""
+    outermost = states[::-1]
+    chain = outermost[:1]
+    for state in outermost[1:]:
+        caller = chain[-1]
+        if state.frame.generator is not None or _called_by(t, caller) is not state.frame.function[0] or not _takes_tensors(t, caller):
+            return chain, True
+        chain.append(state)
+    return chain, False
+
+
+def _takes_tensors(t: Tracer, state: FrameState) -> bool:
+    """True when a call is given tensors or modules.  One that is not runs natively as a whole: it may log or count, but there is nothing to capture."""
+    return mentions_tensors([state.frame.env[value][0] for value in state.op.operands])
+
+
+def mentions_tensors(values: Iterable[Any], depth: int = 4) -> bool:
+    """True when there is a traced tensor or a module among `values`, in containers, or in what an object or function holds.  Runs no code of theirs."""
+    for value in values:
+        if isinstance(value, torch.Tensor | torch.nn.Module) or type(value) is TracedGenerator:
+            return True
+        if depth and mentions_tensors(_parts(value), depth - 1):
+            return True
+    return False
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    kind = type(value)
+    if kind is FunctionType:
+        return [content for cell in value.__closure__ or () for content in _content(cell)]
+    if kind is MethodType:
+        return (value.__self__, value.__func__)
+    if kind is functools.partial:
+        return (value.func, *value.args, *value.keywords.values())
+    if isinstance(value, tuple | list):
+        return tuple(value)
+    if isinstance(value, dict):
+        return list(dict.values(value))
+    if kind.__module__ == "builtins" or kind.__dictoffset__ == 0 or isinstance(value, type | ModuleType):
+        return ()
+    members = object.__getattribute__(value, "__dict__")
+    return list(members.values()) if type(members) is dict else ()
+
+
+def _content(cell: CellType) -> list[Any]:
+    try:
+        return [cell.cell_contents]
+    except ValueError:
+        return []
+
+
+def _called_by(t: Tracer, state: FrameState) -> FunctionType | None:
+    """The function whose return value is the result of the frame's operation, when the operation is a call and does nothing else."""
+    if state.op.name not in _CALLS:
+        return None
+    value = state.frame.env[state.op.operands[0]][0]
+    while True:
+        kind = type(value)
+        if kind is FunctionType:
+            original = value.__dict__.get("_lect_original")
+            if original is None:
+                plain = value not in t.code_table.specials and "_lect_disabled" not in value.__dict__ and not is_leaf(value)
+                return value if plain else None
+            value = original
+        elif kind is MethodType:
+            value = value.__func__
+        elif kind is functools.partial:
+            value = value.func
+        else:
+            value = _call_of_object(t, value, kind)
+            if value is None:
+                return None
+
+
+def _call_of_object(t: Tracer, value: Any, kind: type) -> Any:
+    """What calling an object calls; None when that is more than one function."""
+    found = find_in_type(kind, "__call__")
+    if found is not MODULE_CALL:
+        return found if type(found) is FunctionType else None
+    names = instance_dict(t, value) or {}
+    if any(names.get(hook) for hook in MODULE_HOOKS):
+        return None
+    forward = names.get("forward", find_in_type(kind, "forward"))
+    return None if forward is MISSING else forward
+
+
+# ---- the end of the residual code ------------------------------------------------------------------------------------
+
+
+class _Prepared(NamedTuple):
+    """One frame of a cut: its step and the values for the parameters of the step."""
+
+    symbol: str
+    step: Step
+    arguments: list[Value]
+    closure: Value | None
+    code: Code
+
+
+class CutWriter:
+    """Ends a residual function at a cut.  `prepare` makes the values, which are read before effects are replayed; `finish` emits the calls."""
+
+    def __init__(self, builder: ResidualBuilder, chain: list[FrameState], reason: GraphBreak, name: str, tail: bool) -> None:
+        self.builder = builder
+        self.t = builder.t
+        self.chain = chain
+        self.name = name
+        self.tail = tail
+        self.cut = Cut(name, reason, {}, {}, tuple([state.frame.function[0].__qualname__ for state in chain]))
+        self._names: dict[Any, str] = {}
+        self._prepared: list[_Prepared] = []
+
+    def prepare(self) -> None:
+        """Make everything real that is alive in the frames.  Breaks when something cannot be made again."""
+        for number, state in enumerate(self.chain):
+            calls = number < len(self.chain) - 1
+            self._prepared.append(self._frame(state, calls))
+
+    def _frame(self, state: FrameState, calls: bool) -> _Prepared:
+        builder, frame = self.builder, state.frame
+        program = frame.program
+        base: Cuttable = program.cuttable()
+        code = Code(program.code, frame.globals, program.codes)
+        try:
+            place = program.place_of(state.op)
+            step = Step(base, place, _ordered(base, frame.locals), calls, _held(frame.locals))
+            symbol = self._unique("step", base, place)
+            func = step.write(symbol, lambda resume: self._name(resume, base, code))
+        except NotResumable as error:
+            raise GraphBreak("LB0029", str(error), state.op.loc) from None
+        self.cut.steps[symbol] = (func, code)
+        builder.loc = state.op.loc
+        boxes = {program.values.get(value, value): box for value, box in frame.env.items()}
+        arguments = [builder.value_of_box(frame.locals[name]) for name in step.shown]
+        for value in step.stack:
+            made = builder.value_of_box(boxes[value])
+            arguments.append(builder.emit(building.BuildListOp([made])) if value in base.iterators else made)
+        arguments += [builder.value(error) for error in _handled(step, boxes, state.handled)]
+        closure = None
+        if base.shared:
+            closure = builder.emit(building.BuildTupleOp([builder.value(frame.cells[name][0]) for name in base.shared]))
+        return _Prepared(symbol, step, arguments, closure, code)
+
+    def finish(self) -> Value:
+        """Call the steps, innermost as the last argument of the one around it; what the outermost gives."""
+        builder = self.builder
+        inner: Value | None = None
+        for number in range(len(self._prepared) - 1, -1, -1):
+            each = self._prepared[number]
+            function = self._function(each)
+            arguments = [*each.arguments, *([inner] if inner is not None else [])]
+            if number == 0 and self.tail:
+                return builder.emit(py.CallOp(function, arguments))
+            finish = builder.emit(py.LoadResourceOp(FINISH))
+            if number == 0:
+                return builder.emit(py.CallOp(finish, [function, *arguments]))
+            inner = builder.call(functools.partial, finish, function, *arguments)
+        raise AssertionError("a cut has at least one frame")
+
+    def _function(self, each: _Prepared) -> Value:
+        builder = self.builder
+        if each.closure is None:
+            return builder.emit(py.LoadResourceOp(f"step.{each.symbol}"))
+        code = builder.emit(py.LoadResourceOp(f"code.{each.symbol}"))
+        name = builder.constant(each.code.code.co_name)
+        return builder.call(FunctionType, code, builder.resource(each.code.globals), name, builder.constant(None), each.closure)
+
+    # ---- names -------------------------------------------------------------------------------------------------------
+
+    def _name(self, resume: Resume, base: Cuttable, code: Code) -> str:
+        key = (id(base), resume.key)
+        found = self._names.get(key)
+        if found is None:
+            kind = "handler" if resume.place.raises else "resume"
+            found = self._names[key] = self._unique(kind, base, resume.place)
+            self.cut.resumes[found] = (resume, code)
+        return found
+
+    def _unique(self, kind: str, base: Cuttable, place: Any) -> str:
+        line = next((op.loc.line for op in list(base.blocks[place.block])[place.op :] if op.loc.known), base.func.first_line)
+        stem = f"{self.name}.{kind}_{base.func.code_name}_{line}" if base.func.code_name != self.name else f"{self.name}.{kind}_{line}"
+        taken = {*self.cut.steps, *self.cut.resumes}
+        number, name = 1, stem
+        while name in taken:
+            number += 1
+            name = f"{stem}_{number}"
+        return name
+
+
+def _ordered(base: Cuttable, variables: Mapping[str, Box]) -> list[str]:
+    """The bound variables, parameters first."""
+    known = (*base.func.parameters, *base.func.locals)
+    return [name for name in known if name in variables and name not in base.shared]
+
+
+def _held(variables: Mapping[str, Box]) -> frozenset[str]:
+    """Variables that keep alive what is no tensor and came from outside of the trace: passing it on costs nothing, releasing it might be seen."""
+    return frozenset(name for name, (value, source) in variables.items() if source is not None and type(value) is not LT and type(value) not in SCALAR_TYPES)
+
+
+def _handled(step: Step, boxes: Mapping[Value, Box], innermost: BaseException | None) -> list[BaseException | None]:
+    """The exceptions that the function handles, outermost first: each is what the next one has put aside."""
+    aside = [boxes[value][0] for value in step.values if value in step.base.previous]
+    return [*aside[1:], innermost] if aside else []
+

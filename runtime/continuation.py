@@ -1,0 +1,137 @@
+"""Going on behind a graph break: resume points, and the loop that runs them one after the other.
+
+A residual function with a cut ends in a step.  The step runs one operation as Python does and calls a resume point, which does not go on itself but
+returns a `Continuation`: the point and what is alive.  `finish` enters one continuation after the other until a value comes back, so a loop with a
+break in it needs no deeper stack than one without.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping
+from types import CodeType, FunctionType
+from typing import Any
+
+from lect.backends.bytecode import assemble
+from lect.dialects.pyframe import control
+from lect.dialects.pyframe import ops as py
+from lect.frontends.capture.api import Rest, rest_parameters
+from lect.frontends.capture.cut import Code, Cut
+from lect.frontends.capture.resume import Resume, resume_function
+from lect.ir import Block, Region
+
+# Versions of one rest of a function: it may run once for each module of a list, say.
+REST_VERSIONS = 4
+
+
+class Continuation:
+    """What is left to do: go on at `point` with `values`."""
+
+    __slots__ = ("point", "values")
+
+    def __init__(self, point: ResumePoint, values: tuple[Any, ...]) -> None:
+        self.point = point
+        self.values = values
+
+
+def finish(function: Callable[..., Any], *values: Any) -> Any:
+    """Call a step and go on until the function that was cut returns."""
+    result = function(*values)
+    while type(result) is Continuation:
+        result = result.point.enter(result.values)
+    return result
+
+
+class PointReference:
+    """What the code of a step holds of a resume point.  Code objects are unknown to the garbage collector, so it must not be the point itself."""
+
+    __slots__ = ("point",)
+
+    def __init__(self, point: ResumePoint) -> None:
+        self.point = weakref.ref(point)
+
+    def __call__(self, *values: Any) -> Continuation:
+        point = self.point()
+        assert point is not None, "the compiled function, which runs, keeps its resume points"
+        return Continuation(point, values)
+
+
+class ResumePoint:
+    """A place in a function where it goes on.  `enter` runs the rest; `frame` holds its versions."""
+
+    def __init__(self, rest: Rest, frame: Any) -> None:
+        self.rest = rest
+        self.frame = frame
+
+    def enter(self, values: tuple[Any, ...]) -> Any:
+        """The rest of the function, or the next continuation."""
+        version = self.frame.cache.find(values, {})
+        return self.frame.miss(values, {}) if version is None else version.run(*values)
+
+
+class ResumePoints:
+    """The resume points of one compiled function.  `make_frame(rest, eager)` gives the compiled frame of a rest."""
+
+    def __init__(self, make_frame: Callable[[Rest, Callable[..., Any]], Any]) -> None:
+        self.make_frame = make_frame
+        self.points: dict[Any, ResumePoint] = {}
+
+    def clear(self) -> None:
+        """Forget all points."""
+        self.points.clear()
+
+    def point(self, symbol: str, resume: Resume, code: Code, root: str) -> ResumePoint:
+        """The point for a place of a function; functions with other globals have points of their own."""
+        key = (code.code, id(code.globals), resume.key)
+        found = self.points.get(key)
+        if found is None:
+            stands_for = FunctionType(_stand_in(resume, symbol), code.globals, code.code.co_name)
+            stands_for.__qualname__ = f"{code.code.co_qualname} {_where(resume)}"
+            rest = Rest(resume, symbol, root, stands_for, code.code, code.codes)
+            found = self.points[key] = ResumePoint(rest, self.make_frame(rest, native(resume, symbol, code)))
+        return found
+
+
+def _where(resume: Resume) -> str:
+    """Where a rest begins, for people."""
+    block = list(resume.base.blocks[resume.place.block])
+    line = next((op.loc.line for op in block[resume.place.op :] if op.loc.known), None)
+    return f"({'handler' if resume.place.raises else 'rest'} from line {line})" if line else "(rest)"
+
+
+def _stand_in(resume: Resume, symbol: str) -> CodeType:
+    """The code of a function that has the parameters of a rest and does nothing."""
+    base = resume.base.func
+    block = Block()
+    block.append(control.ReturnOp(block.append(py.LoadConstOp(None)).results[0]))
+    func = control.FuncOp(
+        regions=[Region([block])], sym_name=symbol, code_name=base.code_name, args=rest_parameters(resume), file=base.file, first_line=base.first_line
+    )
+    return assemble(func)
+
+
+def native(resume: Resume, symbol: str, code: Code) -> Callable[..., Any]:
+    """The rest of a function as Python runs it, called with the parameters of a `Rest`."""
+    cells = len(resume.base.shared)
+    made: list[CodeType] = []
+
+    def run(*values: Any) -> Any:
+        if not made:
+            made.append(assemble(resume_function(resume, symbol).func, resources=code.codes))
+        closure = tuple(values[len(values) - cells :]) if cells else None
+        function = FunctionType(made[0], code.globals, code.code.co_name, None, closure)
+        return function(*(values[: len(values) - cells] if cells else values))
+
+    return run
+
+
+def cut_resources(cut: Cut, points: ResumePoints) -> dict[str, Any]:
+    """The resources of a residual function with a cut: its steps, and `finish`."""
+    found: dict[str, Any] = {"finish": finish}
+    resumes: Mapping[str, Any] = {f"resume.{name}": PointReference(points.point(name, resume, code, cut.root)) for name, (resume, code) in cut.resumes.items()}
+    for symbol, (func, code) in cut.steps.items():
+        assembled = assemble(func, resources={**code.codes, **resumes})
+        found[f"code.{symbol}"] = assembled
+        if not func.free:
+            found[f"step.{symbol}"] = FunctionType(assembled, code.globals, code.code.co_name)
+    return found

@@ -1,0 +1,62 @@
+"""Graph breaks: the function is left at one operation and entered again behind it, with eager's values, output and effects."""
+
+import contextlib
+import io
+
+import pytest
+import torch
+
+import lect
+from tests.e2e import break_programs
+from tests.e2e.support import fallbacks, same
+
+GENERATOR = torch.Generator().manual_seed(3)
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    lect.reset()
+    yield
+    lect.reset()
+
+
+def run(fn, *args):
+    """(what a call returns, what it prints)."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        returned = fn(*args)
+    return returned, out.getvalue()
+
+
+def breaks():
+    return [event.number for event in lect.events("graph break")]
+
+
+@pytest.mark.parametrize("level", ["fx", "native"])
+@pytest.mark.parametrize("program", break_programs.PROGRAMS, ids=lambda program: program.__name__)
+def test_program(program, level):
+    compiled = lect.compile(program, options={"level": level})
+    for seed in range(3):
+        x = torch.randn(4, 3, generator=torch.Generator().manual_seed(seed))
+        want, said = run(program, x)
+        got, says = run(compiled, x)
+        assert says == said
+        same(want, got, exact=level == "fx")
+    assert breaks(), [str(event) for event in lect.events()]
+    assert set(fallbacks()) <= {"LB0022", "LB0012", "LB0027"}, [str(event) for event in lect.events("fallback")]
+
+
+@pytest.mark.parametrize("module", break_programs.MODULES)
+def test_module(module):
+    torch.manual_seed(0)
+    module = module()
+    compiled = lect.compile(module)
+    with torch.no_grad():
+        for _ in range(2):
+            x = torch.randn(4, 3, generator=GENERATOR)
+            want, said = run(module, x)
+            got, says = run(compiled, x)
+            assert says == said
+            same(want, got)
+    assert breaks()
+    assert set(fallbacks()) <= {"LB0022"}, [str(event) for event in lect.events("fallback")]

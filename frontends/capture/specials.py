@@ -24,6 +24,7 @@ from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.calls import call_c_init, call_function, initialize, new_object
 from lect.frontends.capture.checkpointing import CHECKPOINTS
 from lect.frontends.capture.consumers import CONSUMERS, called_until
+from lect.frontends.capture.control_flow import CONTROL_FLOW
 from lect.frontends.capture.copying import COPYING
 from lect.frontends.capture.effects import delete_attr, generic_delete_attr, generic_store_attr, globals_box, run_real, store_attr
 from lect.frontends.capture.functorch import FUNCTORCH
@@ -406,7 +407,7 @@ def special_table() -> Mapping[Any, Rule]:
         sys.exception: _exception,
         warnings.warn: _outside,
     }
-    for part in (COPYING, AUTOGRAD, LOCKS, CHECKPOINTS, FUNCTORCH, MODES):
+    for part in (COPYING, AUTOGRAD, LOCKS, CHECKPOINTS, FUNCTORCH, CONTROL_FLOW, MODES):
         table.update(part)
     for function in policy.OUTSIDE_WORLD:
         table[function] = _outside

@@ -12,6 +12,8 @@ from collections import OrderedDict, defaultdict, deque
 from types import MappingProxyType
 from typing import Any
 
+import torch
+
 from lect.frontends.capture.attributes import MISSING, find_in_type, instance_dict, load_attr, lookup, python_method
 from lect.frontends.capture.breaks import Crossing, GraphBreak, UserError
 from lect.frontends.capture.keys import key_of
@@ -147,8 +149,12 @@ def stored_key(t: Tracer, container: Any, tensor: LT) -> Any:
 def store_attr(t: Tracer, box: Box, name: str, item: Box) -> None:
     """`value.name = item`."""
     from lect.frontends.capture.calls import call_function
+    from lect.frontends.capture.torch_calls import torch_call
 
     kind = type(box[0])
+    if kind is LT and name == "requires_grad":
+        torch_call(t, torch.Tensor.requires_grad_, [box, item], {})
+        return
     if kind is LT:
         raise t.stop("LB0016", f"assignment to {name}")
     t.guard_type(box)

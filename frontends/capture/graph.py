@@ -41,6 +41,7 @@ class GraphRecorder:
         self.alive: list[LT] = []
         self.calls = 0
         self.writes = False
+        self.gradients = False  # a call changes what autograd does with a tensor
         self.writers: set[int] = set()  # ids of the operations that wrote to a tensor in place
 
     def add_input(self, tensor: LT, hint: str) -> None:

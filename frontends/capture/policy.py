@@ -140,9 +140,11 @@ READS = frozenset(
     {"tolist", "item", "__bool__", "__int__", "__float__", "__index__", "__complex__", "__contains__", "equal", "allclose", "is_nonzero", "nonzero", "unique"}
 )
 REFUSED_METHODS = frozenset(
-    {"backward", "register_hook", "set_", "resize_", "requires_grad_", "retain_grad", "share_memory_", "detach_", "pin_memory", "data", "grad"}
+    {"backward", "register_hook", "set_", "resize_", "share_memory_", "pin_memory", "data", "grad"}
     | {"storage_offset", "is_inference", "is_shared", "is_pinned", "set_data", "swap_tensors", "_version", "type"}
 )
+# Methods that change what autograd does with a tensor: the graph that calls one runs through torch.
+GRADIENT_SWITCHES = frozenset({"requires_grad_", "retain_grad", "detach_"})
 # Functions whose sixth argument says whether they update running statistics.
 STATISTICS = frozenset({"batch_norm", "instance_norm", "native_batch_norm"})
 # Functions of torch that may be called on no tensor at all: they make one, or answer from their arguments alone.

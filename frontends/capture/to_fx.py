@@ -279,6 +279,8 @@ def _write(t: Tracer, search: Search, state: dict[str, Any], returned: Box | Non
 
 def _why_gradients(t: Tracer, outputs: list[LT]) -> str:
     """What autograd must record the graph for; empty when it need not."""
+    if t.graph.gradients:
+        return "a call changes what autograd does with a tensor"
     if any(tensor.requires_grad for tensor in outputs):
         return "an output requires gradients"
     if any(_recorded_write(each.traced) for each in t.inputs):

@@ -87,6 +87,8 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
         return known_call(t, function, name, raw, raw_kwargs, torch_call)
     if _write_counts(tensors) != before or (type(function) is OpOverload and function._schema.is_mutable):
         t.graph.writes = True
+    if short in policy.GRADIENT_SWITCHES:
+        t.graph.gradients = True
     calls = t.graph.calls
     made = _record(t, function, name, raw, raw_kwargs, returned)
     if t.known.writes != writes and t.graph.calls != calls:

@@ -259,6 +259,46 @@ def test_memory_is_not_kept():
     assert arg() is None
 
 
+def test_tensors_that_begin_to_require_gradients():
+    def program(x, y):
+        h = x.detach() * 2
+        h.requires_grad_()
+        k = x * 3
+        k.requires_grad = True
+        y.requires_grad_()
+        return h * h, k.sum() * 2, y * 2, h, k
+
+    results = []
+    compiled = lect.compile(program)
+    for run in (program, compiled):
+        torch.manual_seed(0)
+        x, y = torch.randn(3), torch.randn(3)
+        out = run(x, y)
+        backward(out[:3])
+        results.append((out, out[3].grad, out[4].grad, y.grad, y.requires_grad, x.requires_grad))
+    same(*results)
+    assert (fallbacks(), notes()) == ([], ["LB0021"])
+
+
+def test_kept_and_detached_gradients():
+    def program(x):
+        h = x * 2
+        h.retain_grad()
+        k = x * 3
+        k.detach_()
+        return (h * k).sum(), h, k
+
+    results = []
+    for run in (program, lect.compile(program)):
+        torch.manual_seed(0)
+        x = torch.randn(3, requires_grad=True)
+        total, h, k = run(x)
+        total.backward()
+        results.append((total, h.grad, k.requires_grad, k.is_leaf, x.grad))
+    same(*results)
+    assert (fallbacks(), notes()) == ([], ["LB0021"])
+
+
 # ---- modules ---------------------------------------------------------------------------------------------------------
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import random
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy
 import torch
 
 import lect
@@ -96,7 +98,8 @@ def _step(run: Any, module: torch.nn.Module, case: Case, seed: int) -> tuple[Any
     """Outputs, buffers and the state of the random generator behind one step, and the gradients of the parameters."""
     for parameter in module.parameters():
         parameter.grad = None
-    torch.manual_seed(seed)
+    for seeded in (torch.manual_seed, random.seed, numpy.random.seed):
+        seeded(seed)
     outputs = run(**case.inputs(seed))
     state = torch.get_rng_state()
     losses = [tensor.sum() for tensor in _tensors(outputs) if tensor.requires_grad]

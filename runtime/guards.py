@@ -368,7 +368,10 @@ def _number(w: _Writer, op: Any) -> list[ast.expr]:
     found = w.value(op.object)
     kind = float if op.element is f64 else int
     fails = [_unequal(w.call(type, found), w.held(kind))]
-    low, high = checks.range_of(op.fits or op.element)
+    low, high = checks.range_of(op.element)
+    if op.fits is not None:
+        narrow = checks.range_of(op.fits)
+        low, high = max(low, narrow[0]), min(high, narrow[1])
     if kind is float and high == float("inf"):
         return fails
     outside = syntax.negated(syntax.between(w.held(low), found, w.held(high)))

@@ -10,10 +10,12 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 import torch
 
 from lect.backends.python_host.load import DTYPES
+from lect.dialects.fx.types import NumberType
 from lect.dialects.host.types import TensorType
 from lect.dialects.loop import ops as loop
 from lect.ir import Context, LectError, Operation, SymbolTable, Type
@@ -78,20 +80,30 @@ def _list_programs(module: Operation) -> str:
     return "it has " + (", ".join(names) if names else "none")
 
 
-def run_reference(program: Program, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+def run_reference(program: Program, tensors: Sequence[Any]) -> list[torch.Tensor]:
     """Run by the reference interpreter of the program's level."""
     module, _, function = REFERENCE[program.level].partition(":")
     run: Callable[..., list[torch.Tensor]] = getattr(importlib.import_module(module), function)
-    return run(program.func, list(tensors))
+    return run(program.func, given(program, tensors))
 
 
-def run_native(program: Program, tensors: Sequence[torch.Tensor], ctx: Context) -> list[torch.Tensor]:
+def given(program: Program, inputs: Sequence[Any]) -> list[Any]:
+    """What the program takes for the inputs of another level of it: below fx, Python numbers are 0-d tensors."""
+    if program.level == "fx.graph":
+        return list(inputs)
+    return [
+        torch.scalar_tensor(value, dtype=tensor_layout(type)[2]) if isinstance(value, int | float) else value
+        for value, (_, type) in zip(inputs, program.inputs)
+    ]
+
+
+def run_native(program: Program, tensors: Sequence[Any], ctx: Context) -> list[torch.Tensor]:
     """Run a `host.func` and its kernels as native code.  Raises `LectError` at any other level."""
     from lect.runtime.executable import build
 
     if program.level != "host.func":
         raise LectError(f"only a host function runs natively, not '{program.level}'", op=program.func)
-    return build(program.module, ctx, program.func.attrs["sym_name"])(*tensors)
+    return build(program.module, ctx, program.func.attrs["sym_name"])(*given(program, tensors))
 
 
 # ---- inputs ----------------------------------------------------------------------------------------------------------
@@ -110,8 +122,11 @@ def tensor_layout(type: Type) -> tuple[tuple[int, ...], tuple[int, ...] | None, 
 SPECIAL = (float("nan"), float("inf"), float("-inf"), -0.0, 0.0, 1e-45, -1.0)
 
 
-def random_input(type: Type, generator: torch.Generator, special: bool = False) -> torch.Tensor:
-    """A tensor for a parameter: normal floats, integers from -8 to 8 (0 to 16 unsigned), fair bools; `special` sprinkles NaN, infinities and zeros."""
+def random_input(type: Type, generator: torch.Generator, special: bool = False) -> Any:
+    """A number or a tensor for a parameter: normal floats, integers from -8 to 8 (0 to 16 unsigned), fair bools; `special` sprinkles NaN, infinities
+    and zeros."""
+    if isinstance(type, NumberType):
+        return torch.randn((), generator=generator).item() if type.element.is_float else int(torch.randint(-8, 9, (), generator=generator))
     sizes, strides, dtype = tensor_layout(type)
     if dtype.is_floating_point or dtype.is_complex:
         value = torch.randn(sizes, generator=generator, dtype=torch.complex128 if dtype.is_complex else torch.float64).to(dtype)
@@ -135,8 +150,8 @@ def random_input(type: Type, generator: torch.Generator, special: bool = False) 
     return out.copy_(value)
 
 
-def random_inputs(program: Program, seed: int, special: bool = False) -> list[torch.Tensor]:
-    """One tensor for each parameter, the same for the same seed."""
+def random_inputs(program: Program, seed: int, special: bool = False) -> list[Any]:
+    """One tensor or number for each parameter, the same for the same seed."""
     generator = torch.Generator().manual_seed(seed)
     return [random_input(type, generator, special) for _, type in program.inputs]
 

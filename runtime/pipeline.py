@@ -10,11 +10,14 @@ from typing import Any
 
 from lect.backends import llvm
 from lect.dialects import make_context
+from lect.dialects.fx.python_values import dtype_of
+from lect.dialects.fx.types import NumberType
 from lect.frontends.capture.api import DoesNotBind, open_frame
 from lect.frontends.capture.breaks import REASONS, Refused
 from lect.frontends.capture.cut import Cut
 from lect.frontends.capture.interpreter import CodeTable
 from lect.frontends.capture.numbers import NumberPolicy
+from lect.frontends.tensors.errors import NumberNeeded
 from lect.ir import Context, LectError, Operation, print_module
 from lect.passes.manager import PassManager, collector_off
 from lect.runtime.continuation import ResumePoints, cut_resources
@@ -45,6 +48,8 @@ class Compiled:
     note: Note | None = None
     cut: Cut | None = None
     text: str = ""
+    numbers: Mapping[int, Any] = field(default_factory=dict)  # the graph's arguments that are numbers, and their dtypes
+    constants: tuple[int, ...] = ()  # the graph's arguments whose value a lowering needs
 
 
 @collector_off()
@@ -83,7 +88,10 @@ def compile_call(
         made.note = _why_through_torch(name, ctx)
         if made.note is None:
             captured = captured.clone({})
+            made.numbers = number_places(captured)
             _lower(module, name, made, ctx, observe)
+            if _learns_constants(made, ctx, numbers):
+                return compile_call(fn, args, kwargs, table, options, observe, numbers, points)
         stage = "emit"
         if made.run is None:
             made.run = _timed(made, "emit", lambda: _link_through_torch(captured, made, ctx))
@@ -159,10 +167,23 @@ def _lower(module: Operation, name: str, made: Compiled, ctx: Context, observe: 
             observe(stage, module)
         stage = "emit"
         made.run = _timed(made, "emit", lambda: _link(module, made, ctx))
+    except NumberNeeded as error:
+        made.constants = error.arguments
+        made.note = note(_refusal(name, stage, error))
     except LectError as error:
         made.note = note(_refusal(name, stage, error))
     except Exception as error:
         made.note = note(_internal(name, stage, error))
+
+
+def _learns_constants(made: Compiled, ctx: Context, numbers: NumberPolicy | None) -> bool:
+    """Numbers of run time that a lowering cannot take are constants from now on; False when there are none."""
+    if numbers is None or not made.constants:
+        return False
+    known = len(numbers.by_value)
+    for place in made.constants:
+        numbers.by_value |= ctx.resources["graph_numbers"].get(place, frozenset())
+    return len(numbers.by_value) > known
 
 
 def note(event: Fallback) -> Note:
@@ -200,13 +221,16 @@ def _internal(name: str, stage: str, error: Exception) -> Fallback:
 def _link(module: Operation, made: Compiled, ctx: Context) -> Callable[..., Any]:
     """The residual function with its graph, ready to be called like the function itself."""
     from lect.runtime.executable import build, find_host_function
-    from lect.runtime.residual import shared_outputs, with_own_outputs, without_autocast
+    from lect.runtime.residual import shared_outputs, with_numbers, with_own_outputs, without_autocast
 
-    if ctx.options.get("level", "native") == "native":
+    level = ctx.options.get("level", "native")
+    if level == "native":
         executable = build(module, ctx)
         graph: Callable[..., list[Any]] = with_own_outputs(executable.run, shared_outputs(find_host_function(module, None)))
     else:
         executable, graph = None, interpreted(module, ctx)
+    if level != "fx":
+        graph = with_numbers(graph, made.numbers)
     if autocast_is_on(made.guards):
         graph = without_autocast(graph)
     run = _link_residual(made, ctx, graph, any_grad(made.guards))
@@ -231,6 +255,12 @@ def _link_residual(made: Compiled, ctx: Context, graph: Callable[..., list[Any]]
     assert made.residual is not None
     others = cut_resources(made.cut, ctx.resources["points"]) if made.cut is not None else {}
     return link_residual(made.residual, ctx.resources["frame"].function, graph, made.objects, grad, others)
+
+
+def number_places(graph: Operation) -> dict[int, Any]:
+    """The positions of the arguments of a graph that are Python numbers, and the dtype in which lower levels hold them."""
+    types = [value.type for value in graph.body.args]
+    return {place: dtype_of(type.element) for place, type in enumerate(types) if isinstance(type, NumberType)}
 
 
 def find_graph(module: Operation) -> Operation:

@@ -89,6 +89,22 @@ def without_autocast(graph: Callable[..., list[Any]]) -> Callable[..., list[Any]
     return run
 
 
+def with_numbers(graph: Callable[..., list[Any]], dtypes: Mapping[int, torch.dtype]) -> Callable[..., list[Any]]:
+    """`graph` called with Python numbers in those places, where it takes 0-d tensors of these dtypes."""
+    if not dtypes:
+        return graph
+    make = torch.scalar_tensor
+    places = tuple(dtypes.items())
+
+    def run(*arguments: Any) -> list[Any]:
+        given = list(arguments)
+        for place, dtype in places:
+            given[place] = make(given[place], dtype=dtype, device="cpu")
+        return graph(*given)
+
+    return run
+
+
 def without_autograd(graph: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
     """`graph` run with autograd off: its outputs need no gradients, and library calls that write into given tensors refuse to record."""
     switch = torch._C._set_grad_enabled

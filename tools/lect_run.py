@@ -115,7 +115,7 @@ def execute_in_place(program: Program, tensors: Sequence[Any], options: argparse
 
     from lect.passes.manager import PassManager
     from lect.runtime.executable import build
-    from lect.runtime.levels import REMAINING, find_program, run_reference
+    from lect.runtime.levels import REMAINING, find_program, given, run_reference
 
     with torch.no_grad():
         if program.level in ("fx.graph", "functional.func") or options.reference:
@@ -128,7 +128,7 @@ def execute_in_place(program: Program, tensors: Sequence[Any], options: argparse
         executable = build(module, ctx, program.func.attrs["sym_name"])
         if options.print_host:
             print(executable.host_text, end="")
-        return executable(*tensors)
+        return executable(*given(program, tensors))
 
 
 def compare_levels(module: Operation, tensors: Sequence[Any], options: argparse.Namespace, ctx: Context) -> int:

@@ -42,6 +42,11 @@ def precise(function: Callable[..., Any]) -> Reference:
     return lambda op, t: function(t(op.x), op.other) if op.y is None and not op.reversed else binary(function)(op, t)
 
 
+def factor(op: Any, t: Any, value: Any) -> Any:
+    """The number `value`, or the one in the operand `factor`."""
+    return value if op.factor is None else t(op.factor).item()
+
+
 def gradient(function: Callable[..., Any], *names: str) -> Reference:
     """A function of a gradient, a saved tensor, and attributes."""
     return lambda op, t: function(*[t(value) for value in op.operands], *[getattr(op, name) for name in names])
@@ -117,8 +122,8 @@ POINTWISE: Final[dict[str, Reference]] = {
     "erfcx": unary(torch.special.erfcx),
     "ndtri": unary(torch.special.ndtri),
     "log_ndtr": unary(torch.special.log_ndtr),
-    "add": lambda op, t: binary(lambda x, y: torch.add(x, y, alpha=op.alpha))(op, t),
-    "sub": lambda op, t: binary(lambda x, y: torch.sub(x, y, alpha=op.alpha))(op, t),
+    "add": lambda op, t: binary(lambda x, y: torch.add(x, y, alpha=factor(op, t, op.alpha)))(op, t),
+    "sub": lambda op, t: binary(lambda x, y: torch.sub(x, y, alpha=factor(op, t, op.alpha)))(op, t),
     "mul": precise(torch.mul),
     "div": lambda op, t: precise(lambda x, y: torch.div(x, y, rounding_mode=None if op.mode == "true" else op.mode))(op, t),
     "pow": precise(torch.pow),
@@ -160,8 +165,8 @@ COMPOSITE: Final[dict[str, Reference]] = {
     "logit": lambda op, t: torch.logit(t(op.x), op.eps),
     "glu": lambda op, t: F.glu(t(op.x), op.dim),
     "lerp": lambda op, t: torch.lerp(t(op.x), t(op.end), op.amount if op.weight is None else t(op.weight)),
-    "addcmul": lambda op, t: torch.addcmul(t(op.x), t(op.first), t(op.second), value=op.value),
-    "addcdiv": lambda op, t: torch.addcdiv(t(op.x), t(op.first), t(op.second), value=op.value),
+    "addcmul": lambda op, t: torch.addcmul(t(op.x), t(op.first), t(op.second), value=factor(op, t, op.value)),
+    "addcdiv": lambda op, t: torch.addcdiv(t(op.x), t(op.first), t(op.second), value=factor(op, t, op.value)),
     "xlogy": lambda op, t: binary(torch.xlogy if op.logarithm == "log" else torch.special.xlog1py)(op, t),
     "logaddexp": lambda op, t: (torch.logaddexp if op.base == "e" else torch.logaddexp2)(t(op.x), t(op.y)),
     "nan_to_num": lambda op, t: torch.nan_to_num(t(op.x), op.nan, op.posinf, op.neginf),

@@ -364,7 +364,9 @@ class NumberInsteadOfFull(Pattern):
         full = op.y.op if op.y is not None else None
         if not isinstance(full, FullOp) or full.shape or full.element is not op.x.type.element or full.element is i1 or op.attrs.get("alpha", 1) != 1:
             return False
-        attrs = {name: value for name, value in op.attrs.items() if name != "strides"}
+        if len(op.operands) > 2:
+            return False  # a number of run time is a factor of the second operand
+        attrs = {name: value for name, value in op.attrs.items() if name not in ("strides", "operand_segments")}
         return replace_by_op(op, type(op)(op.x, other=full.value, **attrs), rewriter)
 
 

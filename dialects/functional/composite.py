@@ -201,18 +201,30 @@ class LerpOp(Composite):
 
 
 class ScaledTemplate(Composite):
-    """Three operands and a factor."""
+    """Three operands and a number, or a 0-d tensor `factor` in its place."""
 
     __slots__ = ()
     x: Operand[TensorType]
     first: Operand[TensorType]
     second: Operand[TensorType]
+    factor: OptionalOperand[TensorType]
     value: Attr[Number] = 1
     output: Result[TensorType]
     kinds = REAL
 
+    def verify(self) -> None:
+        if self.factor is not None:
+            good = not self.factor.type.rank and self.value == 1
+            require(good, self, "'factor' of '{}' must be a 0-d tensor in the place of 'value', got {}", self.name, self.factor.type)
 
-SCALED = members(ScaledTemplate, {"addcmul": "x + value * first * second.", "addcdiv": "x + value * first / second."})
+
+SCALED = members(
+    ScaledTemplate,
+    {
+        "addcmul": "x + value * first * second.  `factor` stands for value.",
+        "addcdiv": "x + value * first / second.  `factor` stands for value.",
+    },
+)
 
 
 @op("functional.xlogy")

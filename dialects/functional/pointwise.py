@@ -243,18 +243,26 @@ _inherit(_Comparison, _FloatBinary, _RealBinary, _Power, _BitBinary, _IntegerBin
 
 
 class AlphaTemplate(BinaryTemplate):
-    """Sums whose second operand is multiplied by the number `alpha` first."""
+    """Sums whose second operand is multiplied by the number `alpha` first, or by the 0-d tensor `factor`."""
 
     __slots__ = ()
     x: Operand[TensorType]
     y: OptionalOperand[TensorType]
+    factor: OptionalOperand[TensorType]
     other: Attr[Numeric] = None
     alpha: Attr[Number] = 1
     reversed: Attr[bool] = False
     output: Result[TensorType]
 
+    def verify(self) -> None:
+        verify_number(self)
+        if self.factor is not None:
+            require(self.y is not None and self.alpha == 1, self, "'factor' of '{}' needs a second tensor, and no 'alpha'", self.name)
+            good = not self.factor.type.rank and self.factor.type.element is self.x.type.element
+            require(good, self, "'factor' of '{}' must be a 0-d tensor of {}, got {}", self.name, self.x.type.element, self.factor.type)
 
-SUMS = members(AlphaTemplate, {"add": "x + alpha * y; `or` for i1.", "sub": "x - alpha * y."})
+
+SUMS = members(AlphaTemplate, {"add": "x + alpha * y; `or` for i1.  `factor` stands for alpha.", "sub": "x - alpha * y.  `factor` stands for alpha."})
 MIXED_BINARY = members(_MixedBinary, {"mul": "x * y; `and` for i1."})
 MODULO = members(
     _RealBinary,

@@ -8,11 +8,13 @@ import torch
 
 from lect.dialects.fx import ops as fx
 from lect.dialects.fx.regions import YieldOp
-from lect.dialects.fx.types import OperandRef, ResultRef
+from lect.dialects.fx.types import NumberType, OperandRef, ResultRef
 from lect.frontends.capture.breaks import GraphBreak
+from lect.frontends.capture.numbers import RunTimeNumber
 from lect.frontends.capture.scalars import ELEMENT_OF, SCALAR_TYPES, scalar_attribute, tensor_type
 from lect.frontends.tensors.lt import LT, layout_of
 from lect.ir import Block, Location, Operation, Region, SymbolRef, Value
+from lect.ir.types import f64, i64
 
 
 class Scope:
@@ -40,6 +42,8 @@ class GraphRecorder:
         self.scopes: list[Scope] = []
         self.alive: list[LT] = []
         self.calls = 0
+        self.places: list[RunTimeNumber | None] = []  # by argument: the number that is passed there, None for a tensor
+        self.numbers: dict[int, Value] = {}
         self.writes = False
         self.gradients = False  # a call changes what autograd does with a tensor
         self.writers: set[int] = set()  # ids of the operations that wrote to a tensor in place
@@ -48,9 +52,19 @@ class GraphRecorder:
         """A new block argument for `tensor`."""
         check_element(tensor)
         value = self.top.add_arg(tensor_type(tensor), hint)
+        self.places.append(None)
         self.define(tensor, value)
         for scope in self.scopes:
             scope.values[id(tensor)] = value
+
+    def number_value(self, number: RunTimeNumber) -> Value:
+        """The argument in which a number of run time is passed; a new one when it has none."""
+        found = self.numbers.get(id(number))
+        if found is None:
+            element = f64 if type(number.value) is float else i64
+            found = self.numbers[id(number)] = self.top.add_arg(NumberType(element), number.hint)
+            self.places.append(number)
+        return found
 
     # ---- regions -----------------------------------------------------------------------------------------------------
 
@@ -143,8 +157,10 @@ class GraphRecorder:
 
     def _encode(self, value: Any, operands: list[Value], numbers: dict[int, int]) -> Any:
         kind = type(value)
-        if kind is LT:
-            operand = self.value_of(value)
+        if kind is RunTimeNumber and value.is_pinned:
+            return value.value
+        if kind is LT or kind is RunTimeNumber:
+            operand = self.value_of(value) if kind is LT else self.number_value(value)
             number = numbers.get(id(operand))
             if number is None:
                 number = numbers[id(operand)] = len(operands)

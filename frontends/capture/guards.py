@@ -16,7 +16,7 @@ from lect.dialects.fx.types import OperandRef
 from lect.dialects.guard import ops as guard
 from lect.frontends.capture.numbers import Computed, RunTimeNumber
 from lect.frontends.capture.objects import ObjectTable
-from lect.frontends.capture.scalars import ELEMENT_OF, guard_value
+from lect.frontends.capture.scalars import ELEMENT_OF, greatest, guard_value
 from lect.frontends.capture.sources import Source
 from lect.ir import UNKNOWN, Block, Location, Operation, Region, ScalarType, Value
 from lect.ir.types import f64, i64
@@ -99,7 +99,7 @@ class GuardList:
         self.number(source, value)
         payload = self.entries[source, "number"].payload
         have = payload.get("fits")
-        if have is None or element.bits < have.bits or (element.bits == have.bits and element.kind == "unsigned"):
+        if have is None or greatest(element) < greatest(have):
             payload["fits"] = element
 
     def no_attr(self, source: Source, name: str) -> None:

@@ -20,13 +20,17 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from lect.dialects.guard.arithmetic import NAMES
 from lect.dialects.guard.types import PathAttr
+from lect.frontends.capture.scalars import DTYPE_OF, ELEMENT_OF
 from lect.frontends.capture.sources import Source
+from lect.frontends.tensors.numbers import NumberNode, symbolic
 
 if TYPE_CHECKING:
     from lect.frontends.capture.tracer import Box, Tracer
@@ -86,6 +90,11 @@ class RunTimeNumber:
         """How many functions were applied to get here."""
         return 0 if type(self.origin) is Source else self.origin.depth  # type: ignore[union-attr]
 
+    @property
+    def hint(self) -> str | None:
+        """A name for people."""
+        return self.origin.key if isinstance(self.origin, Source) and isinstance(self.origin.key, str) else None
+
     def leaves(self) -> Iterator[RunTimeNumber]:
         """The numbers read along sources that this one is computed from."""
         if type(self.origin) is not Computed:
@@ -94,6 +103,10 @@ class RunTimeNumber:
         for arg in self.origin.args:
             if type(arg) is RunTimeNumber:
                 yield from arg.leaves()
+
+    def paths(self) -> frozenset[PathAttr]:
+        """The paths of the sources that this number is computed from."""
+        return frozenset(leaf.origin.path() for leaf in self.leaves() if isinstance(leaf.origin, Source))
 
     def needed(self) -> int | float:
         """The value in the traced call, guarded."""
@@ -264,6 +277,75 @@ def needed_for_value(t: Tracer) -> set[PathAttr]:
     return {source.path() for source in t.pinned}
 
 
-def is_finite_beyond(value: int | float, limit: float) -> bool:
-    """True for a number that is finite and greater than `limit` in magnitude."""
-    return math.isfinite(value) and abs(value) > limit
+# ---- as operands of torch's functions --------------------------------------------------------------------------------
+
+
+class OperandNode(NumberNode):
+    """The node of a number that is given to a function of torch: what the function decides by it is guarded."""
+
+    def __init__(self, number: RunTimeNumber) -> None:
+        super().__init__(number.value)
+        self.number = number
+
+    def need(self) -> int | float:
+        return self.number.needed()
+
+    def accept(self, dtypes: Sequence[torch.dtype], special: Sequence[float] = ()) -> bool:
+        """The number is guarded to fit each dtype, as torch raises for some that do not, and to be none of the special ones."""
+        number, value = self.number, self.example
+        t = number.t
+        if any(value == each for each in special):
+            return False
+        elements = {ELEMENT_OF[dtype] for dtype in dtypes if dtype is not torch.bool and (dtype.is_floating_point or type(value) is int)}
+        if not all(_fits(value, DTYPE_OF[element]) for element in elements):
+            return False
+        if type(value) is int and not elements:
+            t.guards.number(number.origin, value)
+        for element in elements:
+            t.guards.fits(number.origin, value, element)
+        for each in special:
+            apply(t, operator.eq, [(number, None), (each, None)])
+        return value.bit_length() <= LONGEST if type(value) is int else True
+
+
+def _fits(value: int | float, dtype: torch.dtype) -> bool:
+    if not math.isfinite(value):
+        return True
+    info: Any = torch.finfo(dtype) if dtype.is_floating_point else torch.iinfo(dtype)
+    return bool(info.min <= value <= info.max)
+
+
+def with_symbols(value: Any) -> Any:
+    """The arguments of a function of torch with a symbolic number for each of run time."""
+    kind = type(value)
+    if kind is RunTimeNumber:
+        return symbolic(OperandNode(value))
+    if kind is tuple or kind is list:
+        return kind([with_symbols(item) for item in value])
+    if kind is dict:
+        return {key: with_symbols(item) for key, item in value.items()}
+    return value
+
+
+def with_constants(value: Any) -> Any:
+    """The arguments of a function of torch with the value for each number of run time."""
+    kind = type(value)
+    if kind is RunTimeNumber:
+        return value.needed()
+    if kind is tuple or kind is list:
+        return kind([with_constants(item) for item in value])
+    if kind is dict:
+        return {key: with_constants(item) for key, item in value.items()}
+    if kind is slice:
+        return slice(*[plain_value(part) for part in (value.start, value.stop, value.step)])
+    return value
+
+
+def numbers_in(value: Any) -> bool:
+    """True when a number of run time stands anywhere in the arguments of a function."""
+    kind = type(value)
+    if kind is tuple or kind is list:
+        return any(numbers_in(item) for item in value)
+    if kind is dict:
+        return any(numbers_in(item) for item in value.values())
+    return kind is RunTimeNumber or (kind is slice and any(type(part) is RunTimeNumber for part in (value.start, value.stop, value.step)))

@@ -153,4 +153,6 @@ WITHOUT_TENSOR = frozenset(
     "kaiser_window linspace logspace normal ones promote_types rand randint randn randperm range result_type scalar_tensor tensor tril_indices "
     "triu_indices zeros _none_or_dtype _canonical_mask _set_grad_enabled Size device".split()
 )
+# Python functions of torch that look at their numbers no further than the function in C that they call.
+TAKES_NUMBERS = frozenset(f"torch.Tensor.__{name}__" for name in "rsub rdiv rtruediv rfloordiv rpow rmod pow ipow floordiv".split())
 OUTSIDE_WORLD = frozenset({print, input, open, exec, eval, compile, breakpoint, __import__})

@@ -101,7 +101,8 @@ class ResidualBuilder:
         t = self.t
         self.loc = loc
         if t.graph.calls:
-            arguments = [self.source(each.source) for each in t.inputs]
+            tensors = iter(t.inputs)
+            arguments = [self.source(next(tensors).source) if number is None else self.number(number) for number in t.graph.places]
             self._results = self.emit(py.CallGraphOp(arguments, SymbolRef(self.graph), loc=loc))
         prepared = [(effect, self._prepare(effect)) for effect in t.effects]
         end.prepare()

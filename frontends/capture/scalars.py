@@ -18,6 +18,7 @@ SCALAR_TYPES = frozenset(
     {int, float, bool, str, type(None), bytes, complex, type(...), type(NotImplemented), torch.dtype, torch.device, torch.layout, torch.memory_format}
 )
 ELEMENT_OF: Mapping[torch.dtype, Any] = MappingProxyType({getattr(torch, name): SCALARS[text] for text, name in DTYPE_NAMES.items()})
+DTYPE_OF: Mapping[Any, torch.dtype] = MappingProxyType({element: dtype for dtype, element in ELEMENT_OF.items()})
 DICT_VIEWS: tuple[type, ...] = tuple(type(make({1: 1})) for make in (dict.keys, dict.values, dict.items))  # type: ignore[operator]
 _LITERALS = frozenset({int, float, bool, str, type(None)})
 
@@ -44,6 +45,12 @@ def guard_value(value: Any, objects: ObjectTable) -> Any:
     """The attribute by which a guard compares a plain value."""
     attribute = scalar_attribute(value)
     return attribute if attribute is not None or value is None else objects.ref(value)
+
+
+def greatest(element: Any) -> int | float:
+    """The greatest finite number of a float or integer type."""
+    dtype = DTYPE_OF[element]
+    return torch.finfo(dtype).max if dtype.is_floating_point else torch.iinfo(dtype).max
 
 
 def tensor_type(tensor: torch.Tensor) -> TensorType:

@@ -68,7 +68,7 @@ class Search:
         self.live = live
         self.program = program
         self.whole = bool(ctx.resources.get("whole"))
-        self.policy = ctx.resources.get("numbers") or NumberPolicy()
+        self.policy = ctx.resources.get("numbers") or NumberPolicy(ctx.resources.get("run_time_numbers", False))
         self.stop: Stop | None = None
         self.watched = False
         self.reason: GraphBreak | None = None
@@ -268,6 +268,7 @@ def _write(t: Tracer, search: Search, state: dict[str, Any], returned: Box | Non
     func.erase()
     ctx.resources["objects"] = t.objects.objects
     ctx.resources["cut"] = cut
+    ctx.resources["graph_numbers"] = {place: number.paths() for place, number in enumerate(t.graph.places) if number is not None}
     ctx.resources["through_torch"] = through_torch
     ctx.count("frames inlined", t.calls)
     ctx.count("torch calls", t.graph.calls)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -12,7 +13,7 @@ from lect.dialects.fx.python_values import OPERATORS, short_name
 from lect.frontends.capture import policy
 from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.known_calls import alike, known_call, with_numbers
-from lect.frontends.capture.numbers import RunTimeNumber
+from lect.frontends.capture.numbers import RunTimeNumber, numbers_in, with_constants, with_symbols
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.targets import name_of
@@ -84,7 +85,7 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
     except GraphBreak as stop:
         if stop.number != "LB0002" or _is_in_place(function, short):
             raise
-        return known_call(t, function, name, raw, raw_kwargs, torch_call)
+        return known_call(t, function, name, with_constants(raw), with_constants(raw_kwargs), torch_call)
     if _write_counts(tensors) != before or (type(function) is OpOverload and function._schema.is_mutable):
         t.graph.writes = True
     if short in policy.GRADIENT_SWITCHES:
@@ -103,6 +104,12 @@ def _is_in_place(function: Any, short: str) -> bool:
 def _run_reading(t: Tracer, function: Any, raw: list[Any], raw_kwargs: dict[str, Any], name: str) -> tuple[list[Any], dict[str, Any], Any]:
     """Run, and give the arguments to record: where torch has read a tensor as a number, because its value is known, that is the number."""
     reads = t.known.reads
+    if t.numbers and numbers_in([raw, raw_kwargs]):
+        reads.clear()
+        returned = _run_with_numbers(t, function, raw, raw_kwargs, name)
+        if returned is not None and not reads:
+            return raw, raw_kwargs, returned
+        raw, raw_kwargs = with_constants(raw), with_constants(raw_kwargs)
     reads.clear()
     returned = _run(t, function, raw, raw_kwargs, name)
     if not reads:
@@ -116,6 +123,17 @@ def _run_reading(t: Tracer, function: Any, raw: list[Any], raw_kwargs: dict[str,
     if reads or not alike(returned, again):
         raise t.stop("LB0002", f"{name} reads the number in a tensor")
     return raw, raw_kwargs, again
+
+
+def _run_with_numbers(t: Tracer, function: Any, raw: list[Any], raw_kwargs: dict[str, Any], name: str) -> Any:
+    """The result with symbolic numbers of torch for numbers of run time; None where the function, being Python, has to see their values."""
+    if type(function) is FunctionType and name not in policy.TAKES_NUMBERS:
+        return None
+    try:
+        returned = function(*with_symbols(raw), **with_symbols(raw_kwargs))
+    except Exception:  # torch itself has asked for the value in a way that our numbers do not answer
+        return None
+    return returned if isinstance(returned, torch.Tensor) else None
 
 
 def _run(t: Tracer, function: Any, raw: list[Any], raw_kwargs: dict[str, Any], name: str) -> Any:
@@ -167,10 +185,8 @@ def lower_box(t: Tracer, box: Box) -> Any:
         if source is not None:
             t.guards.equals(source, value)
         return value
-    if kind is LT:
+    if kind is LT or kind is RunTimeNumber:
         return value
-    if kind is RunTimeNumber:
-        return value.needed()
     if isinstance(value, list | tuple | dict):
         t.register(box)
     return lower(t, value)
@@ -179,10 +195,8 @@ def lower_box(t: Tracer, box: Box) -> Any:
 def lower(t: Tracer, value: Any) -> Any:
     """`lower_box` for what stands inside a container."""
     kind = type(value)
-    if kind in SCALAR_TYPES or kind is LT:
+    if kind in SCALAR_TYPES or kind is LT or kind is RunTimeNumber:
         return value
-    if kind is RunTimeNumber:
-        return value.needed()
     if isinstance(value, torch.Tensor):
         return t.wrap(value)[0]
     if kind is tuple or kind is list:

@@ -9,5 +9,11 @@ class DataDependent(LectError):
     """The program asked for the elements of a tensor that has none: `.item()`, `bool(t)`, `nonzero`, `.numpy()`.  Capture falls back to eager."""
 
 
+class NumberNeeded(LectError):
+    """The value of a run-time number decides something: it has to be a constant.  `arguments` are the numbers of the graph's arguments meant."""
+
+    arguments: tuple[int, ...] = ()
+
+
 class UnsupportedTensor(LectError):
     """A tensor or an operation on one that propagation cannot stand in for: sparse layouts, `resize_`, `set_`, absent devices."""

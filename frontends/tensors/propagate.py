@@ -26,6 +26,7 @@ from lect.frontends.tensors.errors import DataDependent, UnsupportedTensor
 from lect.frontends.tensors.lt import LT, layout_of
 from lect.frontends.tensors.meta_kernels import run_on_meta
 from lect.frontends.tensors.metadata import TensorMeta, read_meta
+from lect.frontends.tensors.numbers import holds_number, settled, with_examples
 from lect.frontends.tensors.templates import Template, instantiate
 
 aten = torch.ops.aten
@@ -70,10 +71,14 @@ def _key(value: Any) -> Any:
     if kind is float or kind is complex:
         return (kind, repr(value))
     if kind is torch.SymInt or kind is torch.SymFloat or kind is torch.SymBool:
-        raise UnsupportedTensor("a symbolic number of torch reached propagation; sizes are plain integers here")
+        raise _Symbolic
     if isinstance(value, torch.Tensor):
         return layout_of(value)
     return value
+
+
+class _Symbolic(Exception):
+    """A call has a symbolic number among its arguments, so it has no key."""
 
 
 def _compute(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Template:
@@ -129,10 +134,26 @@ class Propagation(TorchDispatchMode):
                 return result
         if _is_random(func):
             self.draws += 1
-        result = instantiate(self.cache.find(func, args, kwargs), args, kwargs)
+        try:
+            template = self.cache.find(func, args, kwargs)
+        except _Symbolic:
+            return self._with_numbers(func, args, kwargs)
+        result = instantiate(template, args, kwargs)
         if _writes(func):
             self.writes += 1
         self.observe(func, args, kwargs, result)
+        return result
+
+    def _with_numbers(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """An op with numbers of run time among its arguments.  Its results have metadata that do not depend on them."""
+        if not holds_number((args, kwargs)):
+            raise UnsupportedTensor("a symbolic number of torch reached propagation; sizes are plain integers here")
+        plain_args, plain_kwargs = with_examples(func, args, kwargs)
+        result = instantiate(self.cache.find(func, plain_args, plain_kwargs), plain_args, plain_kwargs)
+        kept_args, kept_kwargs = settled(func, args, kwargs, result)
+        if _writes(func):
+            self.writes += 1
+        self.observe(func, kept_args, kept_kwargs, result)
         return result
 
     def _special(self, kind: Kind, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -144,14 +144,18 @@ def _lerp(body: Body, op: Any) -> Num:
     return (weight.op("abs") < 0.5).choose(x + weight * difference, end - difference * (1 - weight))
 
 
+def _factor(body: Body, op: Any, x: Num) -> Num:
+    return x.const(op.value) if op.factor is None else body.read(op.factor)
+
+
 def _addcmul(body: Body, op: Any) -> Num:
     x = body.read(op.x)
-    return x + x.const(op.value) * body.read(op.first) * body.read(op.second)
+    return x + _factor(body, op, x) * body.read(op.first) * body.read(op.second)
 
 
 def _addcdiv(body: Body, op: Any) -> Num | None:
     x = body.read(op.x)
-    return x + x.const(op.value) * body.read(op.first) / body.read(op.second) if x.type.is_float else None
+    return x + _factor(body, op, x) * body.read(op.first) / body.read(op.second) if x.type.is_float else None
 
 
 def _xlogy(body: Body, op: Any) -> Num | None:

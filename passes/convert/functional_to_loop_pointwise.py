@@ -107,6 +107,10 @@ def _sum(name: str) -> Formula:
         x, y = pair(body, op)
         if x.type is i1:
             return x | y if op.alpha else x
+        if op.factor is not None:
+            factor = convert(body.read(op.factor), y.type)
+            factor = factor if name == "add" else -factor
+            return factor.op("fma", y, x) if x.type.is_float else x + factor * y
         if op.alpha == 1:
             return x.op(name, y)
         alpha = rounded(body.const(op.alpha if name == "add" else -op.alpha, y.type), op.output.type.element)

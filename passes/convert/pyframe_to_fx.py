@@ -38,9 +38,11 @@ class PyframeToFx(Pass):
     name: ClassVar[str] = "pyframe-to-fx"
     live: ClassVar[bool] = True
     whole: bool = option(False, "refuse a function that cannot be followed to its end, instead of cutting it there")
+    run_time_numbers: bool = option(False, "numbers among the arguments are run-time numbers unless their value is needed, instead of constants")
 
     def run(self, op: Operation, ctx: Context) -> None:
         """Follow the first function of `op`."""
+        ctx.resources["run_time_numbers"] = self.run_time_numbers
         if self.whole:
             ctx.resources["whole"] = True
         load_body(BODY)(op, ctx)

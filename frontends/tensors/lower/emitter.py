@@ -8,6 +8,7 @@ becomes opaque.  `e.results` are the types that eager gives the results.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -22,6 +23,17 @@ from lect.ir import UNKNOWN, Block, Location, Operation, ScalarType, Value
 
 Rule = Callable[..., Any]
 Numeric = (bool, int, float)
+
+
+@dataclass(frozen=True)
+class RunTimeScalar:
+    """A Python number that is known when the graph runs: `value` holds it as a 0-d tensor of f64 or i64, `example` is a number of its type.
+
+    Rules get it where the ATen op gets a number.  It takes part in promotion as a Python number does.
+    """
+
+    value: Value
+    example: int | float
 
 
 class Emitter:
@@ -48,7 +60,7 @@ class Emitter:
 
     def promote(self, *values: Any) -> ScalarType | None:
         """The common element type of tensors and numbers; None when torch alone can tell."""
-        dtype = promoted_dtype(tuple([meta_of_type(value.type) if isinstance(value, Value) else value for value in values]))
+        dtype = promoted_dtype(tuple([_operand(value) for value in values]))
         return None if dtype is None else element_of(dtype)
 
     def to(self, value: Value, element: ScalarType) -> Value:
@@ -56,6 +68,10 @@ class Emitter:
         if type_of(value).element is element:
             return value
         return self(CastOp, value, to=element)
+
+    def run_time(self, scalar: RunTimeScalar, element: ScalarType) -> Value:
+        """A number of run time converted to an element type, as a 0-d tensor."""
+        return self.to(scalar.value, element)
 
     def number(self, value: Any, element: ScalarType) -> Any:
         """A Python number as eager has it after conversion to the element type: rounded, wrapped."""
@@ -103,6 +119,13 @@ class Emitter:
         if strides is not None and type_of(found.result).strides != strides:
             restride(found, 0, strides)
         return self.block.append(found).result
+
+
+def _operand(value: Any) -> Any:
+    """What promotion sees of an operand."""
+    if isinstance(value, RunTimeScalar):
+        return value.example
+    return meta_of_type(value.type) if isinstance(value, Value) else value
 
 
 def type_of(value: Value) -> TensorType:

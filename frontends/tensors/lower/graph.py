@@ -15,14 +15,16 @@ from lect.dialects.fx.ops import CallOp, GraphOp
 from lect.dialects.fx.ops import ReturnOp as FxReturnOp
 from lect.dialects.fx.region_rules import RULES
 from lect.dialects.fx.regions import AutogradFunctionOp, CheckpointOp, TransformOp, YieldOp, yields
-from lect.dialects.fx.types import ObjectRef
+from lect.dialects.fx.types import NumberType, ObjectRef
 from lect.dialects.fx.types import TensorType as FxTensorType
 from lect.frontends.tensors.elements import meta_of_type
 from lect.frontends.tensors.lower.emitter import Emitter, type_of
 from lect.frontends.tensors.lower.memory import Entry
-from lect.frontends.tensors.lower.recorder import Recorder
+from lect.frontends.tensors.lower.recorder import ArgumentNode, Recorder
 from lect.frontends.tensors.lt import LT, layout_of, make_lt
+from lect.frontends.tensors.numbers import symbolic
 from lect.ir import Block, Builder, Context, LectError, Operation, Region, Value
+from lect.ir.types import f64, i64
 
 
 def lower_graphs(module: Operation, ctx: Context) -> None:
@@ -63,13 +65,16 @@ class _Execution:
         self.emitter = Emitter(block)
         self.recorder = Recorder(self.emitter)
         self.environment: dict[Value, Any] = {}
-        self.inputs: list[Entry] = []
+        self.inputs: list[tuple[Value, Entry]] = []  # the tensors among the arguments
 
     def add_input(self, number: int, value: Value, argument: Value) -> None:
+        if isinstance(value.type, NumberType):
+            self.environment[value] = symbolic(ArgumentNode(1.5 if value.type.element is f64 else 3, argument, number))
+            return
         # Some of torch's functions choose their operators by whether an operand requires a gradient.
         tensor = make_lt(meta_of_type(type_of(argument))._replace(requires_grad=value.type.requires_grad))  # type: ignore[attr-defined]
         self.recorder.bind(tensor, argument, number)
-        self.inputs.append(self.recorder.entries[id(tensor)])
+        self.inputs.append((argument, self.recorder.entries[id(tensor)]))
         self.environment[value] = tensor
 
     def step(self, op: Operation) -> None:
@@ -161,7 +166,7 @@ class _Execution:
     def _write_inputs(self) -> None:
         """Write what inputs hold in the end to them; the last write to each counts as many times as eager wrote."""
         block = self.emitter.block
-        for argument, entry in zip(block.args, self.inputs):
+        for argument, entry in self.inputs:
             writes = list(entry.storage.writes.items())
             for number, ((_, _, offset), value) in enumerate(writes):
                 versions = entry.tensor._version if number == len(writes) - 1 else 0
@@ -179,6 +184,8 @@ class _Execution:
 
 
 def _functional_type(op: Operation, type: Any) -> TensorType:
+    if isinstance(type, NumberType) and type.element in (f64, i64):
+        return tensor_type((), type.element, None, "cpu")
     if not isinstance(type, FxTensorType):
         raise LectError(f"values of type {type} are not lowered; sizes must be known", op=op)
     if not all(isinstance(size, int) for size in (*type.shape, *(type.strides or ()))):

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 
 from lect.dialects.functional.normalization import BatchNormOp
 from lect.dialects.functional.types import TensorType
 from lect.frontends.tensors.elements import type_of as type_of_meta
-from lect.frontends.tensors.errors import UnsupportedTensor
-from lect.frontends.tensors.lower.emitter import Emitter, restride, type_of
+from lect.frontends.tensors.errors import NumberNeeded, UnsupportedTensor
+from lect.frontends.tensors.lower.emitter import Emitter, RunTimeScalar, restride, type_of
 from lect.frontends.tensors.lower.inplace import functional_variant, with_defaults
 from lect.frontends.tensors.lower.memory import Entry, Storage, path_between
 from lect.frontends.tensors.lower.opaque import emit_opaque
@@ -25,6 +25,7 @@ from lect.frontends.tensors.lower.rules_views import constant
 from lect.frontends.tensors.lower.table import RULES
 from lect.frontends.tensors.lt import LT, layout_of
 from lect.frontends.tensors.metadata import TensorMeta
+from lect.frontends.tensors.numbers import SYMBOLIC, NumberNode, node_of
 from lect.frontends.tensors.propagate import Propagation
 from lect.ir import LectError, Operation, Value, VerifyError
 
@@ -78,6 +79,10 @@ class Recorder(Propagation):
         kind = type(argument)
         if kind is LT or isinstance(argument, torch.Tensor):
             return self.entry(argument).value
+        if kind in SYMBOLIC:
+            node = node_of(argument)
+            assert isinstance(node, ArgumentNode)
+            return RunTimeScalar(node.value, node.example)
         if kind is list or kind is tuple:
             return [self._values(item) for item in argument]
         return argument
@@ -150,6 +155,8 @@ class Recorder(Propagation):
                 if not exact or self._settle(values, types, behind):
                     return values
             _erase_after(e.block, behind)
+        for node in _nodes((args, kwargs)):
+            node.need()  # no operation of the closed set takes it, and an opaque one takes constants
         results = iter(emit_opaque(e, func, arguments, named))
         return [None if type is None else next(results) for type in types]
 
@@ -237,6 +244,31 @@ class Recorder(Propagation):
         if asked.reach > found.reach:
             raise LectError(f"{func} reads memory outside of the tensor it is given", op=self.operation)
         return (args[0], size, stride, 0), {}
+
+
+class ArgumentNode(NumberNode):
+    """The node of a number that is argument `position` of the graph, where `value` holds it.  Nothing may depend on its value any more."""
+
+    def __init__(self, example: int | float, value: Value, position: int) -> None:
+        super().__init__(example)
+        self.value = value
+        self.position = position
+
+    def need(self) -> NoReturn:
+        error = NumberNeeded(f"argument {self.position} of the graph must be a constant")
+        error.arguments = (self.position,)
+        raise error
+
+
+def _nodes(value: Any) -> Iterator[NumberNode]:
+    """The nodes of the run-time numbers among arguments."""
+    if isinstance(value, list | tuple):
+        for item in value:
+            yield from _nodes(item)
+    elif type(value) is dict:
+        yield from _nodes(tuple(value.values()))
+    elif (node := node_of(value)) is not None:
+        yield node
 
 
 def _tensors(result: Any) -> Iterator[torch.Tensor | None]:

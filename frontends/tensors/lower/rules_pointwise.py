@@ -11,7 +11,7 @@ import torch
 from lect.dialects.functional import composite as c
 from lect.dialects.functional import pointwise as p
 from lect.dialects.functional.creation import CopyOp
-from lect.frontends.tensors.lower.emitter import Emitter, Rule, type_of
+from lect.frontends.tensors.lower.emitter import Emitter, Rule, RunTimeScalar, type_of
 from lect.ir import ScalarType, Value
 from lect.ir import types as scalars
 
@@ -58,9 +58,14 @@ def binary(cls: Any, floating: bool = False, full_precision: bool = False) -> Ru
 
 def emit_binary(e: Emitter, cls: Any, x: Any, y: Any, element: ScalarType, full_precision: bool, attrs: dict[str, Any]) -> Any:
     """One binary operation on tensors and numbers that have been given an element type."""
+    if isinstance(x, RunTimeScalar):
+        return e(cls, e.run_time(x, element), e.to(y, element), **attrs)
     if not isinstance(x, Value):
         return e(cls, e.to(y, element), other=e.number(x, element), reversed=True, **attrs)
     first = e.to(x, element)
+    if isinstance(y, RunTimeScalar):
+        precise = full_precision and type_of(x).rank and element.is_float
+        return e(cls, first, y.value if precise else e.run_time(y, element), **attrs)
     if not isinstance(y, Value):
         return e(cls, first, other=e.computed_number(y, element) if full_precision else e.number(y, element), **attrs)
     keeps = full_precision and type_of(x).rank and not type_of(y).rank and element.is_float
@@ -75,9 +80,13 @@ def summed(cls: Any) -> Rule:
         element = e.promote(x, y)
         if element is None or element.kind == "complex":
             return None
+        if isinstance(alpha, RunTimeScalar):
+            if not isinstance(y, Value) or not isinstance(x, Value) or element.kind == "bool":
+                return None
+            return e(cls, e.to(x, element), e.to(y, element), e.run_time(alpha, element))
         if isinstance(y, Value):
             return plain(e, x, y, alpha=e.computed_number(alpha, element) if element.kind != "bool" else int(alpha))
-        return plain(e, x, y * alpha) if alpha == 1 else None
+        return plain(e, x, y) if alpha == 1 else None
 
     return rule
 
@@ -86,7 +95,7 @@ def reversed_difference(e: Emitter, x: Value, y: Any, alpha: Any = 1) -> Any:
     """rsub: y - alpha * x."""
     if isinstance(y, Value):
         return summed(p.SUMS["SubOp"])(e, y, x, alpha)
-    return binary(p.SUMS["SubOp"])(e, y, x) if alpha == 1 else None
+    return binary(p.SUMS["SubOp"])(e, y, x) if not isinstance(alpha, RunTimeScalar) and alpha == 1 else None
 
 
 def division(e: Emitter, x: Any, y: Any, rounding_mode: str | None = None) -> Any:
@@ -114,7 +123,7 @@ def power(e: Emitter, x: Any, exponent: Any) -> Any:
     element = e.promote(x, exponent)
     if element is None or element.kind in ("complex", "bool"):
         return None
-    if isinstance(x, Value) and not isinstance(exponent, Value) and element.is_float and not element.is_half:
+    if isinstance(x, Value) and not isinstance(exponent, Value | RunTimeScalar) and element.is_float and not element.is_half:
         return e(p.POWER["PowOp"], e.to(x, element), other=e.computed_number(exponent, element))  # eager takes the power of the number as given
     return emit_binary(e, p.POWER["PowOp"], x, exponent, element, False, {})
 
@@ -136,6 +145,8 @@ def clamp(e: Emitter, x: Value, min: Any = None, max: Any = None) -> Any:
     for name, operand, bound in (("min", "low", min), ("max", "high", max)):
         if isinstance(bound, Value):
             bounds[operand] = e.to(bound, element)
+        elif isinstance(bound, RunTimeScalar):
+            bounds[operand] = e.run_time(bound, element)
         elif bound is not None:
             bounds[name] = e.number(bound, element)
     return e(p.ClampOp, e.to(x, element), **bounds)
@@ -196,6 +207,8 @@ def masked_fill(e: Emitter, x: Value, mask: Value, value: Any) -> Any:
         return None
     if isinstance(value, Value):
         return e(c.MaskedFillOp, x, mask, e.to(value, element))
+    if isinstance(value, RunTimeScalar):
+        return e(c.MaskedFillOp, x, mask, e.run_time(value, element))
     return e(c.MaskedFillOp, x, mask, other=e.number(value, element))
 
 
@@ -206,7 +219,10 @@ def scaled(cls: Any) -> Rule:
         element = e.result.element
         if element.kind in ("complex", "bool") or (cls is c.SCALED["AddcdivOp"] and not element.is_float):
             return None
-        return e(cls, e.to(x, element), e.to(first, element), e.to(second, element), value=e.computed_number(value, element))
+        operands = [e.to(operand, element) for operand in (x, first, second)]
+        if isinstance(value, RunTimeScalar):
+            return e(cls, *operands, e.run_time(value, element))
+        return e(cls, *operands, value=e.computed_number(value, element))
 
     return rule
 
@@ -215,6 +231,8 @@ def lerp(e: Emitter, x: Value, end: Value, weight: Any) -> Any:
     """lerp by a number or a tensor."""
     if not type_of(x).element.is_float:
         return None
+    if isinstance(weight, RunTimeScalar):
+        weight = e.run_time(weight, type_of(x).element)
     return e(c.LerpOp, x, end, weight) if isinstance(weight, Value) else e(c.LerpOp, x, end, amount=weight)
 
 

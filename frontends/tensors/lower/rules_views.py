@@ -13,7 +13,7 @@ from lect.dialects.functional.creation import CastOp, CopyOp, FullOp, IotaOp, Un
 from lect.dialects.functional.pointwise import COMPARISONS, SUMS, WhereOp
 from lect.dialects.functional.shapes import element_count, resolve_shape
 from lect.frontends.tensors.elements import element_of
-from lect.frontends.tensors.lower.emitter import Emitter, Rule, dim_of, type_of
+from lect.frontends.tensors.lower.emitter import Emitter, Rule, RunTimeScalar, dim_of, type_of
 from lect.frontends.tensors.shape_views import slice_bounds
 from lect.ir import ScalarType, Value
 
@@ -205,6 +205,8 @@ def emit_full(e: Emitter, value: Any, element: ScalarType | None = None) -> Valu
     """A tensor of one number, shaped as the result."""
     result = e.result
     chosen = element or result.element
+    if isinstance(value, RunTimeScalar):
+        return e.fresh(e.expand(e.run_time(value, chosen), result.shape), result.strides)
     return e(FullOp, shape=result.shape, value=e.number(value, chosen), element=chosen, device=result.device)
 
 

@@ -546,3 +546,21 @@ functional.func @operation_behind_a_write(%x: !functional.tensor<8xf32>) {
   %0 = functional.exp(%x) : !functional.tensor<8xf32>
   functional.return(%0)
 }
+// -----
+functional.func @factor_of_another_element(%x: !functional.tensor<8xf32>, %n: !functional.tensor<f64>) {
+  // expected-error @+1 {{'factor' of 'functional.add' must be a 0-d tensor of f32, got !functional.tensor<f64>}}
+  %0 = functional.add(%x, %x; %n) : !functional.tensor<8xf32>
+  functional.return()
+}
+// -----
+functional.func @factor_beside_alpha(%x: !functional.tensor<8xf32>, %n: !functional.tensor<f32>) {
+  // expected-error @+1 {{'factor' of 'functional.sub' needs a second tensor, and no 'alpha'}}
+  %0 = functional.sub(%x, %x; %n) {alpha = 2} : !functional.tensor<8xf32>
+  functional.return()
+}
+// -----
+functional.func @factor_with_dims(%x: !functional.tensor<8xf32>) {
+  // expected-error @+1 {{'factor' of 'functional.addcmul' must be a 0-d tensor in the place of 'value', got !functional.tensor<8xf32>}}
+  %0 = functional.addcmul(%x, %x, %x, %x) : !functional.tensor<8xf32>
+  functional.return()
+}

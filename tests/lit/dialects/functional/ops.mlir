@@ -186,8 +186,8 @@ functional.func @binary(%x: !functional.tensor<8x16xf32>, %y: !functional.tensor
 }
 
 // Formulas that eager computes in one pass.
-// CHECK-LABEL: functional.func @composites(%x: !functional.tensor<8x16xf32>, %y: !functional.tensor<16xf32>, %m: !functional.tensor<16xi1>)
-functional.func @composites(%x: !functional.tensor<8x16xf32>, %y: !functional.tensor<16xf32>, %m: !functional.tensor<16xi1>) {
+// CHECK-LABEL: functional.func @composites(%x: !functional.tensor<8x16xf32>, %y: !functional.tensor<16xf32>, %m: !functional.tensor<16xi1>, %n: !functional.tensor<f32>)
+functional.func @composites(%x: !functional.tensor<8x16xf32>, %y: !functional.tensor<16xf32>, %m: !functional.tensor<16xi1>, %n: !functional.tensor<f32>) {
   // CHECK-NEXT: functional.silu({{.*}}) : !functional.tensor<8x16xf32>
   %0 = functional.silu(%x) : !functional.tensor<8x16xf32>
   // CHECK-NEXT: functional.mish({{.*}}) : !functional.tensor<8x16xf32>
@@ -238,6 +238,10 @@ functional.func @composites(%x: !functional.tensor<8x16xf32>, %y: !functional.te
   %23 = functional.lerp(%x, %y) {amount = 0.25} : !functional.tensor<8x16xf32>
   // CHECK-NEXT: functional.lerp({{.*}}) : !functional.tensor<8x16xf32>
   %24 = functional.lerp(%x, %y, %y) : !functional.tensor<8x16xf32>
+  // CHECK-NEXT: functional.add(%x, %y; %n) : !functional.tensor<8x16xf32>
+  %scaled0 = functional.add(%x, %y; %n) : !functional.tensor<8x16xf32>
+  // CHECK-NEXT: functional.addcdiv(%x, %y, %x, %n) : !functional.tensor<8x16xf32>
+  %scaled1 = functional.addcdiv(%x, %y, %x, %n) : !functional.tensor<8x16xf32>
   // CHECK-NEXT: functional.addcmul({{.*}}) {value = 0.5} : !functional.tensor<8x16xf32>
   %25 = functional.addcmul(%x, %y, %x) {value = 0.5} : !functional.tensor<8x16xf32>
   // CHECK-NEXT: functional.addcdiv({{.*}}) {value = 0.5} : !functional.tensor<8x16xf32>

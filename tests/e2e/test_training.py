@@ -40,8 +40,8 @@ def backward(value):
     total.backward()
 
 
-def trains(program, *make, note="LB0021"):
-    """Twice: outputs, gradients and what was written to the arguments are eager's; `make` gives fresh arguments for a seed."""
+def trains(program, *make, whole=True):
+    """Twice, and as a whole unless the frame is known to be cut: outputs, gradients and what was written to the arguments are eager's; `make` gives fresh arguments for a seed."""
     compiled = lect.compile(program)
     for seed in (1, 2):
         results = []
@@ -56,8 +56,8 @@ def trains(program, *make, note="LB0021"):
             results.append((returned, args, [arg.grad for arg in args if arg.is_leaf], [arg._version for arg in args], state))
         same(results[0], results[1], exact=True)
     assert fallbacks() == []
-    assert notes() == [note], [str(event) for event in lect.events()]
-    assert len(lect.events("compile")) == 1, [str(event) for event in lect.events("guard miss")]
+    assert set(notes()) == {"LB0021"}, [str(event) for event in lect.events()]
+    assert not whole or len(lect.events("compile")) == 1, [str(event) for event in lect.events("guard miss")]
 
 
 def leaf(*shape):
@@ -297,6 +297,135 @@ def test_kept_and_detached_gradients():
         results.append((total, h.grad, k.requires_grad, k.is_leaf, x.grad))
     same(*results)
     assert (fallbacks(), notes()) == ([], ["LB0021"])
+
+
+# ---- functions with a backward of their own ----------------------------------------------------------------------------
+
+
+class Cube(torch.autograd.Function):
+    """n * x ** 3 with a gradient that no formula of torch would give, and results of all kinds."""
+
+    @staticmethod
+    def forward(ctx, x, n, y):
+        h = x * x
+        ctx.save_for_backward(x, h)
+        ctx.n = n
+        signs = (x > 0).long()
+        ctx.mark_non_differentiable(signs)
+        return h * x * n, signs, None, y.view(-1) * 1
+
+    @staticmethod
+    def backward(ctx, slope, _signs, _none, of_y):
+        x, h = ctx.saved_tensors
+        return 3 * h * slope * ctx.n * 7 + x, None, of_y.view(2, 3)
+
+
+class Split(torch.autograd.Function):
+    """forward and context apart."""
+
+    @staticmethod
+    def forward(x, factor):
+        return x * factor
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.factor = inputs[1]
+        ctx.save_for_backward(output)
+
+    @staticmethod
+    def backward(ctx, slope):
+        (output,) = ctx.saved_tensors
+        return slope * ctx.factor + output, None
+
+
+class Noisy(torch.autograd.Function):
+    """Draws in forward."""
+
+    @staticmethod
+    def forward(ctx, x):
+        mask = torch.rand_like(x) > 0.5
+        ctx.save_for_backward(mask)
+        return x * mask
+
+    @staticmethod
+    def backward(ctx, slope):
+        return slope * ctx.saved_tensors[0] * 2
+
+
+def test_function_with_several_results():
+    def program(x, y):
+        cubes, signs, nothing, flat = Cube.apply(torch.sin(x), 3, y)
+        return cubes * 2 + signs, nothing, flat.sum(), cubes.add_(1)
+
+    trains(program, leaf(4), leaf(2, 3), whole=False)
+
+
+def test_function_with_a_context_apart():
+    trains(lambda x: Split.apply(x * 2, 0.5) + Split.apply(x, 3), leaf(3, 4))
+
+
+def test_function_that_draws():
+    trains(lambda x: Noisy.apply(F.dropout(x, 0.2)) + torch.rand(4), leaf(3, 4))
+
+
+def test_function_without_inputs_that_need_gradients():
+    trains(lambda x, y: x * Split.apply(y, 2.0), leaf(3, 4), plain(3, 4))
+
+
+def test_function_where_nothing_needs_gradients_is_compiled():
+    def program(x):
+        return Split.apply(x, 2.0) + 1
+
+    compiled = lect.compile(program)
+    x = torch.randn(3, 4)
+    same(program(x), compiled(x))
+    assert (fallbacks(), notes()) == ([], [])
+
+
+class Counting(torch.autograd.Function):
+    """forward has an effect, which must happen once."""
+
+    calls: list[int] = []
+
+    @staticmethod
+    def forward(ctx, x):
+        Counting.calls.append(1)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, slope):
+        return slope * 2
+
+
+def test_function_whose_forward_has_an_effect():
+    compiled = lect.compile(lambda x: Counting.apply(x) + 1)
+    x = torch.randn(3, requires_grad=True)
+    Counting.calls.clear()
+    compiled(x).sum().backward()
+    same(torch.full((3,), 2.0), x.grad)
+    assert Counting.calls == [1]
+
+
+class Same(torch.autograd.Function):
+    """Gives its argument, of which torch makes a view."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x
+
+    @staticmethod
+    def backward(ctx, slope):
+        return slope * 5
+
+
+def test_function_that_returns_its_argument():
+    program = lambda x: (Same.apply(x), Same.apply(x * 1) + 1)  # noqa: E731
+    x, twin = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+    got, want = lect.compile(program)(x), program(twin)
+    backward(got)
+    backward(want)
+    same(want, got)
+    same(twin.grad, x.grad)
 
 
 # ---- modules ---------------------------------------------------------------------------------------------------------

@@ -34,6 +34,11 @@ class Case:
     model: Callable[[], torch.nn.Module]
     inputs: Callable[[int], Inputs]
 
+    def batch(self, seed: int) -> Inputs:
+        """What a step of training gets: the inputs of a call, and at least two images, as normalisation needs more than one value."""
+        found = self.inputs(seed)
+        return {name: torch.cat([value, value.flip(-1)]) for name, value in found.items()} if self.name.startswith("timm:") else found
+
 
 def text(seed: int, shape: tuple[int, int] = (2, 8), **more: Any) -> Inputs:
     """Words of two sentences, none of them a special one, and the mask that a tokenizer gives."""

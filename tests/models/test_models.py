@@ -1,4 +1,4 @@
-"""Real models, tiny: the compiled one gives eager's outputs, twice, and leaves the model as it was."""
+"""Real models, tiny: the compiled one gives eager's outputs, twice, and leaves the model as it was; in training also gradients and buffers."""
 
 from __future__ import annotations
 
@@ -7,11 +7,19 @@ import importlib.util
 import pytest
 
 from tests.models.catalogue import CASES
-from tests.models.trial import try_model
+from tests.models.trial import try_model, try_training
 
 MISSING = [name for name in ("transformers", "timm") if importlib.util.find_spec(name) is None]
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(MISSING), reason=f"needs {' and '.join(MISSING)}: the extra `models`")]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", CASES)
+def test_training_equals_eager(name, record_property):
+    outcome = try_training(CASES[name])
+    record_property("result", outcome.reason or "one graph")
+    record_property("detail", outcome.detail)
 
 
 @pytest.mark.filterwarnings("ignore")

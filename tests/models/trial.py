@@ -21,7 +21,7 @@ SEEDS = (1, 2)
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a compile of one model gave; `reason` is empty when it is one graph, else the number of the reason why it runs eagerly."""
+    """What a compile of one model gave; `reason` is empty when it is one graph, else says why it runs eagerly or is cut."""
 
     name: str
     reason: str
@@ -100,7 +100,7 @@ def _step(run: Any, module: torch.nn.Module, case: Case, seed: int) -> tuple[Any
         parameter.grad = None
     for seeded in (torch.manual_seed, random.seed, numpy.random.seed):
         seeded(seed)
-    outputs = run(**case.inputs(seed))
+    outputs = run(**case.batch(seed))
     state = torch.get_rng_state()
     losses = [tensor.sum() for tensor in _tensors(outputs) if tensor.requires_grad]
     torch.stack(losses).sum().backward()
@@ -118,16 +118,20 @@ def _tensors(value: Any) -> list[torch.Tensor]:
 
 def outcome_of(name: str) -> Outcome:
     """What the events since the last reset say."""
-    traces, compiles, fallbacks = lect.events("trace"), lect.events("compile"), lect.events("fallback")
+    traces, compiles = lect.events("trace"), lect.events("compile")
+    breaks, fallbacks = lect.events("graph break"), lect.events("fallback")
     capture = sum(event.seconds for event in traces) * 1e3
     calls = sum(event.torch_calls for event in traces)
     seconds = sum(event.seconds for event in compiles)
-    if not fallbacks:
+    if breaks:  # what stands between two of them may be nothing to compile
+        fallbacks = [event for event in fallbacks if event.number != "LB0022"]
+    if not fallbacks and not breaks:
         return Outcome(name, "", "", calls, capture, seconds * 1e3)
-    first = fallbacks[0]
+    first = (fallbacks or breaks)[0]
     place = re.sub(r".*site-packages/", "", first.location)
-    detail = f"{first.stage + ': ' if first.stage != 'capture' else ''}{first.detail} @ {place}".replace("\n", " ")
-    return Outcome(name, first.number, detail, calls, capture, seconds * 1e3)
+    detail = f"{first.detail} @ {place}".replace("\n", " ")
+    number = first.number if fallbacks else f"{len(breaks)} breaks, {first.number}"
+    return Outcome(name, number, detail, calls, capture, seconds * 1e3)
 
 
 def state_of(model: torch.nn.Module) -> Mapping[str, Any]:

@@ -44,7 +44,7 @@ MODULE_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_bac
 _BACKWARD_HOOKS = ("_backward_hooks", "_backward_pre_hooks")
 _GLOBAL_HOOKS = ("_global_backward_pre_hooks", "_global_backward_hooks", "_global_forward_hooks", "_global_forward_pre_hooks")
 _READ_ONE = frozenset({dict.get, dict.__getitem__, dict.__contains__, set.__contains__})
-_IMMUTABLE: tuple[type, ...] = (type, enum.Enum, range, slice, torch.Size, *DICT_VIEWS)
+_IMMUTABLE: tuple[type, ...] = (type, enum.Enum, range, slice, torch.Size)
 Kwargs = dict[str, Box]
 
 
@@ -495,7 +495,7 @@ def pure_argument(t: Tracer, function: Any, box: Box) -> Any:
         given = _for_consumer(t, function, box)
         if given is not MISSING:
             return given
-    if isinstance(value, list | tuple | dict | set | frozenset | collections.deque):
+    if isinstance(value, (list, tuple, dict, set, frozenset, collections.deque, *DICT_VIEWS)):
         t.register(box)
         return t.now(box)
     if isinstance(value, FunctionType | MethodType):

@@ -10,8 +10,10 @@ only objects that are fresh or have a source are read.
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections import deque
+from types import MappingProxyType
 from collections.abc import Iterable
 from typing import Any
 
@@ -24,7 +26,7 @@ from lect.frontends.capture.guards import GuardList
 from lect.frontends.capture.known_values import KnownValues
 from lect.frontends.capture.numbers import Computed, NumberPolicy, RunTimeNumber, read_number
 from lect.frontends.capture.objects import ObjectTable, describe
-from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
 from lect.frontends.capture.sources import Source, SourceTable
 from lect.frontends.tensors import LT, make_lt, make_recorded, meta_of
 from lect.ir import UNKNOWN, Location
@@ -32,6 +34,7 @@ from lect.ir import UNKNOWN, Location
 Box = tuple[Any, Source | None]
 NONE: Box = (None, None)
 CONTAINERS = (list, dict, set, deque)
+VIEWS = (*DICT_VIEWS, MappingProxyType)
 PLAIN_TENSORS = frozenset({torch.Tensor, torch.nn.Parameter, torch.nn.Buffer})
 
 
@@ -281,9 +284,19 @@ class Tracer:
         return id(value) in self.fresh
 
     def now(self, box: Box) -> Any:
-        """The object to read from: the shadow of one that was written to, else the object itself."""
+        """The object to read from: the shadow of one that was written to, else the object itself.
+
+        Breaks for a view from outside of the trace whose dictionary was written to: it shows the dictionary as it was.
+        """
         value = box[0]
-        return self.shadows.get(id(value), value) if self.shadows else value
+        if not self.shadows:
+            return value
+        self._check_view(value)
+        return self.shadows.get(id(value), value)
+
+    def _check_view(self, value: Any) -> None:
+        if isinstance(value, VIEWS) and not self.is_fresh(value) and any(id(each) in self.shadows for each in gc.get_referents(value)):
+            raise self.stop("LB0004", "a view is read whose dictionary was written to")
 
     def result(self, value: Any, held: int = 0) -> Box:
         """The box of what a C function returned: fresh when nobody else holds it (`held` counts the caller's own references beyond one).
@@ -323,6 +336,7 @@ class Tracer:
     def register(self, box: Box) -> None:
         """C code is about to read this container: make its elements findable, and guard the scalars and the keys in it."""
         value, source = box
+        self._check_view(value)
         if source is None:
             if type(value) is tuple:
                 self.leak(box)
@@ -334,7 +348,7 @@ class Tracer:
             self._register_dict(value, source)
         elif isinstance(value, list | tuple):
             self._register_elements(value, source, "item")
-        elif isinstance(value, set | frozenset | deque):
+        elif isinstance(value, (set, frozenset, deque, *DICT_VIEWS)):
             self._register_elements(value, source, "nth")
 
     def _register_dict(self, value: dict[Any, Any], source: Source) -> None:

@@ -559,3 +559,16 @@ def test_ordered_dictionary_keeps_its_own_order():
     table.move_to_end("c")
     same(program(torch.ones(2)), compiled(torch.ones(2)))
     assert fallbacks() == []
+
+
+def test_view_of_a_dictionary_is_guarded_by_its_items():
+    for make in (dict.keys, dict.values, dict.items):
+        names = {"a": 1}
+
+        def program(x, view):
+            return x + len(list(view)), list(view)
+
+        compiled = lect.compile(program)
+        for _ in range(2):
+            same(program(torch.ones(2), make(names)), compiled(torch.ones(2), make(names)))
+            names[f"b{len(names)}"] = 5

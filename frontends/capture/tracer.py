@@ -13,8 +13,8 @@ from __future__ import annotations
 import gc
 import sys
 from collections import deque
-from types import MappingProxyType
 from collections.abc import Iterable
+from types import MappingProxyType
 from typing import Any
 
 import torch

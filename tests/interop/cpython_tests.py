@@ -1,0 +1,266 @@
+"""CPython's own tests of language features, each test function followed by the capture.
+
+    python -m tests.interop.cpython_tests MODULE [SKIPPED ...]      one line of JSON for each test of one module of the `test` package
+    python -m tests.interop.cpython_tests --table                   docs/cpython-tests.md
+
+Every test method is run twice: as it is, and with its function compiled.  There is nothing to compute in them, so a compiled function consists of its
+guards and its residual code alone (`without_graph`), and the trace is what is tested: it runs everything for real.  A test whose trace ends by an
+exception is one that the trace got wrong, when the test passes uncompiled.  Doctests are taken too: an example that is an expression or a plain
+statement is made a function and compiled, definitions are executed as they are.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import doctest
+import importlib
+import io
+import json
+import subprocess
+import sys
+import unittest
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+TABLE = ROOT / "docs" / "cpython-tests.md"
+MODULES = (
+    "test_augassign test_binop test_bool test_builtin test_call test_class test_compare test_contains test_contextlib test_copy test_dataclasses test_decorators"
+    " test_defaultdict test_deque test_descr test_dict test_dictcomps test_dictviews test_dynamic test_dynamicclassattribute test_enum test_enumerate"
+    " test_except_star test_exception_group test_exception_hierarchy test_exception_variations test_exceptions test_extcall test_float test_fstring"
+    " test_funcattrs test_functools test_generators test_genericclass test_genexps test_global test_grammar test_int test_isinstance test_iter test_itertools"
+    " test_keywordonlyarg test_list test_listcomps test_long test_metaclass test_named_expressions test_numeric_tower test_operator test_ordered_dict test_patma"
+    " test_pep646_syntax test_positional_only_arg test_pow test_property test_raise test_range test_richcmp test_scope test_set test_setcomps test_slice"
+    " test_sort test_string_literals test_subclassinit test_super test_tuple test_typechecks test_types test_unary test_unpack test_unpack_ex test_userdict"
+    " test_userlist test_with test_yield_from"
+).split()
+SECONDS = 240  # for one module; a test that does not end is left out of a second run
+# Tests that look at the frame or the compiler itself, or need minutes: module -> names.
+LEFT_OUT: Mapping[str, tuple[str, ...]] = {}
+
+
+class Watch:
+    """Runs functions compiled and notes how the compile of each ended."""
+
+    def __init__(self) -> None:
+        from lect.runtime.entry import RUNTIME, _make
+        from lect.runtime.settings import Settings
+
+        self.runtime = RUNTIME
+        self._make = _make
+        self.settings = Settings(options={"level": "fx", "without_graph": True})
+        self.seen = 0
+
+    def compiled(self, function: FunctionType) -> Callable[..., Any]:
+        """The function, compiled at its first call."""
+        return self._make(function, function, (), self.settings)
+
+    def news(self) -> list[list[str]]:
+        """(number, detail, place) of each frame that was not followed to its end, `["", ...]` for one that was, since the last time."""
+        events = self.runtime.log.events(("fallback", "compile", "break"))
+        new, self.seen = events[self.seen :], len(events)
+        return [[getattr(e, "number", ""), getattr(e, "detail", "")[:300], getattr(e, "location", "")] if e.kind != "compile" else ["", "", ""] for e in new]
+
+
+class Outcomes(unittest.TestResult):
+    """How each test ended, with the events of its frames; hands it to `report` at once."""
+
+    def __init__(self, watch: Watch | None, report: Callable[[str, str, list[list[str]]], None]) -> None:
+        super().__init__()
+        self.watch = watch
+        self.report = report
+        self.ended = "passed"
+
+    def startTest(self, test: unittest.TestCase) -> None:  # noqa: N802
+        super().startTest(test)
+        self.ended = "passed"
+        self.report(test.id(), "started", [])
+        if self.watch is not None:
+            self.watch.news()
+
+    def stopTest(self, test: unittest.TestCase) -> None:  # noqa: N802
+        super().stopTest(test)
+        self.report(test.id(), self.ended, self.watch.news() if self.watch is not None else [])
+
+    def _failed(self, kind: str, error: Any) -> None:
+        self.ended = f"{kind} {error[0].__name__}: {str(error[1]).strip().splitlines()[0][:200] if str(error[1]).strip() else ''}"
+
+    def addError(self, test: Any, error: Any) -> None:  # noqa: N802
+        self._failed("error", error)
+
+    def addFailure(self, test: Any, error: Any) -> None:  # noqa: N802
+        self._failed("failed", error)
+
+    def addSubTest(self, test: Any, subtest: Any, error: Any) -> None:  # noqa: N802
+        if error is not None:
+            self._failed("failed", error)
+
+    def addSkip(self, test: Any, reason: str) -> None:  # noqa: N802
+        self.ended = "skipped"
+
+
+def tests_of(module: Any) -> Iterator[unittest.TestCase]:
+    """The test methods and doctests of a module."""
+    waiting: list[Any] = [unittest.defaultTestLoader.loadTestsFromModule(module)]
+    while waiting:
+        each = waiting.pop(0)
+        if isinstance(each, unittest.TestSuite):
+            waiting[:0] = list(each)
+        else:
+            yield each
+
+
+def compile_method(test: unittest.TestCase, watch: Watch) -> bool:
+    """Put the compiled function in the place of the test's method; False when it is not a plain function."""
+    name = test._testMethodName
+    function = getattr(type(test), name, None)
+    if not isinstance(function, FunctionType) or function.__code__.co_flags & 0x2A0:
+        return False
+    setattr(test, name, watch.compiled(function).__get__(test))
+    return True
+
+
+# ---- doctests --------------------------------------------------------------------------------------------------------
+
+_PLAIN = (ast.Assign, ast.AugAssign, ast.For, ast.While, ast.If, ast.With, ast.Try, ast.Assert, ast.Raise)
+
+
+def as_function(source: str) -> str | None:
+    """The source of a function that does what an example does: gives the value of an expression, or binds global names.  None for other examples."""
+    tree = ast.parse(source)
+    if len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr):
+        bound = {node.target.id for node in ast.walk(tree) if isinstance(node, ast.NamedExpr)}
+        if bound or any(isinstance(node, ast.Yield | ast.YieldFrom | ast.Await) for node in ast.walk(tree)):
+            return None
+        return f"def _example():\n    return (\n{source}\n)"
+    simple = all(isinstance(statement, _PLAIN) for statement in tree.body)
+    inner = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Global, ast.Yield, ast.YieldFrom, ast.Await, ast.Return)
+    if not simple or any(isinstance(node, inner) for node in ast.walk(tree)):
+        return None
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del)}
+    names |= {node.name for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name}
+    head = f"    global {', '.join(sorted(names))}\n" if names else ""
+    return "def _example():\n" + head + "\n".join(f"    {line}" for line in source.splitlines())
+
+
+class Examples:
+    """Takes the place of `compile` and `exec` in the module `doctest`."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
+
+    def compile(self, source: str, filename: str, mode: str, flags: int, dont_inherit: bool) -> Any:
+        code = builtins.compile(source, filename, mode, flags, dont_inherit)  # a wrong example fails as it would
+        try:
+            text = as_function(source)
+            return code, None if text is None else builtins.compile(text, filename, "exec", flags, dont_inherit)
+        except SyntaxError:
+            return code, None
+
+    def exec(self, pair: Any, names: dict[str, Any]) -> None:
+        code, function = pair
+        if function is None:
+            builtins.exec(code, names)
+            return
+        inner: dict[str, Any] = {}
+        builtins.exec(function, names, inner)
+        sys.displayhook(self.watch.compiled(inner["_example"])())
+
+
+# ---- one module ------------------------------------------------------------------------------------------------------
+
+
+def run_module(name: str, skipped: set[str], followed: bool) -> None:
+    """Run the tests of a module and print a line for each."""
+    out = sys.stdout
+    watch = Watch() if followed else None
+
+    def report(test: str, how: str, events: list[list[str]]) -> None:
+        print(json.dumps([test, how, events]), file=out, flush=True)
+
+    try:
+        module = importlib.import_module(f"test.{name}")
+    except (ImportError, unittest.SkipTest):
+        return
+    if watch is not None:
+        examples = Examples(watch)
+        doctest.compile, doctest.exec = examples.compile, examples.exec  # type: ignore[attr-defined]
+    result = Outcomes(watch, report)
+    sys.stdout = io.StringIO()
+    for test in tests_of(module):
+        if test.id() in skipped or any(part in LEFT_OUT.get(name, ()) for part in test.id().split(".")):
+            continue
+        if watch is not None and not isinstance(test, doctest.DocTestCase) and not compile_method(test, watch):
+            continue
+        unittest.TestSuite([test]).run(result)
+    result._tearDownPreviousClass(None, result) if hasattr(result, "_tearDownPreviousClass") else None
+    sys.stdout = out
+
+
+def outcomes(name: str, followed: bool) -> dict[str, tuple[str, list[list[str]]]]:
+    """Test -> (how it ended, events), from processes of their own; a test in which a process ends or hangs is `crashed` or `hung`."""
+    found: dict[str, tuple[str, list[list[str]]]] = {}
+    lost: dict[str, str] = {}
+    for _ in range(6):
+        command = [sys.executable, "-m", "tests.interop.cpython_tests", "--run", name, str(int(followed)), *found, *lost]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, cwd=ROOT, check=False)
+            text, ended = done.stdout, "crashed"
+        except subprocess.TimeoutExpired as late:
+            text, ended = (late.stdout or b"").decode() if isinstance(late.stdout, bytes) else late.stdout or "", "hung"
+        open_test = None
+        for line in text.splitlines():
+            test, how, events = json.loads(line)
+            open_test = test if how == "started" else None
+            if how != "started":
+                found[test] = (how, events)
+        if open_test is None:
+            break
+        lost[open_test] = ended
+    return {**found, **{test: (how, []) for test, how in lost.items()}}
+
+
+# ---- comparing -------------------------------------------------------------------------------------------------------
+
+WRONG = "LB0012"  # an exception leaves the frame
+INTERNAL = "LB0020"
+
+
+def compare(name: str) -> dict[str, Any]:
+    """What became of the tests of a module: counts, reasons for which frames were left, and sentences about tests that differ."""
+    before, after = outcomes(name, False), outcomes(name, True)
+    tests = [test for test in after if test in before and before[test][0] != "skipped"]
+    differ, reasons, whole = [], Counter[str](), 0
+    for test in tests:
+        expected, (got, events) = before[test][0], after[test]
+        numbers = [number for number, _, _ in events]
+        whole += bool(numbers) and not any(numbers)
+        reasons.update({number for number in numbers if number})
+        suspect = [event for event in events if event[0] == INTERNAL or (event[0] == WRONG and not isinstance_of_doctest(test))]
+        if expected != got or (expected == "passed" and suspect):
+            differ.append(f"{test}: {expected} -> {got} {suspect}")
+    return {"module": name, "tests": len(tests), "whole": whole, "same": sum(before[test][0] == after[test][0] for test in tests), "reasons": reasons, "differ": differ}
+
+
+def isinstance_of_doctest(test: str) -> bool:
+    """True for a doctest, whose examples may end by an exception that is expected."""
+    return ".test_" not in test.rpartition(".")[0] or "__test__" in test
+
+
+def main() -> None:
+    """What the command line asks for."""
+    warnings.simplefilter("ignore")
+    if sys.argv[1:2] == ["--run"]:
+        run_module(sys.argv[2], set(sys.argv[4:]), sys.argv[3] == "1")
+        return
+    for name in sys.argv[1:] or MODULES:
+        print(json.dumps(compare(name)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

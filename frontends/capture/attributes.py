@@ -14,6 +14,7 @@ from lect.frontends.capture.generators import TracedGenerator, generator_attr
 from lect.frontends.capture.numbers import plain
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.tracebacks import TracedTraceback, traceback_of
 from lect.frontends.capture.tracer import NONE, Box, Tracer
 from lect.frontends.tensors import LT
 
@@ -127,6 +128,10 @@ def load_attr(t: Tracer, box: Box, name: str) -> Box:
         return module_attr(t, box, name)
     if kind is TracedGenerator:
         return generator_attr(t, box, name)
+    if name == "__traceback__" and isinstance(value, BaseException):
+        return traceback_of(t, value)
+    if kind is TracedTraceback:
+        raise t.stop("LB0030", f"{name} of a traceback")
     if kind in _REGISTRY:
         return registry_attr(t, box, name)
     getter = find_in_type(kind, "__getattribute__") if kind not in SCALAR_TYPES else None

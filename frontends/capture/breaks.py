@@ -70,6 +70,9 @@ REASONS: Mapping[str, Reason] = MappingProxyType(
         "LB0027": Reason(
             "too many versions", "one function was compiled again and again because its guards failed", "see the recompile events for what changes"
         ),
+        "LB0030": Reason(
+            "traceback", "the frames of a trace are not those that the program would be shown", "look at tracebacks outside of the compiled function"
+        ),
         "LB0028": Reason("disabled function", "the function is marked so that it is never compiled", "remove lect.disable"),
         "LB0029": Reason(
             "place that cannot be cut",

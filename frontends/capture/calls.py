@@ -245,14 +245,35 @@ def is_leaf(function: FunctionType) -> bool:
     return any(module == leaf or module.startswith(leaf + ".") for leaf in policy.LEAF_MODULES) and name_of(function) is not None
 
 
+_EMPTY = (lambda: None).__code__
+_SUSPENDS = 0x2A0  # flags of generators and coroutines
+
+
+def does_not_bind(function: FunctionType, args: list[Box], kwargs: Kwargs) -> UserError:
+    """CPython's TypeError for arguments that do not fit: that of a function with the same parameters that does nothing."""
+    code = function.__code__
+    flags = code.co_flags & ~_SUSPENDS
+    empty = code.replace(
+        co_code=_EMPTY.co_code, co_consts=_EMPTY.co_consts, co_names=(), co_exceptiontable=b"", co_linetable=_EMPTY.co_linetable, co_flags=flags
+    )
+    stub = FunctionType(empty, {}, function.__name__, function.__defaults__, tuple([types.CellType() for _ in code.co_freevars]))
+    stub.__kwdefaults__, stub.__qualname__ = function.__kwdefaults__, function.__qualname__
+    try:
+        stub(*[None for _ in args], **dict.fromkeys(kwargs))
+    except TypeError as error:
+        error.__traceback__ = error.__context__ = None
+        return UserError(error)
+    raise AssertionError("the arguments fit")
+
+
 def bind_arguments(t: Tracer, callee: Box, func: Any, args: list[Box], kwargs: Kwargs) -> dict[str, Box]:
-    """Values of the parameters of a `pyframe.func`, by CPython's rules; breaks when they do not bind, so that eager words the error."""
+    """Values of the parameters of a `pyframe.func`, by CPython's rules, the TypeError of those that do not bind included."""
     function, source = callee
     names = func.args
     bound = dict(zip(names, args))
     if len(args) > len(names):
         if func.varargs is None:
-            raise t.stop("LB0012", f"{function.__qualname__}() got {len(args)} positional arguments")
+            raise does_not_bind(function, args, kwargs)
         bound[func.varargs] = t.make_tuple(args[len(names) :])
     elif func.varargs is not None:
         bound[func.varargs] = ((), None)
@@ -264,14 +285,16 @@ def bind_arguments(t: Tracer, callee: Box, func: Any, args: list[Box], kwargs: K
         elif func.varkw is not None and name not in allowed:
             extra[name] = t.stored(box)
         else:
-            raise t.stop("LB0012", f"{function.__qualname__}() does not take the keyword argument '{name}'")
-    _bind_defaults(t, callee, func, bound)
+            raise does_not_bind(function, args, kwargs)
+    if not _bind_defaults(t, callee, func, bound):
+        raise does_not_bind(function, args, kwargs)
     if func.varkw is not None:
         bound[func.varkw] = t.made(extra)
     return bound
 
 
-def _bind_defaults(t: Tracer, callee: Box, func: Any, bound: dict[str, Box]) -> None:
+def _bind_defaults(t: Tracer, callee: Box, func: Any, bound: dict[str, Box]) -> bool:
+    """Give parameters their defaults; False when one has none."""
     function, source = callee
     if t.is_fresh(function) or (function.__module__ or "").startswith("torch."):
         source = None
@@ -280,15 +303,16 @@ def _bind_defaults(t: Tracer, callee: Box, func: Any, bound: dict[str, Box]) -> 
     for position, name in enumerate(func.args):
         if name not in bound:
             if position < first:
-                raise t.stop("LB0012", f"{function.__qualname__}() misses the argument '{name}'")
+                return False
             number = position - first
             bound[name] = _default(t, defaults[number], source and source.attr("__defaults__").item(number))
     keyword_defaults = function.__kwdefaults__ or {}
     for name in func.keyword_only:
         if name not in bound:
             if name not in keyword_defaults:
-                raise t.stop("LB0012", f"{function.__qualname__}() misses the argument '{name}'")
+                return False
             bound[name] = _default(t, keyword_defaults[name], source and source.attr("__kwdefaults__").item(name))
+    return True
 
 
 def _default(t: Tracer, value: Any, source: Any) -> Box:

@@ -89,6 +89,8 @@ def _tee(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
 
 def called_until(t: Tracer, callee: Box, sentinel: Box) -> Box:
     """`iter(callee, sentinel)`."""
+    if not callable(callee[0]):
+        run_real(iter, callee[0], sentinel[0])
     return t.made(run_real(iter, callback(t, callee, _comparable)[0], _comparable(t, sentinel)))
 
 

@@ -34,6 +34,7 @@ def deepcopy(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
 
 
 def _deep(t: Tracer, box: Box, memo: dict[int, Box]) -> Box:
+    made: Any
     value = box[0]
     kind = type(value)
     if kind in SCALAR_TYPES or kind is RunTimeNumber:
@@ -44,9 +45,15 @@ def _deep(t: Tracer, box: Box, memo: dict[int, Box]) -> Box:
         t.register(box)
         return box
     if kind is tuple:
-        return t.make_tuple([_deep(t, item, memo) for item in iterate(t, box)])
+        items = iterate(t, box)
+        copies = [_deep(t, item, memo) for item in items]
+        if id(value) in memo:  # it contains itself
+            return memo[id(value)]
+        if all(copy[0] is item[0] for copy, item in zip(copies, items)):
+            return box
+        made = memo[id(value)] = t.make_tuple(copies)
+        return made
     t.guard_type(box)
-    made: Any
     if kind is list:
         made = []
         memo[id(value)] = t.made(made)

@@ -18,6 +18,7 @@ from lect.frontends.capture.attributes import MISSING, find_in_type, instance_di
 from lect.frontends.capture.breaks import Crossing, GraphBreak, UserError
 from lect.frontends.capture.keys import key_of
 from lect.frontends.capture.policy import MUTATORS
+from lect.frontends.capture.tracebacks import set_traceback
 from lect.frontends.capture.tracer import Box, Effect, Tracer
 from lect.frontends.tensors import LT, DataDependent
 from lect.ir import LectError
@@ -171,6 +172,9 @@ def generic_store_attr(t: Tracer, box: Box, name: str, item: Box) -> None:
 
     value, source = box
     kind = type(value)
+    if name == "__traceback__" and isinstance(value, BaseException):
+        set_traceback(t, value, item[0])
+        return
     if isinstance(value, types.ModuleType):
         store_global(t, t.wrap(value.__dict__, (source or t.static_source(value)).step("dict")), name, item)
         return

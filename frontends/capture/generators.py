@@ -137,7 +137,7 @@ def resume(t: Tracer, generator: TracedGenerator, sent: Box = NONE, error: BaseE
     if generator.state is NEW:
         if error is not None:
             generator.state = DONE
-            raise _leaving(UserError(error))
+            raise _leaving(t, UserError(error))
         if sent[0] is not None:
             raise UserError(TypeError("can't send non-None value to a just-started generator"))
     return _run(t, generator, sent, error)
@@ -152,7 +152,7 @@ def _run(t: Tracer, generator: TracedGenerator, sent: Box, error: BaseException 
     try:
         returned = t.code_table.resume(t, generator, op)
     except UserError as raised:
-        raise _leaving(raised) from None
+        raise _leaving(t, raised) from None
     finally:
         if generator.state is RUNNING:
             generator.state = DONE
@@ -162,13 +162,14 @@ def _run(t: Tracer, generator: TracedGenerator, sent: Box, error: BaseException 
     return generator.yielded
 
 
-def _leaving(raised: UserError) -> UserError:
+def _leaving(t: Tracer, raised: UserError) -> UserError:
     """What the caller of a generator sees of an exception that leaves the body."""
     stop = raised.error
     if not isinstance(stop, StopIteration):
         return raised
     error = RuntimeError("generator raised StopIteration")
     error.__cause__ = error.__context__ = stop
+    t.chained.add(id(t.made(error)[0]))
     outer = UserError(error)
     outer.loc = raised.loc
     return outer

@@ -23,6 +23,7 @@ from lect.frontends.capture.modes import current_modes
 from lect.frontends.capture.resume import Clone, Cuttable, NotResumable, Place, twins
 from lect.frontends.capture.rules import RESUMED, RULES
 from lect.frontends.capture.specials import special_table
+from lect.frontends.capture.tracebacks import note_raise
 from lect.frontends.capture.tracer import Box, Tracer
 from lect.ir import UNKNOWN, Block, Operation, Value
 
@@ -237,15 +238,11 @@ def _unwind(frame: Frame, block: Block, raised: UserError) -> Block:
     """Hand an exception to the handler of `block`."""
     terminator: Any = block.last
     handler = terminator.handler
+    t = frame.t
+    note_raise(t, raised.error)
     if handler is None:
         raise raised
-    t = frame.t
     error = raised.error
-    handled = t.handled()
-    if handled is not None and handled is not error and error.__context__ is None:
-        if not t.is_fresh(error) and id(error) in t.seen:
-            raise t.stop("LB0004", "an exception from outside of the frame gets a context")
-        error.__context__ = handled
     kept = [frame.env[value] for value in terminator.unwind_operands]
     if any(acts_when_released(t, box) for value, box in frame.env.items() if value not in terminator.unwind_operands):
         raise t.stop("LB0009", "a generator made outside of the compiled frame is left by an exception")

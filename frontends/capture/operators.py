@@ -58,6 +58,10 @@ UNARY: Mapping[str, Function] = MappingProxyType({"-": operator.neg, "+": operat
 _IN_PLACE = frozenset(value for symbol, value in BINARY.items() if symbol.endswith("="))
 _COMPARISONS = frozenset(COMPARE.values())
 _SIZED: tuple[type, ...] = (list, dict, set, tuple, frozenset, deque, range, *DICT_VIEWS)
+# As CPython writes them in messages.
+_WRITTEN: Mapping[Function, str] = MappingProxyType(
+    {function: symbol for symbol, function in (*BINARY.items(), *COMPARE.items()) if symbol != "**"} | {operator.pow: "** or pow()"}
+)
 _REFLECTED = MappingProxyType({"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"})
 _MUTABLE = (list, dict, set, deque)
 _KNOWN = (str, bytes, int, float, complex, tuple, frozenset, range, slice, type, types.UnionType, types.GenericAlias, types.FunctionType, *_MUTABLE)
@@ -94,9 +98,10 @@ def binary(t: Tracer, function: Function, left: Box, right: Box) -> Box:
     check_known(t, kind_b)
     if function in _IN_PLACE and isinstance(a, _MUTABLE):
         found = lookup(t, kind_a, f"__{function.__name__}__")
-        if found.value not in MUTATORS:
-            raise UserError(TypeError(f"unsupported operand type(s) for {function.__name__}: '{kind_a.__name__}' and '{kind_b.__name__}'"))
-        return mutate(t, found.value, [left, right], {})
+        if found.kind != "missing":
+            if found.value not in MUTATORS:
+                raise t.stop("LB0004", f"{kind_a.__name__}.{found.value.__name__}")
+            return mutate(t, found.value, [left, right], {})
     for box in (left, right):
         t.register(box)
         if function in _COMPARISONS and isinstance(box[0], list | tuple | dict | set):
@@ -134,23 +139,30 @@ def _guard_identity(t: Tracer, left: Box, right: Box) -> None:
             t.guards.equals(source, value) if type(value) in SCALAR_TYPES else t.guards.is_object(source, value)
 
 
-def check_plain(t: Tracer, value: Any, depth: int = 0) -> None:
-    """Break unless C code may compare or print `value`: no tensors, user objects or shadowed containers inside."""
+def check_plain(t: Tracer, value: Any, around: frozenset[int] = frozenset()) -> None:
+    """Break unless C code may compare or print `value`: no tensors, user objects or shadowed containers inside.
+
+    `around` are the ids of the containers in which it stands.
+    """
     kind = type(value)
     if kind in SCALAR_TYPES or kind in (range, torch.Size):
         return
     if kind is RunTimeNumber:
         value.needed()
         return
-    if depth and id(value) in t.shadows:
+    if around and id(value) in t.shadows:
         raise t.stop("LB0019", "a changed container inside another one")
     if kind in (list, tuple, set, frozenset, deque):
-        for item in value:
-            check_plain(t, item, depth + 1)
+        if id(value) not in around:
+            inside = around | {id(value)}
+            for item in value:
+                check_plain(t, item, inside)
     elif kind is dict:
-        for key, item in value.items():
-            check_plain(t, key, depth + 1)
-            check_plain(t, item, depth + 1)
+        if id(value) not in around:
+            inside = around | {id(value)}
+            for key, item in value.items():
+                check_plain(t, key, inside)
+                check_plain(t, item, inside)
     elif isinstance(value, torch.Tensor):
         raise t.stop("LB0019", "a container with tensors")
     elif not isinstance(value, type | FunctionType) and kind.__module__ != "enum":
@@ -179,8 +191,13 @@ def _user_binary(t: Tracer, function: Function, left: Box, right: Box) -> Box:
         if found.kind == "missing":
             continue
         if found.kind != "function":
-            if found.value in (object.__eq__, object.__ne__):
+            if found.value is object.__eq__ or (type(me[0]) in SCALAR_TYPES and _refuses(t, function, me)):
                 continue
+            if found.value is object.__ne__:
+                equal = _equal_of_class(t, me, other)
+                if equal is None:
+                    continue
+                return equal
             raise t.stop("LB0003", f"{type(me[0]).__name__}.__{method}__ with a user object")
         returned = call_function(t, t.static(found.value), [me, other], {})
         if returned[0] is not NotImplemented:
@@ -188,7 +205,29 @@ def _user_binary(t: Tracer, function: Function, left: Box, right: Box) -> Box:
     if function in (operator.eq, operator.ne):
         _guard_identity(t, left, right)
         return ((left[0] is right[0]) == (function is operator.eq), None)
-    raise UserError(TypeError(f"unsupported operand type(s) for {name}: '{type(left[0]).__name__}' and '{type(right[0]).__name__}'"))
+    kinds = f"'{type(left[0]).__name__}' and '{type(right[0]).__name__}'"
+    if function in _COMPARISONS:
+        raise UserError(TypeError(f"'{_WRITTEN[function]}' not supported between instances of {kinds}"))
+    raise UserError(TypeError(f"unsupported operand type(s) for {_WRITTEN[function]}: {kinds}"))
+
+
+def _refuses(t: Tracer, function: Function, me: Box) -> bool:
+    """True when the operator of a scalar gives NotImplemented for any object of another kind: numbers always, texts when they are compared."""
+    t.leak(me)
+    return function in _COMPARISONS or type(me[0]) in (int, float, bool, complex)
+
+
+def _equal_of_class(t: Tracer, me: Box, other: Box) -> Box | None:
+    """What `object.__ne__` gives: the opposite of `__eq__`, None when that is not implemented."""
+    from lect.frontends.capture.calls import call_function
+
+    found = lookup(t, type(me[0]), "__eq__")
+    if found.kind != "function":
+        if found.value is object.__eq__:
+            return (False, None) if me[0] is other[0] else None
+        raise t.stop("LB0003", f"{type(me[0]).__name__}.__eq__ with a user object")
+    returned = call_function(t, t.static(found.value), [me, other], {})
+    return None if returned[0] is NotImplemented else (not truth(t, returned), None)
 
 
 def unary(t: Tracer, function: Function, box: Box) -> Box:
@@ -233,7 +272,7 @@ def truth(t: Tracer, box: Box) -> bool:
             break
     else:
         return True
-    if not isinstance(value, _SIZED) and not t.is_fresh(value):
+    if not isinstance(value, (*_SIZED, int, float, complex, str, bytes)) and not t.is_fresh(value):
         raise t.stop("LB0003", f"the truth value of a {kind.__module__}.{kind.__qualname__}")
     answer = bool(t.now(box))
     if source is not None:

@@ -35,7 +35,7 @@ _WRITES = MappingProxyType(
         list: "append extend insert pop remove clear sort reverse __setitem__ __delitem__ __iadd__ __imul__",
         dict: "__setitem__ __delitem__ update pop popitem setdefault clear __ior__",
         set: "add discard remove pop clear update difference_update intersection_update symmetric_difference_update __ior__ __iand__ __isub__ __ixor__",
-        collections.deque: "append appendleft pop popleft extend extendleft clear rotate remove insert reverse __setitem__ __delitem__ __iadd__",
+        collections.deque: "append appendleft pop popleft extend extendleft clear rotate remove insert reverse __setitem__ __delitem__ __iadd__ __imul__",
         collections.OrderedDict: "__setitem__ __delitem__ update pop popitem setdefault clear move_to_end __ior__",
     }
 )

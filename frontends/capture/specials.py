@@ -18,6 +18,7 @@ from typing import Any
 import torch
 
 from lect.frontends.capture import policy
+from lect.frontends.capture.arity import with_arity
 from lect.frontends.capture.attributes import generic_attr, load_attr, python_method, type_attr
 from lect.frontends.capture.autograd import AUTOGRAD
 from lect.frontends.capture.breaks import UserError
@@ -37,6 +38,7 @@ from lect.frontends.capture.objects import describe
 from lect.frontends.capture.operators import check_plain, truth
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.torch_calls import torch_call
+from lect.frontends.capture.tracebacks import TRACEBACKS, TracedTraceback, a_traceback, traceback_of
 from lect.frontends.capture.tracer import NONE, Box, Tracer
 from lect.frontends.tensors import LT
 
@@ -52,6 +54,8 @@ def class_of(t: Tracer, box: Box) -> type:
         return type(real) if real is not None else torch.Tensor
     if type(value) is TracedGenerator:
         return types.GeneratorType
+    if type(value) is TracedTraceback:
+        return types.TracebackType
     if type(value) is RunTimeNumber:
         return type(value.value)
     if box[1] is not None and type(value) in SCALAR_TYPES:
@@ -64,6 +68,8 @@ def _stand_in(t: Tracer, box: Box) -> Any:
     value = box[0]
     if type(value) is TracedGenerator:
         return (_ for _ in ())
+    if type(value) is TracedTraceback:
+        return a_traceback()
     if type(value) is RunTimeNumber:
         return value.value
     if type(value) is not LT:
@@ -98,8 +104,16 @@ def _type(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     return t.static(class_of(t, args[0]))
 
 
+def _attribute_name(t: Tracer, function: Callable[..., Any], box: Box) -> str:
+    """The name that getattr and its like are given; the TypeError of `function` for what is no string."""
+    name = t.leak(box)
+    if not isinstance(name, str):
+        run_real(function, None, name, *([None] if function is setattr else []))
+    return name
+
+
 def _getattr(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-    name = t.leak(args[1])
+    name = _attribute_name(t, getattr, args[1])
     try:
         return load_attr(t, args[0], name)
     except UserError as raised:
@@ -110,7 +124,7 @@ def _getattr(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
 
 def _hasattr(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     try:
-        found = load_attr(t, args[0], t.leak(args[1]))
+        found = load_attr(t, args[0], _attribute_name(t, hasattr, args[1]))
     except UserError as raised:
         if isinstance(raised.error, AttributeError):
             return (False, None)
@@ -121,12 +135,12 @@ def _hasattr(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
 
 
 def _setattr(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-    store_attr(t, args[0], t.leak(args[1]), args[2])
+    store_attr(t, args[0], _attribute_name(t, setattr, args[1]), args[2])
     return NONE
 
 
 def _delattr(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-    delete_attr(t, args[0], t.leak(args[1]))
+    delete_attr(t, args[0], _attribute_name(t, delattr, args[1]))
     return NONE
 
 
@@ -335,7 +349,7 @@ def _exception(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
 
 def _exc_info(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     error = t.handled()
-    return ((None, None, None), None) if error is None else t.make_tuple([t.static(type(error)), t.made(error), NONE])
+    return ((None, None, None), None) if error is None else t.make_tuple([t.static(type(error)), t.made(error), traceback_of(t, error, handled=True)])
 
 
 def _outside(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
@@ -407,7 +421,7 @@ def special_table() -> Mapping[Any, Rule]:
         sys.exception: _exception,
         warnings.warn: _outside,
     }
-    for part in (COPYING, AUTOGRAD, LOCKS, CHECKPOINTS, FUNCTORCH, CONTROL_FLOW, MODES):
+    for part in (COPYING, TRACEBACKS, AUTOGRAD, LOCKS, CHECKPOINTS, FUNCTORCH, CONTROL_FLOW, MODES):
         table.update(part)
     for function in policy.OUTSIDE_WORLD:
         table[function] = _outside
@@ -417,4 +431,5 @@ def special_table() -> Mapping[Any, Rule]:
         table[function] = _fold(answer)
     for base in (dict, list, set, collections.deque, collections.OrderedDict, BaseException, Exception):
         table.setdefault(base.__init__, _c_init(base.__init__))
+    table = {function: with_arity(function, rule) for function, rule in table.items()}
     return MappingProxyType({function: rule if function in _WITH_NUMBERS else without_numbers(rule) for function, rule in table.items()})

@@ -29,29 +29,36 @@ _MAKE_FROM_DATA = frozenset({torch.tensor, torch.as_tensor, torch.scalar_tensor}
 _RANDOM = frozenset({"seed", "manual_seed", "set_rng_state", "get_rng_state", "initial_seed"})
 
 
-def holds_tensor(value: Any) -> bool:
-    """True when a traced tensor stands anywhere inside plain containers."""
+MAX_NESTING = 100
+
+
+def holds_tensor(value: Any, depth: int = 0) -> bool:
+    """True when a traced tensor stands anywhere inside plain containers.  Breaks for containers without end."""
     kind = type(value)
     if kind is LT:
         return True
+    if depth > MAX_NESTING:
+        raise GraphBreak("LB0008", "a container that contains itself")
     if kind is tuple or kind is list:
-        return any(holds_tensor(item) for item in value)
+        return any(holds_tensor(item, depth + 1) for item in value)
     if kind is dict:
-        return any(holds_tensor(item) for item in value.values())
+        return any(holds_tensor(item, depth + 1) for item in value.values())
     if kind is slice:
         return holds_tensor(value.start) or holds_tensor(value.stop) or holds_tensor(value.step)
     return False
 
 
-def traced_tensors(value: Any) -> list[LT]:
-    """The traced tensors inside plain containers."""
+def traced_tensors(value: Any, depth: int = 0) -> list[LT]:
+    """The traced tensors inside plain containers.  Breaks for containers without end."""
     kind = type(value)
     if kind is LT:
         return [value]
+    if depth > MAX_NESTING:
+        raise GraphBreak("LB0008", "a container that contains itself")
     if kind is tuple or kind is list:
-        return [tensor for item in value for tensor in traced_tensors(item)]
+        return [tensor for item in value for tensor in traced_tensors(item, depth + 1)]
     if kind is dict:
-        return [tensor for item in value.values() for tensor in traced_tensors(item)]
+        return [tensor for item in value.values() for tensor in traced_tensors(item, depth + 1)]
     return []
 
 

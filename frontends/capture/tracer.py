@@ -141,6 +141,8 @@ class Tracer:
         self.stop_at: Any = None  # where the trace has to end
         self.left_modes: tuple[Any, Any] = (None, None)  # autograd and autocast at the end
         self.births: dict[int, list[Any]] | None = None  # the moments, innermost frame first, when fresh objects were made; None when nobody asks
+        self.tracebacks: dict[int, Any] = {}  # of exceptions that were raised in the trace
+        self.chained: set[int] = set()  # exceptions whose context is the program's
 
     @property
     def loc(self) -> Location:

@@ -12,7 +12,8 @@ from lect.frontends.capture.calls import call
 from lect.frontends.capture.generators import Exhausted
 from lect.frontends.capture.iteration import get_iter, get_next
 from lect.frontends.capture.operators import truth
-from lect.frontends.capture.tracer import NONE, Box
+from lect.frontends.capture.tracebacks import chain, traceback_of
+from lect.frontends.capture.tracer import Box
 from lect.ir import Block
 
 
@@ -68,12 +69,24 @@ def raise_(frame: Any, op: Any) -> None:
     if not isinstance(error, BaseException):
         raise UserError(TypeError("exceptions must derive from BaseException"))
     if op.cause is not None:
-        error.__cause__ = _instance(t, frame.env[op.cause])
+        cause = _instance(t, frame.env[op.cause])
+        if cause is not None and not isinstance(cause, BaseException):
+            raise UserError(TypeError("exception causes must derive from BaseException"))
+        if not t.is_fresh(error):
+            raise t.stop("LB0004", "an exception from outside of the frame gets a cause")
+        error.__cause__ = cause
+    chain(t, error)
     raise UserError(error)
 
 
 def _instance(t: Any, box: Box) -> Any:
-    return call(t, box, [], {})[0] if isinstance(box[0], type) else box[0]
+    """The exception that `raise` and its cause are given: an instance, or a class to call."""
+    if not isinstance(box[0], type) or not issubclass(box[0], BaseException):
+        return box[0]
+    made = call(t, box, [], {})[0]
+    if not isinstance(made, BaseException):
+        raise UserError(TypeError(f"calling {box[0]!r} should have returned an instance of BaseException, not {type(made)!r}"))
+    return made
 
 
 def reraise(frame: Any, op: Any) -> None:
@@ -133,7 +146,7 @@ def _special_method(frame: Any, manager: Box, name: str) -> Box:
 
 def with_exit(frame: Any, op: Any) -> None:
     error = frame.env[op.exception][0]
-    arguments: list[Box] = [(type(error), None), (error, None), NONE]
+    arguments: list[Box] = [(type(error), None), (error, None), traceback_of(frame.t, error, handled=True)]
     frame.env[op.results[0]] = call(frame.t, frame.env[op.exit], arguments, {})
 
 

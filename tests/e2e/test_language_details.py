@@ -1,0 +1,173 @@
+"""Details of the language that a trace must get right although no tensor is in sight: messages, contexts, tracebacks, wrong calls."""
+
+# ruff: noqa: B904
+
+import operator
+import re
+import sys
+import traceback
+
+import pytest
+import torch
+
+import lect
+from tests.e2e.support import fallbacks, same
+
+X = torch.arange(12.0).reshape(4, 3)
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    lect.reset()
+    yield
+    lect.reset()
+
+
+def message(function, *args, **kwargs):
+    """The exception that a call raises, as a text."""
+    try:
+        function(*args, **kwargs)
+    except Exception as error:
+        return type(error).__name__, str(error)
+    return "nothing"
+
+
+class Equal:
+    def __eq__(self, other):
+        return True
+
+    __hash__ = None
+
+
+class Plain:
+    pass
+
+
+class Adds:
+    def __add__(self, other):
+        return NotImplemented
+
+    def __lt__(self, other):
+        return NotImplemented
+
+
+def two(a, b, /, c=3, *, key, other=1):
+    return a
+
+
+def wrong_arguments(x):
+    cases = [message(two), message(two, 1), message(two, 1, 2), message(two, 1, 2, 3, 4, key=1), message(two, 1, 2, key=1, nothing=2)]
+    cases += [message(two, 1, b=2, key=3), message(two, 1, 2, 3, c=4, key=5), message(Plain, 1)]
+    return x + 1, cases
+
+
+def wrong_arguments_of_c_functions(x):
+    cases = [message(getattr, x), message(getattr, Plain(), 1), message(hasattr, 1), message(hasattr, Plain(), 2), message(setattr, Plain(), 1, 2)]
+    cases += [message(bool, 1, 2), message(iter), message(iter, 1, 2, 3), message(iter, 5, 6), message(sum), message(len), message(len, [], 1), message(next)]
+    cases += [message(isinstance, 1), message(callable), message(any, [], []), message(getattr, 1, "real", key=2)]
+    return x + 1, cases
+
+
+def wrong_operands(x):
+    a, b = Adds(), Plain()
+    cases = [message(f, a, b) for f in (operator.add, operator.sub, operator.lt, operator.ge, operator.pow, operator.matmul)]
+    cases += [message(f, [], {}) for f in (operator.isub, operator.iand)]
+    return x + 1, cases
+
+
+def not_equal_by_equal(x):
+    return x + 1, Equal() != Equal(), Equal() != 3, 3 != Equal(), Plain() != Plain(), 3 == Equal(), 3 == Plain(), "a" != Equal()
+
+
+def changes_a_deque(x):
+    from collections import deque
+
+    d = deque([1, 2], maxlen=3)
+    d *= 2
+    return x + 1, list(d)
+
+
+def wrong_raises(x):
+    def no_exception():
+        raise Plain
+
+    def wrong_cause():
+        raise ValueError("v") from 3
+
+    return x + 1, message(no_exception), message(wrong_cause)
+
+
+def contexts(x):
+    found = []
+    try:
+        try:
+            raise KeyError("a")
+        except KeyError:
+            raise ValueError("b")
+    except ValueError as error:
+        found.append(repr(error.__context__))
+        try:
+            raise error.__context__
+        except KeyError as again:
+            found.append((repr(again.__context__), error.__context__))
+    try:
+        try:
+            raise KeyError("c")
+        except KeyError:
+            int("no")
+    except ValueError as error:
+        found.append(repr(error.__context__))
+    try:
+        raise IndexError from None
+    except IndexError as error:
+        found.append((error.__context__, error.__suppress_context__))
+    return x + 1, found
+
+
+def tracebacks_are_there(x):
+    found = []
+    error = ValueError("new")
+    found.append(error.__traceback__)
+    try:
+        raise error
+    except ValueError as caught:
+        found += [caught.__traceback__ is None, sys.exc_info()[2] is None, isinstance(caught.__traceback__, type(None))]
+        traceback.clear_frames(caught.__traceback__)
+        found.append(caught.with_traceback(None).__traceback__)
+    return x + 1, found
+
+
+def flags(x):
+    return x + 1, bool(re.I), bool(re.NOFLAG), [1 for flag in (re.I, re.NOFLAG) if flag]
+
+
+PROGRAMS = [wrong_arguments, wrong_arguments_of_c_functions, wrong_operands, not_equal_by_equal, changes_a_deque, wrong_raises, contexts]
+PROGRAMS += [tracebacks_are_there, flags]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_as_in_eager(program):
+    want, got = program(X), lect.compile(program)(X)
+    assert fallbacks() == [], [str(event) for event in lect.events("fallback")]
+    same(want, got)
+
+
+def test_what_a_traceback_holds_is_not_made_up():
+    def f(x):
+        try:
+            raise ValueError("here")
+        except ValueError as error:
+            return x + 1, error.__traceback__.tb_lineno
+
+    same(f(X), lect.compile(f)(X))
+    assert set(fallbacks()) <= {"LB0030"}
+
+
+def test_container_that_contains_itself():
+    def f(x):
+        items = [1]
+        items.append(items)
+        return x + 1, repr(items)
+
+    same(f(X), lect.compile(f)(X))
+    assert fallbacks() == []

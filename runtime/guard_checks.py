@@ -26,7 +26,9 @@ _BY_VALUE = frozenset({int, float, str, bytes, complex, tuple, torch.Size, torch
 
 def same_number(found: Any, expected: Any) -> bool:
     """Equal type and value; 0.0 and -0.0 differ, a NaN equals itself."""
-    return type(found) is type(expected) and literal_key(found) == literal_key(expected)
+    if type(found) is not type(expected):
+        return False
+    return found.tobytes() == expected.tobytes() if type(found).__module__ == "numpy" else literal_key(found) == literal_key(expected)
 
 
 def range_of(element: ScalarType) -> tuple[int | float, int | float]:

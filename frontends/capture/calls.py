@@ -23,6 +23,7 @@ from lect.frontends.capture.iteration import as_list, get_iter, is_lazy, is_pyth
 from lect.frontends.capture.keys import check_key, key_of
 from lect.frontends.capture.known_calls import known_number
 from lect.frontends.capture.numbers import RunTimeNumber, apply, plain
+from lect.frontends.capture.numpy_values import is_numpy_function, numpy_call
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.operators import check_plain, dict_item, holds_key
 from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
@@ -154,6 +155,8 @@ def _call_object(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box
         if source is not None:
             t.guards.is_object(source, value)
         return torch_call(t, value, args, kwargs)
+    if is_numpy_function(value):
+        return numpy_call(t, callee, args, kwargs)
     t.guard_type(callee)
     original = getattr(kind, "_lect_original", None)
     if original is not None:

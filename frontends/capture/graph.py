@@ -11,7 +11,7 @@ from lect.dialects.fx.regions import YieldOp
 from lect.dialects.fx.types import NumberType, OperandRef, ResultRef
 from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.numbers import RunTimeNumber
-from lect.frontends.capture.scalars import ELEMENT_OF, SCALAR_TYPES, scalar_attribute, tensor_type
+from lect.frontends.capture.scalars import ELEMENT_OF, NUMPY_NUMBERS, SCALAR_TYPES, scalar_attribute, tensor_type
 from lect.frontends.tensors.lt import LT, layout_of
 from lect.ir import Block, Location, Operation, Region, SymbolRef, Value
 from lect.ir.types import f64, i64
@@ -46,6 +46,7 @@ class GraphRecorder:
         self.numbers: dict[int, Value] = {}
         self.writes = False
         self.gradients = False  # a call changes what autograd does with a tensor
+        self.foreign_numbers = False  # a number of numpy was written as Python's
         self.writers: set[int] = set()  # ids of the operations that wrote to a tensor in place
 
     def add_input(self, tensor: LT, hint: str) -> None:
@@ -166,6 +167,9 @@ class GraphRecorder:
                 number = numbers[id(operand)] = len(operands)
                 operands.append(operand)
             return OperandRef(number)
+        if kind in NUMPY_NUMBERS:
+            self.foreign_numbers = True
+            value, kind = value.item(), type(value.item())
         if kind in SCALAR_TYPES:
             attribute = scalar_attribute(value)
             if attribute is None and value is not None:

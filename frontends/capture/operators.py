@@ -18,8 +18,9 @@ from lect.frontends.capture.effects import mutate, run_real, stored_key, tensor_
 from lect.frontends.capture.keys import key_of
 from lect.frontends.capture.known_calls import known_number
 from lect.frontends.capture.numbers import RunTimeNumber, apply, decide, plain
+from lect.frontends.capture.numpy_values import run_numpy
 from lect.frontends.capture.policy import MUTATORS
-from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
+from lect.frontends.capture.scalars import DICT_VIEWS, NUMPY_NUMBERS, SCALAR_TYPES
 from lect.frontends.capture.torch_calls import torch_call
 from lect.frontends.capture.tracer import Box, Tracer, entry
 from lect.frontends.tensors import LT
@@ -83,7 +84,8 @@ def binary(t: Tracer, function: Function, left: Box, right: Box) -> Box:
     if kind_a in SCALAR_TYPES and kind_b in SCALAR_TYPES:
         t.leak(left)
         t.leak(right)
-        return (run_real(function, a, b), None)
+        foreign = kind_a in NUMPY_NUMBERS or kind_b in NUMPY_NUMBERS
+        return (run_numpy(t, function, a, b) if foreign else run_real(function, a, b), None)
     if t.numbers and (kind_a is RunTimeNumber or kind_b is RunTimeNumber):
         return _number_binary(t, function, left, right)
     if python_operator(t, kind_a) or python_operator(t, kind_b):
@@ -362,6 +364,8 @@ def load_item(t: Tracer, container: Box, key: Box) -> Box:
     if kind is tuple and source is None and id(value) in t.tuples:
         boxes = run_real(operator.getitem, t.tuples[id(value)][1], index)
         return t.make_tuple(boxes) if type(index) is slice else boxes
+    if type(index) in NUMPY_NUMBERS and isinstance(value, list | tuple | deque | str | bytes | range):
+        index = run_real(operator.index, index)
     if isinstance(value, list | tuple | deque) and source is not None:
         if type(index) is slice:
             t.register(container)

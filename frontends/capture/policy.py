@@ -20,6 +20,9 @@ from typing import Any
 
 import torch
 
+from lect.frontends.capture.numpy_values import METHODS
+from lect.frontends.capture.scalars import NUMPY_NUMBERS
+
 _READS = MappingProxyType(
     {
         list: "__getitem__ __len__ __contains__ __iter__ __reversed__ index count copy __add__ __mul__ __rmul__ __eq__ __ne__ __lt__ __le__ __gt__ __ge__",
@@ -46,6 +49,7 @@ PURE_TYPES = frozenset(
     {int, float, complex, bytes, tuple, list, dict, set, frozenset, range, slice, enumerate, zip, map, filter, reversed, collections.OrderedDict}
     | {collections.deque, torch.Size, torch.device, torch.finfo, torch.iinfo, types.MappingProxyType, types.SimpleNamespace}
     | {value for value in vars(itertools).values() if isinstance(value, type)}
+    | NUMPY_NUMBERS
 )
 # They ask for an item when they are asked for one.
 LAZY = frozenset({map, filter, zip, enumerate} | {value for value in vars(itertools).values() if isinstance(value, type)})
@@ -76,6 +80,7 @@ def _pure() -> frozenset[Any]:
     found |= {value for value in vars(math).values() if callable(value)}
     found |= {value for value in vars(operator).values() if type(value) is types.BuiltinFunctionType}
     found |= {functools.reduce, sys.intern, sys.getrecursionlimit, object.__eq__, object.__ne__, object.__hash__, itertools.chain.from_iterable, dict.fromkeys}
+    found |= METHODS
     found |= {str.maketrans, bytes.fromhex, float.fromhex, int.from_bytes}
     return frozenset(found)
 

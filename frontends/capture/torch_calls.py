@@ -14,6 +14,7 @@ from lect.frontends.capture import policy
 from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.known_calls import alike, known_call, with_numbers
 from lect.frontends.capture.numbers import RunTimeNumber, numbers_in, with_constants, with_symbols
+from lect.frontends.capture.numpy_values import python_numbers
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.targets import name_of
@@ -101,6 +102,10 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
     made = _record(t, function, name, raw, raw_kwargs, returned)
     if t.known.writes != writes and t.graph.calls != calls:
         t.graph.writers.add(id(t.graph.block.last))
+    if t.graph.foreign_numbers:
+        t.graph.foreign_numbers = False
+        if not alike(returned, _run(t, function, python_numbers(raw), python_numbers(raw_kwargs), name)):
+            raise t.stop("LB0006", f"{name} takes a number of numpy for another one than Python's")
     return made
 
 

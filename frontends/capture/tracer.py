@@ -25,6 +25,7 @@ from lect.frontends.capture.graph import GraphRecorder
 from lect.frontends.capture.guards import GuardList
 from lect.frontends.capture.known_values import KnownValues
 from lect.frontends.capture.numbers import Computed, NumberPolicy, RunTimeNumber, read_number
+from lect.frontends.capture.numpy_values import ARRAYS
 from lect.frontends.capture.objects import ObjectTable, describe
 from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
 from lect.frontends.capture.sources import Source, SourceTable
@@ -309,6 +310,8 @@ class Tracer:
         kind = type(value)
         if kind in SCALAR_TYPES or kind is RunTimeNumber:
             return (value, None)
+        if kind in ARRAYS:
+            raise self.stop("LB0003", "an array of numpy")
         box = self.wrap(value)
         if count <= ONE_REFERENCE + held and box[0] is value and box[1] is None and kind is not tuple and kind is not LT:
             self.fresh[id(value)] = value

@@ -33,6 +33,7 @@ from lect.frontends.capture.generators import Exhausted, TracedGenerator, close,
 from lect.frontends.capture.iteration import get_iter, get_next
 from lect.frontends.capture.locks import LOCKS
 from lect.frontends.capture.modes import MODES
+from lect.frontends.capture.module_moves import MODULE_MOVES
 from lect.frontends.capture.numbers import RunTimeNumber, without_numbers
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.operators import check_plain, truth
@@ -375,6 +376,19 @@ _WITH_NUMBERS = frozenset(
 )
 
 
+_BY_SUBJECT = (
+    COPYING,
+    TRACEBACKS,
+    AUTOGRAD,
+    LOCKS,
+    CHECKPOINTS,
+    FUNCTORCH,
+    CONTROL_FLOW,
+    MODES,
+    MODULE_MOVES,
+)
+
+
 def special_table() -> Mapping[Any, Rule]:
     """All rules by callable."""
     table: dict[Any, Rule] = {
@@ -421,7 +435,7 @@ def special_table() -> Mapping[Any, Rule]:
         sys.exception: _exception,
         warnings.warn: _outside,
     }
-    for part in (COPYING, TRACEBACKS, AUTOGRAD, LOCKS, CHECKPOINTS, FUNCTORCH, CONTROL_FLOW, MODES):
+    for part in _BY_SUBJECT:
         table.update(part)
     for function in policy.OUTSIDE_WORLD:
         table[function] = _outside

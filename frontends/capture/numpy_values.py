@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.scalars import NUMPY_NUMBERS, SCALAR_TYPES
@@ -11,19 +13,13 @@ from lect.frontends.capture.scalars import NUMPY_NUMBERS, SCALAR_TYPES
 if TYPE_CHECKING:
     from lect.frontends.capture.tracer import Box, Tracer
 
-try:
-    import numpy
-except ImportError:  # torch works without it
-    numpy = None  # type: ignore[assignment]
-
 _NAMES = "prod sum mean std var median max min amax amin argmax argmin round around clip isclose allclose array_equal count_nonzero lcm gcd".split()
 _METHODS = (
     "item tolist is_integer conjugate __float__ __int__ __index__ __bool__ __complex__ __round__ __abs__ __neg__ __pos__ __hash__ __repr__ __str__ __format__"
 ).split()
-UFUNCS: tuple[type, ...] = () if numpy is None else (numpy.ufunc,)
-FUNCTIONS = frozenset() if numpy is None else frozenset(getattr(numpy, name) for name in _NAMES)
+FUNCTIONS = frozenset(getattr(numpy, name) for name in _NAMES)
 METHODS = frozenset(vars(base)[name] for kind in NUMPY_NUMBERS for base in kind.__mro__[:-1] for name in _METHODS if name in vars(base))
-ARRAYS = frozenset() if numpy is None else frozenset({numpy.ndarray})
+ARRAYS = frozenset({numpy.ndarray})
 
 
 def run_numpy(t: Tracer, function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -44,7 +40,7 @@ def run_numpy(t: Tracer, function: Any, *args: Any, **kwargs: Any) -> Any:
 
 def is_numpy_function(value: Any) -> bool:
     """True for what `numpy_call` may call."""
-    return isinstance(value, UFUNCS) or (type(value).__module__ == "numpy" and value in FUNCTIONS)
+    return isinstance(value, numpy.ufunc) or (type(value).__module__ == "numpy" and value in FUNCTIONS)
 
 
 def numpy_call(t: Tracer, callee: Box, args: list[Box], kwargs: dict[str, Box]) -> Box:

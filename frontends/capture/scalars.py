@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+import numpy
 import torch
 
 from lect.dialects.fx.python_values import DTYPE_NAMES
@@ -13,17 +14,9 @@ from lect.dialects.fx.types import ConstantAttr, DeviceAttr, EllipsisAttr, Tenso
 from lect.frontends.capture.objects import ObjectTable
 from lect.ir import SCALARS
 
-
-def _numpy_numbers() -> frozenset[type]:
-    try:
-        import numpy
-    except ImportError:  # torch works without it
-        return frozenset()
-    names = "bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split()
-    return frozenset(getattr(numpy, name) for name in names)
-
-
-NUMPY_NUMBERS = _numpy_numbers()
+NUMPY_NUMBERS: frozenset[type] = frozenset(
+    getattr(numpy, name) for name in "bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split()
+)
 # Immutable values compared by type and value; they carry a source so that a decision on them can be guarded.
 SCALAR_TYPES = frozenset(
     {int, float, bool, str, type(None), bytes, complex, type(...), type(NotImplemented), torch.dtype, torch.device, torch.layout, torch.memory_format}

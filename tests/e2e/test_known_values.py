@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import lect
-from tests.e2e.support import fallbacks, same, versions
+from tests.e2e.support import same, stops, versions
 
 SETTINGS = types.SimpleNamespace(sizes=[2, 3], limit=2)
 
@@ -104,7 +104,7 @@ def test_elements_that_no_input_decides(program, level):
         for _ in range(2):
             x = torch.randn(4, 5)
             same(program(x), compiled(x))
-    assert fallbacks() == []
+    assert stops() == []
     assert versions() == 1
 
 
@@ -114,7 +114,7 @@ def test_elements_under_inference_mode(inference):
     x = torch.randn(4, 5)
     with torch.inference_mode(inference):
         same(written(x), compiled(x))
-    assert fallbacks() == []
+    assert stops() == []
 
 
 # ---- what an input decides -------------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ def test_a_number_that_made_the_tensor_changes():
     SETTINGS.sizes[0] = 4
     same(program(x), compiled(x))
     same(program(x), compiled(x))
-    assert fallbacks() == []
+    assert stops() == []
     assert versions() == 3
 
 
@@ -202,7 +202,7 @@ def test_an_argument_that_made_the_tensor_changes():
     x = torch.randn(4, 5)
     for n in (3, 3, 2, 4):
         same(program(x, n), compiled(x, n))
-    assert fallbacks() == []
+    assert stops() == []
 
 
 def test_random_numbers_drawn_at_run_time_stay_in_order():
@@ -233,4 +233,4 @@ def test_results_whose_size_is_in_the_data_are_laid_out_as_in_eager():
     compiled = lect.compile(places, options={"level": "fx"})
     x = torch.randn(4)
     same(places(x), compiled(x))
-    assert fallbacks() == []
+    assert stops() == []

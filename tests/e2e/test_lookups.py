@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import lect
-from tests.e2e.support import fallbacks, same, versions
+from tests.e2e.support import same, stops, versions
 
 
 class Colour(enum.Enum):
@@ -77,7 +77,7 @@ def follows(fn, change, expected=2):
         same(fn(x), compiled(x))
     change()
     same(fn(x), compiled(x))
-    assert fallbacks() == []
+    assert stops() == []
     assert versions() == expected
 
 
@@ -167,4 +167,4 @@ def test_key_with_a_hash_of_its_own_runs_eagerly():
     held = {key: 2.0}
     x = torch.randn(3)
     same(x * 2.0, lect.compile(lambda x: x * held[key])(x))
-    assert fallbacks() == ["LB0003"]
+    assert stops() == ["LB0003"]

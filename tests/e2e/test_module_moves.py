@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 import lect
-from tests.e2e.support import fallbacks, same, versions
+from tests.e2e.support import same, stops, versions
 
 
 class Moves(nn.Module):
@@ -39,7 +39,7 @@ def test_module_that_is_there_already():
             x = torch.randn(2, 3)
             same(model(x), compiled(x))
     assert model.inner is inner and inner[0].weight is weight
-    assert (fallbacks(), versions()) == ([], 1)
+    assert (stops(), versions()) == ([], 1)
 
 
 def test_module_that_is_converted():
@@ -51,7 +51,7 @@ def test_module_that_is_converted():
         model.wanted = other.wanted = torch.float64
         same(other(x), compiled(x))
     assert model.inner[0].weight.dtype == torch.float64
-    assert fallbacks() == ["LB0004"]
+    assert stops() == ["LB0004"]
 
 
 def test_module_that_moves_in_its_own_way():
@@ -60,4 +60,4 @@ def test_module_that_moves_in_its_own_way():
     x = torch.randn(2, 3)
     with torch.no_grad():
         same(model(x), lect.compile(model, options={"level": "fx"})(x))
-    assert fallbacks() == ["LB0004"]
+    assert stops() == ["LB0004"]

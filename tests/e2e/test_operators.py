@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import lect
-from tests.e2e.support import fallbacks, same, versions
+from tests.e2e.support import same, stops, versions
 
 
 @torch.library.custom_op("lect_tests::scale_add", mutates_args=())
@@ -99,7 +99,7 @@ def test_operator_is_part_of_the_graph(program, level):
         for _ in range(2):
             x, y = torch.randn(3, 4), torch.randn(3, 4)
             same(program(x, y), compiled(x, y))
-    assert fallbacks() == []
+    assert stops() == []
     assert versions() == 1
 
 
@@ -114,13 +114,13 @@ def test_operator_that_writes_is_seen_by_what_follows():
     before = x.clone()
     same(program(x, y), compiled(x, y))
     same(before, x)
-    assert fallbacks() == []
+    assert stops() == []
 
 
 def test_operator_that_cannot_run_without_elements_runs_eagerly():
     x = torch.randn(3)
     same(without_fake(x + 1), lect.compile(lambda x: torch.ops.lect_tests.without_fake(x + 1))(x))
-    assert fallbacks() == ["LB0003"]
+    assert stops() == ["LB0003"]
 
 
 def test_another_operator_is_another_version():
@@ -133,7 +133,7 @@ def test_another_operator_is_another_version():
         HOLDER.operator = operator
         same(program(x), compiled(x))
     assert versions() == 3
-    assert fallbacks() == []
+    assert stops() == []
 
 
 def test_name_that_no_library_has_registered_raises():

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 import lect
-from tests.e2e.support import fallbacks, same, versions
+from tests.e2e.support import same, stops, versions
 
 LOCK, NESTED = threading.Lock(), threading.RLock()
 LOG = []
@@ -80,7 +80,7 @@ def test_hooks_of_inner_modules_run(hooked):
         for _ in range(2):
             x = torch.randn(2, 3)
             same(hooked(x), compiled(x))
-    assert (fallbacks(), versions()) == ([], 1)
+    assert (stops(), versions()) == ([], 1)
 
 
 def test_hook_is_added_and_removed(hooked):
@@ -94,7 +94,7 @@ def test_hook_is_added_and_removed(hooked):
         same(hooked(x), compiled(x))
         hooked.second._forward_hooks.clear()
         same(hooked(x), compiled(x))
-    assert fallbacks() == []
+    assert stops() == []
 
 
 def test_hook_keeps_what_it_saw(hooked):
@@ -108,7 +108,7 @@ def test_hook_keeps_what_it_saw(hooked):
         hooked(x)
     assert got["of"] is seen["of"]
     same(seen["output"], got["output"])
-    assert fallbacks() == []
+    assert stops() == []
 
 
 def test_hook_is_registered_by_the_compiled_frame():
@@ -134,7 +134,7 @@ def test_hook_is_registered_by_the_compiled_frame():
         assert len(model.inner._forward_hooks) == 1
         model.handle.remove()
         same(first / 2, compiled(x))
-    assert fallbacks() == []
+    assert stops() == []
 
 
 # ---- locks -----------------------------------------------------------------------------------------------------------
@@ -159,7 +159,7 @@ def test_writes_wait_for_their_lock():
     assert waited == (True, [])
     same([x], LOG)
     assert not LOCK.locked()
-    assert fallbacks() == []
+    assert stops() == []
 
 
 def test_lock_that_may_be_taken_again():
@@ -185,7 +185,7 @@ def test_lock_that_may_be_taken_again():
     thread.start()
     thread.join()
     assert held == [True]
-    assert fallbacks() == []
+    assert stops() == []
 
 
 def test_trying_a_lock_runs_eagerly():
@@ -221,7 +221,7 @@ def test_attribute_of_a_class_is_counted_up():
     Counted.made = before
     same(want, compiled(x))
     assert Counted.made == before + 6
-    assert fallbacks() == []
+    assert stops() == []
 
 
 def test_method_set_on_a_class_runs_eagerly():
@@ -231,7 +231,7 @@ def test_method_set_on_a_class_runs_eagerly():
 
     x = torch.randn(3)
     same(x + 1, graph_of(program)(x))
-    assert fallbacks() == ["LB0004"]
+    assert stops() == ["LB0004"]
     del Counted.extra
 
 
@@ -251,7 +251,7 @@ def test_attribute_of_a_module():
     assert place.total == 2
     same(x * 2, place.last)
     same(x * 3 + x * 2, compiled(x))
-    assert fallbacks() == []
+    assert stops() == []
     del sys.modules["lect_tests_place"]
 
 
@@ -271,4 +271,4 @@ def test_weak_reference_is_made_and_kept():
     x = torch.randn(3)
     same(x * 2.0, graph_of(program)(x))
     assert holder.owner is weakref.ref(owner)
-    assert fallbacks() == []
+    assert stops() == []

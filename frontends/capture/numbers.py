@@ -50,13 +50,14 @@ class NumberPolicy:
     """Which numbers of one compiled frame are run-time numbers, kept from one compile to the next.
 
     `run_time` are sources whose value has changed between calls, `by_value` those whose value turned out to be needed; with `arguments` every number
-    among the arguments is a run-time number from the start.
+    among the arguments is a run-time number from the start.  `compiling` is no number: what the program is told when it asks whether it is compiled.
     """
 
     def __init__(self, arguments: bool = False) -> None:
         self.arguments = arguments
         self.run_time: set[PathAttr] = set()
         self.by_value: set[PathAttr] = set()
+        self.compiling = True
 
     def allows(self, path: PathAttr) -> bool:
         """True when the number there may be one of run time."""

@@ -88,11 +88,11 @@ def _pure() -> frozenset[Any]:
 PURE = _pure()
 MUTATORS = _named(_WRITES)
 
+# Whether this is compiled: yes, but for a frame that would then raise.
+COMPILING = frozenset({torch.compiler.is_compiling, torch.compiler.is_dynamo_compiling})
 # What a frame that is being compiled is told.
 FOLDED: Mapping[Any, Any] = MappingProxyType(
     {
-        torch.compiler.is_compiling: True,
-        torch.compiler.is_dynamo_compiling: True,
         torch.compiler.is_exporting: False,
         torch.jit.is_tracing: False,
         torch.jit.is_scripting: False,

@@ -312,6 +312,11 @@ def _state_query(function: Callable[..., Any]) -> Rule:
     return rule
 
 
+def _is_compiling(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    t.asked_compiling = True
+    return (t.policy.compiling, None)
+
+
 def _fold(answer: Any) -> Rule:
     return lambda t, args, kwargs: (answer, None)
 
@@ -441,6 +446,8 @@ def special_table() -> Mapping[Any, Rule]:
         table[function] = _outside
     for function in policy.STATE_QUERIES:
         table[function] = _state_query(function)
+    for function in policy.COMPILING:
+        table[function] = _is_compiling
     for function, answer in policy.FOLDED.items():
         table[function] = _fold(answer)
     for base in (dict, list, set, collections.deque, collections.OrderedDict, BaseException, Exception):

@@ -79,7 +79,7 @@ class Search:
         t.stop_at, t.births = self.stop, {} if self.watched else None
         try:
             return self._attempt(t)
-        except NeedsValues:
+        except (NeedsValues, ToldOtherwise):
             return self._begin_anew()
         except GraphBreak as stop:
             if _needs_values(t):
@@ -121,6 +121,9 @@ class Search:
             if left_out:
                 return self._earlier(t, reached, chain[-1].stop)
         except GraphBreak as stop:
+            if stop.number == "LB0012" and t.asked_compiling and self.policy.compiling:
+                self.policy.compiling = False
+                raise ToldOtherwise from None
             if not stop.frames:
                 raise
             moment = chain_of(t, stop.frames)[0][-1].stop
@@ -170,6 +173,10 @@ class Search:
             ctx.resources["partial_guards"] = t.guards.finish(f"{func.attrs['sym_name']}.guards", func.loc)
             ctx.resources["function_op"] = func
             ctx.resources["objects"] = t.objects.objects
+
+
+class ToldOtherwise(Exception):
+    """The program raises, and it was told that it is compiled; uncompiled it may take another way, which the next trace follows."""
 
 
 class NeedsValues(Exception):

@@ -106,6 +106,7 @@ class Tracer:
         self.code_table = code_table
         self.sources = SourceTable()
         self.policy = policy or NumberPolicy()
+        self.asked_compiling = False
         self.numbers: dict[Source | Computed, RunTimeNumber] = {}
         self.computed: dict[Any, Computed] = {}
         self.pinned: set[Source] = set()

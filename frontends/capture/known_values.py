@@ -18,6 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from lect.dialects.fx import ops as fx
 from lect.dialects.fx import types as fx_types
+from lect.dialects.fx.modes import MODE_CALLS
 from lect.dialects.fx.python_values import decode, decode_kwargs, flatten_results, target_of
 from lect.frontends.capture.graph import GraphRecorder
 from lect.frontends.capture.scalars import tensor_type
@@ -134,9 +135,9 @@ class KnownValues:
         if type(op) is not fx.CallOp or any(value not in self.values for value in op.operands) or any(_is_large(value) for value in op.results):
             return False
         operands = [self.values[value] for value in op.operands]
-        function = target_of(op.target)
-        if function in _MODES:
+        if op.target.leaf in MODE_CALLS:  # they happened when they were recorded; a value made in another mode has another type
             return True
+        function = target_of(op.target)
         try:
             with torch.no_grad(), Evaluation():
                 returned = function(*decode(op.args, operands), **decode_kwargs(op.kwargs, operands))
@@ -156,9 +157,6 @@ class KnownValues:
         for value, real in list(self.values.items()):
             if real.untyped_storage().data_ptr() in written:
                 del self.values[value]
-
-
-_MODES = frozenset({torch.set_grad_enabled, torch._C._set_grad_enabled})
 
 
 def _is_large(value: Value) -> bool:

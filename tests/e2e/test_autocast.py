@@ -182,3 +182,16 @@ def test_gradients_through_a_block():
         same(run(program, nets[0], x), run(compiled, nets[1], x), exact=True)
         assert modes() == before
     assert fallbacks() == []
+
+
+def test_element_that_is_known_is_read_between_blocks():
+    def program(x):
+        with torch.autocast(**BF16):
+            y = x @ x
+        sizes = torch.arange(3)
+        with torch.autocast(**BF16):
+            z = x @ x * int(sizes.max())
+            return y, z, x @ x
+
+    check(program, torch.ones(3, 3))
+    assert fallbacks() == []

@@ -154,5 +154,6 @@ STEPS: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
         "part": part,
         "own": own_item,
         "call": lambda value, key: value(),
+        "element": lambda value, key: value.item(),
     }
 )

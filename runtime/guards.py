@@ -292,6 +292,8 @@ class _Writer:
             return self.call(checks.nth, base, syntax.const(key))
         if kind == "value":
             return self.call(checks.nth_value, base, syntax.const(key))
+        if kind == "element":
+            return self.call(torch.Tensor.item, base)
         if kind == "part":
             return self.call(checks.part, base, syntax.const(key))
         return syntax.call(base)

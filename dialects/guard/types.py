@@ -9,7 +9,7 @@ A path starts at a root and goes on by steps, written close to Python:
     :nth(2)       the element of that number in iteration order      :key(2)      the key of that number of a dictionary
     :value(2)     the value under that key
     :part("w")    parameter, buffer or child of a module, read without `__getattr__`
-    :call         what a call without arguments gives
+    :call         what a call without arguments gives                :element     the only element of a tensor, as a number
     :own("k")     item of a builtin container, past the `__getitem__` of a class that derives from it
 
 A literal key is a number, a string, a boolean, None or a tuple of such; a kept object stands as `[#fx.object<3, "class m.C">]`.
@@ -26,7 +26,7 @@ from lect.ir import Attribute, ParseError, Scanner, Type, attr, quote, type_
 from lect.ir import attribute_text as literal_text
 
 ROOTS = frozenset({"L", "R", "M", "O"})
-PLAIN_STEPS = frozenset({"type", "dict", "call"})
+PLAIN_STEPS = frozenset({"type", "dict", "call", "element"})
 NUMBERED_STEPS = frozenset({"nth", "key", "value"})
 _ROOT = re.compile(r"[LMOR]")
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)

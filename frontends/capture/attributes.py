@@ -11,6 +11,7 @@ import torch
 
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.generators import TracedGenerator, generator_attr
+from lect.frontends.capture.gradients import read_grad
 from lect.frontends.capture.numbers import plain
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
@@ -402,7 +403,9 @@ def tensor_attr(t: Tracer, box: Box, name: str) -> Box:
         return (value.is_leaf, None)
     if name == "__class__":
         return t.static(type(real) if real is not None else torch.Tensor)
-    if name in ("grad", "grad_fn", "__dict__", "_backward_hooks", "_version", "_base", "output_nr"):
+    if name == "grad":
+        return read_grad(t, box)
+    if name in ("grad_fn", "__dict__", "_backward_hooks", "_version", "_base", "output_nr"):
         raise t.stop("LB0016", name)
     if real is not None and name in real.__dict__:
         return t.wrap(real.__dict__[name], source.attr(name) if source is not None else None)

@@ -17,7 +17,7 @@ from lect.dialects.guard.containers import has, own_item
 from lect.frontends.capture import policy
 from lect.frontends.capture.attributes import MISSING, find_in_type, guard_class_entry, instance_dict, load_attr, lookup, python_method
 from lect.frontends.capture.breaks import UserError
-from lect.frontends.capture.effects import mutate, run_real
+from lect.frontends.capture.effects import mutate, run_real, stored_key
 from lect.frontends.capture.generators import Callback, IterableForC, TracedGenerator
 from lect.frontends.capture.iteration import as_list, get_iter, is_lazy, is_python_iterable, iterate, iterate_raw, mapping_items
 from lect.frontends.capture.keys import check_key, key_of
@@ -230,6 +230,9 @@ def call_function(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Bo
     special = t.code_table.specials.get(function)
     if special is not None:
         return special(t, args, kwargs)
+    special = t.code_table.made_by_torch.get(function.__code__)
+    if special is not None:
+        return special(t, callee, args, kwargs)
     if "_lect_disabled" in function.__dict__:
         raise t.stop("LB0028", describe(function))
     original = function.__dict__.get("_lect_original")
@@ -568,10 +571,15 @@ def _sourced_get(t: Tracer, args: list[Box]) -> Box:
     container, key = args[0], args[1]
     value, source = container
     t.guard_type(container)
-    raw = key_of(t, key)
     now = t.now(container)
+    if type(key[0]) is LT:
+        t.register(container)
+        raw = stored_key(t, now, key[0])
+    else:
+        raw = key_of(t, key)
     assert source is not None
     if not has(now, raw):
-        t.guards.has_key(source, raw, has(value, raw))
+        if not isinstance(raw, torch.Tensor):
+            t.guards.has_key(source, raw, has(value, raw))
         return args[2] if len(args) > 2 else NONE
     return t.wrap(own_item(now, raw), entry(t, value, source, raw) if id(value) not in t.shadows else None)

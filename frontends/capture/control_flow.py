@@ -57,14 +57,15 @@ def cond(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
         return call(t, true_fn if chosen else false_fn, given, {})
     if not isinstance(chosen, LT) or chosen.numel() != 1:
         raise t.stop("LB0012", "the predicate of cond is no bool and no tensor with one element")
-    branches = [trace_region(t, [], lambda function=function: call(t, function, given, {}), "a branch of cond") for function in (true_fn, false_fn)]
-    (_, first, returned), (_, second, other) = branches
+    yes, no = true_fn, false_fn
+    then, first, returned = trace_region(t, [], lambda: call(t, yes, given, {}), "a branch of cond")
+    otherwise, second, other = trace_region(t, [], lambda: call(t, no, given, {}), "a branch of cond")
     only_tensors(t, returned, "a branch of cond")
     if returned[1] != other[1]:
         raise t.stop("LB0012", "the branches of cond return different structures")
     _same_layouts(t, first, second, "the results of the branches of cond")
     results = [_stand_in(layout_of(tensor), grad) for tensor, grad in zip(first, _needs_grad(first, second))]
-    t.graph.add_region_op(CondOp, [chosen], {}, [region for region, _, _ in branches], results, t.loc)
+    t.graph.add_region_op(CondOp, [chosen], {}, [then, otherwise], results, t.loc)
     return tree_of(t, returned, results)
 
 

@@ -119,7 +119,8 @@ def _called_by(t: Tracer, state: FrameState) -> FunctionType | None:
         if kind is FunctionType:
             original = value.__dict__.get("_lect_original")
             if original is None:
-                plain = value not in t.code_table.specials and "_lect_disabled" not in value.__dict__ and not is_leaf(value)
+                ruled = value in t.code_table.specials or value.__code__ in t.code_table.made_by_torch
+                plain = not ruled and "_lect_disabled" not in value.__dict__ and not is_leaf(value)
                 return value if plain else None
             value = original
         elif kind is MethodType:
@@ -262,4 +263,3 @@ def _handled(step: Step, boxes: Mapping[Value, Box], innermost: BaseException | 
     """The exceptions that the function handles, outermost first: each is what the next one has put aside."""
     aside = [boxes[value][0] for value in step.values if value in step.base.previous]
     return [*aside[1:], innermost] if aside else []
-

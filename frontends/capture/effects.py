@@ -16,6 +16,7 @@ import torch
 
 from lect.frontends.capture.attributes import MISSING, find_in_type, instance_dict, load_attr, lookup, python_method
 from lect.frontends.capture.breaks import Crossing, GraphBreak, UserError
+from lect.frontends.capture.gradients import store_grad
 from lect.frontends.capture.keys import key_of
 from lect.frontends.capture.policy import MUTATORS
 from lect.frontends.capture.tracebacks import set_traceback
@@ -78,9 +79,8 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
         kept = _KEPT_ARGUMENT.get(name)
         args = [t.stored(box) if number == kept else t.leak(box) for number, box in enumerate(boxes[1:])]
     if args and isinstance(value, dict | set) and name not in _BULK:
-        if type(args[0]) is LT and t.is_fresh(value):
-            there = tensor_key(t, value, args[0])
-            args[0] = args[0] if there is None else there
+        if type(args[0]) is LT:
+            args[0] = stored_key(t, t.now(target), args[0])
         else:
             key_of(t, boxes[1])
     if name == "sort" and (kwargs or any(type(item) is LT or python_method(t, type(item), "__lt__") for item in t.now(target))):
@@ -155,6 +155,9 @@ def store_attr(t: Tracer, box: Box, name: str, item: Box) -> None:
     kind = type(box[0])
     if kind is LT and name == "requires_grad":
         torch_call(t, torch.Tensor.requires_grad_, [box, item], {})
+        return
+    if kind is LT and name == "grad":
+        store_grad(t, box, item)
         return
     if kind is LT:
         raise t.stop("LB0016", f"assignment to {name}")

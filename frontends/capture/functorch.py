@@ -6,8 +6,8 @@ torch.func's own implementations run on real tensors only at run time; while tra
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
-from types import FunctionType, MappingProxyType
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -291,7 +291,7 @@ def jacfwd(func: Any, argnums: Any, has_aux: bool, randomness: str, *args: Any, 
     return torch.func.jacfwd(func, argnums, has_aux=has_aux, randomness=randomness)(*args, **kwargs)
 
 
-def _make_jacobian(called: FunctionType, names: tuple[str, ...], defaults: tuple[Any, ...]) -> Any:
+def _make_jacobian(called: Callable[..., Any], names: tuple[str, ...], defaults: tuple[Any, ...]) -> Any:
     """The rule of `jacrev` or `jacfwd` itself: the function that it returns, with the options bound."""
 
     def rule(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:

@@ -182,6 +182,8 @@ class ResidualBuilder:
             return self.call(type, below)
         if kind == "dict":
             return self.call(object.__getattribute__, below, self.constant("__dict__"))
+        if kind == "element":
+            return self.call(torch.Tensor.item, below)
         if kind == "value":
             return self.call(own_item, below, self.emit(py.LoadItemOp(self.call(list, self.call(elements, below)), self.constant(key))))
         if kind in ("nth", "key"):

@@ -327,5 +327,3 @@ def make_function(base: Cuttable, name: str, parameters: Sequence[str], blocks: 
     flags = [flag for flag in func.flags if flag not in ("nested", "generator")]
     attrs.update(args=tuple(parameters), locals=tuple(variables), free=shared, flags=(*flags, "nested") if shared else tuple(flags))
     return FuncOp(regions=[Region(blocks)], loc=func.loc, **attrs)
-
-

@@ -37,6 +37,7 @@ from lect.frontends.capture.module_moves import MODULE_MOVES
 from lect.frontends.capture.numbers import RunTimeNumber, without_numbers
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.operators import check_plain, truth
+from lect.frontends.capture.optimizers import OPTIMIZERS, in_arithmetic
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.torch_calls import torch_call
 from lect.frontends.capture.tracebacks import TRACEBACKS, TracedTraceback, a_traceback, traceback_of
@@ -313,6 +314,8 @@ def _state_query(function: Callable[..., Any]) -> Rule:
 
 
 def _is_compiling(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    if in_arithmetic(t):
+        return (False, None)
     t.asked_compiling = True
     return (t.policy.compiling, None)
 
@@ -391,6 +394,7 @@ _BY_SUBJECT = (
     CONTROL_FLOW,
     MODES,
     MODULE_MOVES,
+    OPTIMIZERS,
 )
 
 

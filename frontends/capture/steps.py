@@ -1,15 +1,15 @@
 """Steps: `pyframe` functions that run the one operation at which a function is cut, and then hand over to resume functions (see `resume.py`).
 
-    pyframe.func @f.step(...) {args = ["x", "stack.0"], ...} {
-      ...                                                       take the stack, make the handled exceptions those again
-    ^work(%callee, %iter):
-      %r = pyframe.call(%callee, ...)                           the operation, or with `calls` a call of its last parameter
-      pyframe.branch()[^after(%r, %iter), ^raised(%iter)]
-    ^after(...):
-      %point = pyframe.load_resource() {id = "resume.f.resume_4_2"}
-      %going_on = pyframe.call(%point, ...)                     variables, stack, handled exceptions, cells
-      pyframe.return(%going_on)
-    ...
+pyframe.func @f.step(...) {args = ["x", "stack.0"], ...} {
+  ...                                                       take the stack, make the handled exceptions those again
+^work(%callee, %iter):
+  %r = pyframe.call(%callee, ...)                           the operation, or with `calls` a call of its last parameter
+  pyframe.branch()[^after(%r, %iter), ^raised(%iter)]
+^after(...):
+  %point = pyframe.load_resource() {id = "resume.f.resume_4_2"}
+  %going_on = pyframe.call(%point, ...)                     variables, stack, handled exceptions, cells
+  pyframe.return(%going_on)
+...
 """
 
 from __future__ import annotations

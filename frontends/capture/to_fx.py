@@ -326,8 +326,10 @@ def _guard_overlap(t: Tracer, gradients: str) -> tuple[str, str] | None:
     """
     writes = t.graph.writes and len(t.inputs) > 1
     turned = any(each.traced.requires_grad and not t.real_of[id(each.traced)].requires_grad for each in t.inputs)
-    if writes and (turned or not gradients):
+    if writes and (turned or not gradients or t.elements.used):
         if _overlapping(t):
+            if t.elements.used:
+                raise GraphBreak("LB0023", "two inputs share memory, and a number in one is read behind a write")
             if turned:
                 raise GraphBreak("LB0023", "two inputs share memory, and a write makes one require gradients")
             return "LB0023", "two inputs share memory and the graph writes in place"

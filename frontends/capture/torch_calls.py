@@ -19,7 +19,7 @@ from lect.frontends.capture.objects import describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.targets import name_of
 from lect.frontends.capture.tracer import Box, Tracer
-from lect.frontends.tensors import LT, DataDependent, make_lt, meta_of
+from lect.frontends.tensors import LT, DataDependent, layout_of, make_lt, meta_of
 from lect.ir import LectError
 
 _IN_PLACE_OPERATORS = frozenset(
@@ -79,27 +79,38 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
     on_tensor = holds_tensor(raw) or holds_tensor(raw_kwargs)
     if not on_tensor and short not in policy.WITHOUT_TENSOR:
         raise t.stop("LB0003", f"{name} without a tensor")
+    if short == "item" and len(raw) == 1 and type(raw[0]) is LT:
+        number = t.elements.number(raw[0])
+        if number is not None:
+            return number
     if on_tensor and short in policy.NEEDS_ELEMENTS:
         return known_call(t, function, name, raw, raw_kwargs, torch_call)
     converts = function is torch.Tensor.type and len(raw) > 1 and isinstance(raw[1], torch.dtype)  # else it gives or takes the name of a class
-    if (short in policy.REFUSED_METHODS and not converts) or short in _RANDOM or raw_kwargs.get("out") is not None:
+    if (short in policy.REFUSED_METHODS and not converts) or short in _RANDOM:
         raise t.stop("LB0004", name)
+    out = raw_kwargs.get("out")
+    if out is not None and type(out) is not LT:
+        raise t.stop("LB0004", f"{name} with an out that is no tensor")
     if function is setattr or (function is getattr and raw[1] in policy.REFUSED_METHODS):
         raise t.stop("LB0016", str(raw[1]))
     tensors = traced_tensors([raw, raw_kwargs]) if on_tensor else []
     before, writes = _write_counts(tensors), t.known.writes
+    layout = None if out is None else layout_of(out)
     try:
         raw, raw_kwargs, returned = _run_reading(t, function, raw, raw_kwargs, name)
     except GraphBreak as stop:
         if stop.number != "LB0002" or _is_in_place(function, short):
             raise
         return known_call(t, function, name, with_constants(raw), with_constants(raw_kwargs), torch_call)
+    if out is not None and (returned is not out or layout_of(out) != layout):
+        raise t.stop("LB0004", f"{name} with an out of another shape or type")
     if _write_counts(tensors) != before or (type(function) is OpOverload and function._schema.is_mutable):
         t.graph.writes = True
     if short in policy.GRADIENT_SWITCHES:
         t.graph.gradients = True
     calls = t.graph.calls
     made = _record(t, function, name, raw, raw_kwargs, returned)
+    t.graph.writes = t.graph.writes or t.known.writes != writes
     if t.known.writes != writes and t.graph.calls != calls:
         t.graph.writers.add(id(t.graph.block.last))
     if t.graph.foreign_numbers:

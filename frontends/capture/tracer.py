@@ -23,6 +23,7 @@ from lect.dialects.guard.containers import elements, redefines
 from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.graph import GraphRecorder
 from lect.frontends.capture.guards import GuardList
+from lect.frontends.capture.input_elements import InputElements
 from lect.frontends.capture.known_values import KnownValues
 from lect.frontends.capture.numbers import Computed, NumberPolicy, RunTimeNumber, read_number
 from lect.frontends.capture.numpy_values import ARRAYS
@@ -116,6 +117,8 @@ class Tracer:
         self.guards = GuardList(self.objects)
         self.graph = GraphRecorder()
         self.known = KnownValues(self.graph)
+        self.elements = InputElements(self)
+        self.gradients: dict[int, Box] = {}  # what was assigned to the grad of a tensor
         self.inputs: list[GraphInput] = []
         self.seen: dict[int, Box] = {}
         self.keep: list[Any] = []
@@ -168,6 +171,8 @@ class Tracer:
         self.numbers.clear()
         self.computed.clear()
         self.known.clear()
+        self.elements.clear()
+        self.gradients.clear()
         self.frame = None
 
     # ---- boxes -------------------------------------------------------------------------------------------------------

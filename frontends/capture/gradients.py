@@ -1,0 +1,40 @@
+"""`x.grad` of tensors that exist before the call: read along the path `x.grad`, written as an effect."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from lect.frontends.capture.tracer import NONE, Box, Effect, Tracer
+from lect.frontends.tensors import LT
+
+SET_GRAD: Any = torch.Tensor.grad.__set__  # type: ignore[attr-defined]
+
+
+def read_grad(t: Tracer, box: Box) -> Box:
+    """`x.grad`.  Breaks for tensors that autograd has made, whose gradient comes and goes with hooks."""
+    tensor, source = box
+    written = t.gradients.get(id(tensor))
+    if written is not None:
+        return written
+    real = t.real_of.get(id(tensor))
+    if real is None and tensor.is_leaf and not tensor.requires_grad:
+        return NONE
+    if real is None or not real.is_leaf:
+        raise t.stop("LB0016", "grad of a tensor that is no leaf")
+    known = t.seen[id(tensor)][1]
+    assert known is not None
+    return t.wrap(real.grad, known.attr("grad"))
+
+
+def store_grad(t: Tracer, box: Box, item: Box) -> None:
+    """`x.grad = item`.  Breaks for tensors made in the call, and for a value that is no gradient."""
+    tensor = box[0]
+    raw = t.leak(item)
+    if t.real_of.get(id(tensor)) is None:
+        raise t.stop("LB0016", "assignment to the grad of a tensor made in the call")
+    if raw is not None and type(raw) is not LT:
+        raise t.stop("LB0012", f"assignment of a {type(raw).__name__} to grad")
+    t.gradients[id(tensor)] = item
+    t.effects.append(Effect(SET_GRAD, t.seen[id(tensor)], [raw], {}, t.loc))

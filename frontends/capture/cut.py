@@ -184,7 +184,7 @@ class CutWriter:
         code = Code(program.code, frame.globals, program.codes)
         try:
             place = program.place_of(state.op)
-            step = Step(base, place, _ordered(base, frame.locals), calls, _held(frame.locals))
+            step = Step(base, place, base.ordered(frame.locals), calls, _held(frame.locals))
             symbol = self._unique("step", base, place)
             func = step.write(symbol, lambda resume: self._name(resume, base, code))
         except NotResumable as error:
@@ -246,12 +246,6 @@ class CutWriter:
             number += 1
             name = f"{stem}_{number}"
         return name
-
-
-def _ordered(base: Cuttable, variables: Mapping[str, Box]) -> list[str]:
-    """The bound variables, parameters first."""
-    known = (*base.func.parameters, *base.func.locals)
-    return [name for name in known if name in variables and name not in base.shared]
 
 
 def _held(variables: Mapping[str, Box]) -> frozenset[str]:

@@ -14,7 +14,7 @@ around the place handle, outermost first; `raised.0` is an exception on its way 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -89,6 +89,10 @@ class Cuttable:
         self.previous = _previous_values(func)
         self.iterators = _iterators(func)
         self._live_in: dict[Block, frozenset[str]] | None = None
+
+    def ordered(self, variables: Collection[str]) -> tuple[str, ...]:
+        """Those of the plain variables that are among `variables`, parameters first."""
+        return tuple([name for name in (*self.func.parameters, *self.func.locals) if name in variables and name not in self.shared])
 
     def operation(self, place: Place) -> Operation:
         """The operation at a place."""

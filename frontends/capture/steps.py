@@ -104,7 +104,7 @@ class Step:
         mapping.update(zip(op.results, twin.results))
         after = Place(self.place.block, self.place.op + 1)
         live = base.stack_at(after)
-        ways: dict[str, Any] = {"target": self._way(after, live, name_of), "target_operands": [mapping[value] for value in live]}
+        ways: dict[str, Any] = {"target": self._way(after, live, name_of, self._bound_behind()), "target_operands": [mapping[value] for value in live]}
         terminator: Any = base.blocks[self.place.block].last
         if terminator.handler is not None:
             handler = terminator.handler
@@ -112,8 +112,16 @@ class Step:
             ways["unwind_operands"] = [mapping[value] for value in terminator.unwind_operands]
         work.append(control.BranchOp(loc=op.loc, **ways))
 
-    def _way(self, place: Place, args: list[Value], name_of: Callable[[Resume], str]) -> Block:
-        """A block that takes the stack at `place` and hands everything to the resume function."""
+    def _bound_behind(self) -> tuple[str, ...]:
+        """The variables that are bound when the operation has run."""
+        name = self.op.attrs.get("id")
+        others = tuple([each for each in self.shown if each != name])
+        if self.op.name == "pyframe.delete_local":
+            return others
+        return self.base.ordered({*others, name}) if self.op.name == "pyframe.store_local" else self.shown
+
+    def _way(self, place: Place, args: list[Value], name_of: Callable[[Resume], str], bound: tuple[str, ...] | None = None) -> Block:
+        """A block that takes the stack at `place` and hands everything, with the variables `bound`, to the resume function."""
         base = self.base
         block = Block()
         self.blocks.append(block)
@@ -122,7 +130,7 @@ class Step:
             if value in base.previous:
                 block.append(control.PopExcOp(taken[value]))
         live = base.live_variables(place)
-        resume = resume_at(base, place, [name for name in self.shown if base.looks_around or name in live or name in self.held])
+        resume = resume_at(base, place, [name for name in (self.shown if bound is None else bound) if base.looks_around or name in live or name in self.held])
         if resume.handled != sum(value in base.previous for value in args) or resume.handled != self.handled:
             raise NotResumable("the function handles other exceptions behind the cut than in front of it")
         point = block.append(py.LoadResourceOp(f"resume.{name_of(resume)}")).results[0]

@@ -65,6 +65,7 @@ def raise_(frame: Any, op: Any) -> None:
         if handled is None:
             raise UserError(RuntimeError("No active exception to reraise"))
         raise UserError(handled)
+    t.guard_type(frame.env[op.exception])
     error = _instance(t, frame.env[op.exception])
     if not isinstance(error, BaseException):
         raise UserError(TypeError("exceptions must derive from BaseException"))
@@ -90,6 +91,7 @@ def _instance(t: Any, box: Box) -> Any:
 
 
 def reraise(frame: Any, op: Any) -> None:
+    frame.t.guard_type(frame.env[op.exception])
     raise UserError(frame.env[op.exception][0])
 
 
@@ -113,6 +115,7 @@ def load_exc(frame: Any, op: Any) -> None:
 
 def match_exc(frame: Any, op: Any) -> None:
     t = frame.t
+    t.guard_type(frame.env[op.operands[0]])
     error, pattern = frame.env[op.operands[0]][0], frame.env[op.operands[1]]
     if pattern[1] is not None:
         t.guards.is_object(pattern[1], pattern[0]) if isinstance(pattern[0], type) else t.register(pattern)
@@ -145,6 +148,7 @@ def _special_method(frame: Any, manager: Box, name: str) -> Box:
 
 
 def with_exit(frame: Any, op: Any) -> None:
+    frame.t.guard_type(frame.env[op.exception])
     error = frame.env[op.exception][0]
     arguments: list[Box] = [(type(error), None), (error, None), traceback_of(frame.t, error, handled=True)]
     frame.env[op.results[0]] = call(frame.t, frame.env[op.exit], arguments, {})

@@ -37,4 +37,5 @@ def store_grad(t: Tracer, box: Box, item: Box) -> None:
     if raw is not None and type(raw) is not LT:
         raise t.stop("LB0012", f"assignment of a {type(raw).__name__} to grad")
     t.gradients[id(tensor)] = item
+    t.mutated[id(tensor)] = t.seen[id(tensor)]  # another tensor of the call must not turn out to be this one
     t.effects.append(Effect(SET_GRAD, t.seen[id(tensor)], [raw], {}, t.loc))

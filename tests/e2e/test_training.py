@@ -55,7 +55,7 @@ def trains(program, *make, whole=True):
                 backward(returned)
             results.append((returned, args, [arg.grad for arg in args if arg.is_leaf], [arg._version for arg in args], state))
         same(results[0], results[1], exact=True)
-    assert fallbacks() == []
+    assert not whole or fallbacks() == []
     assert set(notes()) == {"LB0021"}, [str(event) for event in lect.events()]
     assert not whole or len(lect.events("compile")) == 1, [str(event) for event in lect.events("guard miss")]
 

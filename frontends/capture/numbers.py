@@ -342,6 +342,16 @@ def with_constants(value: Any) -> Any:
     return value
 
 
+def with_values(value: Any) -> Any:
+    """The arguments of a function whose results do not depend on its numbers, with the value that each has in the traced call."""
+    kind = type(value)
+    if kind is RunTimeNumber:
+        return value.value
+    if kind is tuple or kind is list:
+        return kind([with_values(item) for item in value])
+    return {key: with_values(item) for key, item in value.items()} if kind is dict else value
+
+
 def numbers_in(value: Any) -> bool:
     """True when a number of run time stands anywhere in the arguments of a function."""
     kind = type(value)

@@ -13,7 +13,7 @@ from lect.dialects.fx.python_values import OPERATORS, short_name
 from lect.frontends.capture import policy
 from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.known_calls import alike, known_call, with_numbers
-from lect.frontends.capture.numbers import RunTimeNumber, numbers_in, with_constants, with_symbols
+from lect.frontends.capture.numbers import RunTimeNumber, numbers_in, with_constants, with_symbols, with_values
 from lect.frontends.capture.numpy_values import python_numbers
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
@@ -152,6 +152,8 @@ def _run_with_numbers(t: Tracer, function: Any, raw: list[Any], raw_kwargs: dict
     """The result with symbolic numbers of torch for numbers of run time; None where the function, being Python, has to see their values."""
     if type(function) is FunctionType and name not in policy.TAKES_NUMBERS:
         return None
+    if short_name(name).startswith("_foreach_") and name.endswith("_"):  # writes to tensors, which stay what they are whatever the numbers
+        return _run(t, function, with_values(raw), with_values(raw_kwargs), name)
     try:
         returned = function(*with_symbols(raw), **with_symbols(raw_kwargs))
     except Exception:  # torch itself has asked for the value in a way that our numbers do not answer

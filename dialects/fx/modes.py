@@ -19,6 +19,8 @@ AUTOCAST_CALLS = frozenset(
     ).split()
 )
 MODE_CALLS = AUTOCAST_CALLS | {"torch.set_grad_enabled"}
+# They read or set the state of the random generator of the CPU.
+RANDOM_STATE_CALLS = frozenset({"torch.manual_seed", "torch.get_rng_state", "torch.set_rng_state"})
 AUTOCAST_DEVICES = ("cpu", "cuda")
 
 

@@ -12,7 +12,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from lect.dialects.fx.modes import MODE_CALLS
+from lect.dialects.fx.modes import MODE_CALLS, RANDOM_STATE_CALLS
 from lect.dialects.fx.types import ConstantAttr, DeviceAttr, EllipsisAttr, OperandRef, ResultRef
 from lect.ir import LectError, ScalarType, SymbolRef
 
@@ -40,7 +40,7 @@ BUILTINS = frozenset({"getattr", "setattr", "max", "min", "sum", "abs", "pow", "
 
 OPERATORS = "torch.ops."  # registered operators: torch.ops.NAMESPACE.NAME, or .OVERLOAD of it
 REFUSED = frozenset({"from_file"})  # reads, and may write, the file of its argument
-ALLOWED = frozenset({"_C._set_grad_enabled", "nn.Parameter"} | {name.removeprefix("torch.") for name in MODE_CALLS})  # of torch, beside its tensor functions
+ALLOWED = frozenset({"_C._set_grad_enabled", "nn.Parameter"} | {name.removeprefix("torch.") for name in MODE_CALLS | RANDOM_STATE_CALLS})  # of torch, beside its tensor functions
 
 DTYPE_NAMES = MappingProxyType(
     {

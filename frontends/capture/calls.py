@@ -140,12 +140,12 @@ def _call_cached(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box
 
 
 def _is_plain(value: Any) -> bool:
-    """True for values that cannot change: scalars, classes, functions, members of enums, annotations, and tuples of them."""
+    """True for values that cannot change: scalars, classes, functions, members of enums, annotations, modules, and tuples of them."""
     if type(value) is tuple:
         return all(_is_plain(item) for item in value)
     if type(value) in SCALAR_TYPES or type(value).__module__ == "typing":
         return True
-    return isinstance(value, type | enum.Enum | FunctionType | BuiltinFunctionType | types.GenericAlias | types.UnionType)
+    return isinstance(value, type | enum.Enum | FunctionType | BuiltinFunctionType | types.GenericAlias | types.UnionType | types.ModuleType)
 
 
 def _call_object(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:

@@ -16,8 +16,9 @@ from lect.frontends.capture.iteration import iterate, mapping_items
 from lect.frontends.capture.numbers import RunTimeNumber
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.torch_calls import torch_call
 from lect.frontends.capture.tracer import Box, Tracer
-from lect.frontends.tensors import LT
+from lect.frontends.tensors import LT, layout_of
 
 Kwargs = dict[str, Box]
 # Copied by reference.
@@ -53,6 +54,9 @@ def _deep(t: Tracer, box: Box, memo: dict[int, Box]) -> Box:
             return box
         made = memo[id(value)] = t.make_tuple(copies)
         return made
+    if kind is LT:
+        made = memo[id(value)] = _deep_tensor(t, box, memo)
+        return made
     t.guard_type(box)
     if kind is list:
         made = []
@@ -69,6 +73,19 @@ def _deep(t: Tracer, box: Box, memo: dict[int, Box]) -> Box:
         for name, item in mapping_items(t, load_attr(t, box, "__dict__")).items():
             made.__dict__[name] = _deep(t, item, memo)[0]
     return memo[id(value)]
+
+
+def _deep_tensor(t: Tracer, box: Box, memo: dict[int, Box]) -> Box:
+    """A tensor with memory of its own.  Breaks for one that shares memory, which its copy would share with other copies, and for parameters."""
+    tensor = box[0]
+    real = t.real_of.get(id(tensor))
+    layout = layout_of(tensor)
+    whole = layout.storage_offset == 0 and (real is None or real.untyped_storage().nbytes() == real.numel() * real.itemsize)
+    others = [each for each in (t.real_of.get(key) for key in memo) if each is not None and each is not real]
+    whole = whole and (real is None or all(each.untyped_storage().data_ptr() != real.untyped_storage().data_ptr() for each in others))
+    if tensor.requires_grad or not tensor.is_leaf or tensor._is_view() or not whole or type(real) not in (torch.Tensor, type(None)):
+        raise t.stop("LB0003", "copy.deepcopy of a tensor that shares memory, requires gradients or is a parameter")
+    return torch_call(t, torch.clone, [box], {})
 
 
 def _check_plain_class(t: Tracer, value: Any) -> None:

@@ -18,7 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from lect.dialects.fx import ops as fx
 from lect.dialects.fx import types as fx_types
-from lect.dialects.fx.modes import MODE_CALLS
+from lect.dialects.fx.modes import MODE_CALLS, RANDOM_STATE_CALLS
 from lect.dialects.fx.python_values import decode, decode_kwargs, flatten_results, target_of
 from lect.frontends.capture.graph import GraphRecorder
 from lect.frontends.capture.scalars import tensor_type
@@ -137,6 +137,8 @@ class KnownValues:
         operands = [self.values[value] for value in op.operands]
         if op.target.leaf in MODE_CALLS:  # they happened when they were recorded; a value made in another mode has another type
             return True
+        if op.target.leaf in RANDOM_STATE_CALLS:
+            return False
         function = target_of(op.target)
         try:
             with torch.no_grad(), Evaluation():

@@ -25,6 +25,7 @@ from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.calls import call_c_init, call_function, initialize, new_object
 from lect.frontends.capture.checkpointing import CHECKPOINTS
 from lect.frontends.capture.consumers import CONSUMERS, called_until
+from lect.frontends.capture.context_vars import CONTEXT_VARS
 from lect.frontends.capture.control_flow import CONTROL_FLOW
 from lect.frontends.capture.copying import COPYING
 from lect.frontends.capture.effects import delete_attr, generic_delete_attr, generic_store_attr, globals_box, run_real, store_attr
@@ -38,6 +39,7 @@ from lect.frontends.capture.numbers import RunTimeNumber, without_numbers
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.operators import check_plain, truth
 from lect.frontends.capture.optimizers import OPTIMIZERS, in_arithmetic
+from lect.frontends.capture.random_state import RANDOM_STATE
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.torch_calls import torch_call
 from lect.frontends.capture.tracebacks import TRACEBACKS, TracedTraceback, a_traceback, traceback_of
@@ -395,6 +397,8 @@ _BY_SUBJECT = (
     MODES,
     MODULE_MOVES,
     OPTIMIZERS,
+    RANDOM_STATE,
+    CONTEXT_VARS,
 )
 
 
@@ -448,7 +452,7 @@ def special_table() -> Mapping[Any, Rule]:
         table.update(part)
     for function in policy.OUTSIDE_WORLD:
         table[function] = _outside
-    for function in policy.STATE_QUERIES:
+    for function in policy.STATE_QUERIES | policy.MACHINE:
         table[function] = _state_query(function)
     for function in policy.COMPILING:
         table[function] = _is_compiling

@@ -118,6 +118,7 @@ class Tracer:
         self.graph = GraphRecorder()
         self.known = KnownValues(self.graph)
         self.elements = InputElements(self)
+        self.context: dict[int, Box] = {}  # context variables that were set, by identity
         self.gradients: dict[int, Box] = {}  # what was assigned to the grad of a tensor
         self.inputs: list[GraphInput] = []
         self.seen: dict[int, Box] = {}
@@ -173,6 +174,7 @@ class Tracer:
         self.known.clear()
         self.elements.clear()
         self.gradients.clear()
+        self.context.clear()
         self.frame = None
 
     # ---- boxes -------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Functions of the standard library in compiled functions."""
 
 import contextlib
+import copy
 
 import pytest
 import torch
@@ -140,6 +141,26 @@ def test_autograd_function_without_gradients():
         assert stops()[:1] == ["LB0003"]
 
 
-def test_autograd_function_with_gradients_runs_eagerly():
+def test_autograd_function_where_gradients_are_recorded():
     check(lambda x: Doubled.apply(x, 2) + 1, torch.randn(4))
-    assert stops()[0] == "LB0003"
+    assert stops() == []
+
+
+def test_deep_copy_of_tensors_has_memory_of_its_own():
+    def program(x):
+        state = {"x": x, "list": [x, 3]}
+        copied = copy.deepcopy(state)
+        copied["x"].add_(1)
+        return copied["x"], copied["list"][0] is copied["x"], x
+
+    check(program, torch.randn(4))
+    assert stops() == []
+
+
+def test_deep_copy_of_tensors_that_share_memory():
+    def program(x):
+        copied = copy.deepcopy([x, x[0]])
+        copied[0].zero_()
+        return copied, x
+
+    check(program, torch.randn(4, 2))

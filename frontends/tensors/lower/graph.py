@@ -10,7 +10,7 @@ import torch
 from lect.dialects.functional.ops import FuncOp, ReturnOp, WriteOp
 from lect.dialects.functional.types import TensorType, tensor_type
 from lect.dialects.fx import python_values
-from lect.dialects.fx.modes import kept_modes
+from lect.dialects.fx.modes import RANDOM_STATE_CALLS, kept_modes
 from lect.dialects.fx.ops import CallOp, GraphOp
 from lect.dialects.fx.ops import ReturnOp as FxReturnOp
 from lect.dialects.fx.region_rules import RULES
@@ -95,6 +95,8 @@ class _Execution:
     def _call(self, op: CallOp) -> None:
         operands = [self.environment[value] for value in op.operands]
         _refuse_objects(op, (op.args, op.kwargs))
+        if op.target.leaf in RANDOM_STATE_CALLS:
+            raise LectError(f"{op.target.leaf} has no functional form", op=op)
         try:
             target = python_values.target_of(op.target)
             returned = target(*python_values.decode(op.args, operands), **python_values.decode_kwargs(op.kwargs, operands))

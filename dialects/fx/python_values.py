@@ -40,7 +40,8 @@ BUILTINS = frozenset({"getattr", "setattr", "max", "min", "sum", "abs", "pow", "
 
 OPERATORS = "torch.ops."  # registered operators: torch.ops.NAMESPACE.NAME, or .OVERLOAD of it
 REFUSED = frozenset({"from_file"})  # reads, and may write, the file of its argument
-ALLOWED = frozenset({"_C._set_grad_enabled", "nn.Parameter"} | {name.removeprefix("torch.") for name in MODE_CALLS | RANDOM_STATE_CALLS})  # of torch, beside its tensor functions
+# Of torch, beside its tensor functions.
+ALLOWED = frozenset({"_C._set_grad_enabled", "nn.Parameter"} | {name.removeprefix("torch.") for name in MODE_CALLS | RANDOM_STATE_CALLS})
 
 DTYPE_NAMES = MappingProxyType(
     {

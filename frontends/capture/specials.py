@@ -16,6 +16,7 @@ from types import FunctionType, MappingProxyType, MethodType
 from typing import Any
 
 import torch
+from torch.autograd.profiler import record_function
 
 from lect.frontends.capture import policy
 from lect.frontends.capture.arity import with_arity
@@ -454,6 +455,8 @@ def special_table() -> Mapping[Any, Rule]:
         table[function] = _outside
     for function in policy.STATE_QUERIES | policy.MACHINE:
         table[function] = _state_query(function)
+    table[record_function.__enter__] = lambda t, args, kwargs: args[0]  # a mark for the profiler, which sees graphs instead
+    table[record_function.__exit__] = _nothing
     for function in policy.COMPILING:
         table[function] = _is_compiling
     for function, answer in policy.FOLDED.items():

@@ -145,3 +145,15 @@ def test_name_that_no_library_has_registered_raises():
 
     x = torch.randn(3)
     same(x + 1, lect.compile(program, options={"level": "fx"})(x))
+
+
+def test_marks_for_the_profiler_are_left_out():
+    def program(x):
+        with torch.profiler.record_function("outer"):
+            y = x + 1
+            with torch.autograd.profiler.record_function("inner"):
+                return y * 2
+
+    x = torch.randn(3)
+    same(program(x), lect.compile(program, options={"level": "fx"})(x))
+    assert stops() == []

@@ -387,7 +387,10 @@ _WITH_NUMBERS = frozenset(
 )
 
 
+# Marks for the profiler, which sees graphs instead.
+_MARKS: Mapping[Any, Rule] = MappingProxyType({record_function.__enter__: lambda t, args, kwargs: args[0], record_function.__exit__: _nothing})
 _BY_SUBJECT = (
+    _MARKS,
     COPYING,
     TRACEBACKS,
     AUTOGRAD,
@@ -455,10 +458,7 @@ def special_table() -> Mapping[Any, Rule]:
         table[function] = _outside
     for function in policy.STATE_QUERIES | policy.MACHINE:
         table[function] = _state_query(function)
-    table[record_function.__enter__] = lambda t, args, kwargs: args[0]  # a mark for the profiler, which sees graphs instead
-    table[record_function.__exit__] = _nothing
-    for function in policy.COMPILING:
-        table[function] = _is_compiling
+    table.update({function: _is_compiling for function in policy.COMPILING})
     for function, answer in policy.FOLDED.items():
         table[function] = _fold(answer)
     for base in (dict, list, set, collections.deque, collections.OrderedDict, BaseException, Exception):

@@ -458,7 +458,7 @@ def special_table() -> Mapping[Any, Rule]:
         table[function] = _outside
     for function in policy.STATE_QUERIES | policy.MACHINE:
         table[function] = _state_query(function)
-    table.update({function: _is_compiling for function in policy.COMPILING})
+    table.update(dict.fromkeys(policy.COMPILING, _is_compiling))
     for function, answer in policy.FOLDED.items():
         table[function] = _fold(answer)
     for base in (dict, list, set, collections.deque, collections.OrderedDict, BaseException, Exception):

@@ -19,7 +19,7 @@ from lect.frontends.capture.modes import set_grad_enabled
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.regions import box_of_tree, flatten, replay, trace_region, tree_of
 from lect.frontends.capture.torch_calls import lower_box, traced_tensors
-from lect.frontends.capture.tracer import Box, Tracer
+from lect.frontends.capture.tracer import NONE, Box, Tracer
 from lect.frontends.tensors import LT, layout_of, make_lt
 
 _FUNCTION = torch.autograd.Function
@@ -60,6 +60,7 @@ def _forward(t: Tracer, cls: Box, context: Box, given: list[Box]) -> Box:
 def _with_gradients(t: Tracer, cls: Box, context: Box, given: list[Box], needed: tuple[bool, ...]) -> Box:
     operands = [box[0] for box in given if type(box[0]) is LT]
     counts: list[int] = []
+    present: list[bool] = []  # for each value that forward returns whether it is a tensor; the backward gets None for the others
     kept: list[LT] = []
 
     def forward() -> Box:
@@ -67,6 +68,7 @@ def _with_gradients(t: Tracer, cls: Box, context: Box, given: list[Box], needed:
         counts.append(sum(isinstance(leaf, LT) for leaf in flatten(raw)[0]))
         if not counts[0] or any(not isinstance(part, LT) for part in (raw if type(raw) is tuple else (raw,)) if traced_tensors(part)):
             raise t.stop("LB0003", f"{describe(cls[0])}, whose forward returns tensors inside of containers")
+        present.extend([isinstance(part, LT) for part in (raw if type(raw) is tuple else (raw,))])
         kept.extend({id(tensor): tensor for tensor in _kept_tensors(t, context)}.values())
         return box_of_tree(t, (raw, tuple(kept)))
 
@@ -74,7 +76,7 @@ def _with_gradients(t: Tracer, cls: Box, context: Box, given: list[Box], needed:
         ahead, tensors, returned = trace_region(t, operands, forward, f"the forward of {describe(cls[0])}", effects=True)
         outputs = tensors[: counts[0]]
         _check_context(t, cls, context, len(outputs))
-        back, gradients = _backward(t, cls, context, kept, outputs, given, needed)
+        back, gradients = _backward(t, cls, context, kept, outputs, given, needed, present)
     marked = {id(tensor) for tensor in traced_tensors(context[0].__dict__.get("non_differentiable", ()))}
     plain = tuple([number for number, tensor in enumerate(outputs) if id(tensor) in marked])
     attrs = {"saved": len(kept), "gradients": gradients, "non_differentiable": plain}
@@ -101,7 +103,9 @@ def _check_context(t: Tracer, cls: Box, context: Box, outputs: int) -> None:
         raise t.stop("LB0003", f"{describe(cls[0])} with forward gradients")
 
 
-def _backward(t: Tracer, cls: Box, context: Box, kept: list[LT], outputs: list[LT], given: list[Box], needed: tuple[bool, ...]) -> tuple[Any, tuple[Any, ...]]:
+def _backward(
+    t: Tracer, cls: Box, context: Box, kept: list[LT], outputs: list[LT], given: list[Box], needed: tuple[bool, ...], present: list[bool]
+) -> tuple[Any, tuple[Any, ...]]:
     """The region of the backward, and for each tensor argument the number of the value that is its gradient."""
     gradients = [make_lt(layout_of(tensor)) for tensor in outputs]
     names = context[0].__dict__
@@ -109,7 +113,9 @@ def _backward(t: Tracer, cls: Box, context: Box, kept: list[LT], outputs: list[L
     numbers: list[Any] = []
 
     def backward() -> Box:
-        raw = lower_box(t, call(t, load_attr(t, cls, "backward"), [context, *[(gradient, None) for gradient in gradients]], {}))
+        coming = iter(gradients)
+        slopes: list[Box] = [(next(coming), None) if there else NONE for there in present]
+        raw = lower_box(t, call(t, load_attr(t, cls, "backward"), [context, *slopes], {}))
         parts = raw if type(raw) is tuple else (raw,)
         if len(parts) < len(given) or any(part is not None for part in parts[len(given) :]):
             raise t.stop("LB0012", f"the backward of {describe(cls[0])} returns {len(parts)} gradients for {len(given)} arguments")

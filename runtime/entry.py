@@ -163,7 +163,10 @@ def _runner(frame: CompiledFrame) -> Callable[..., Any]:
 
 
 def explain(fn: Any) -> Callable[..., Explanation]:
-    """`explain(fn)(*args)` says what a compile of this call would be: graph, guards, effects, times, and why not when it cannot be."""
+    """`explain(fn)(*args)` says what a compile of this call gives: graphs, breaks, guards, effects, times, and why not when it cannot be.
+
+    The call runs only when the graph breaks.
+    """
     target = getattr(fn, "_lect_original", fn)
     return lambda *args, **kwargs: explain_call(target, args, kwargs)
 

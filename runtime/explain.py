@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
+from lect.frontends.capture.api import python_function
 from lect.frontends.capture.interpreter import CodeTable
-from lect.runtime.events import Fallback, Note
-from lect.runtime.pipeline import Compiled, compile_call
+from lect.runtime.continuation import ResumePoints
+from lect.runtime.events import Break, EventLog, Fallback, Note
+from lect.runtime.frame import CompiledFrame
+from lect.runtime.pipeline import Compiled, break_event, compile_call
+from lect.runtime.settings import Settings
 
 
 @dataclass(frozen=True)
-class Explanation:
-    """`text` is the captured module (guards, graph, residual code), `break_reason` why the frame runs eagerly, or None,
-    `note` why the frame is compiled but its graph runs through torch, or None."""
+class Part:
+    """One stretch of the call, from its begin or a graph break to the next break or the end.
+
+    `text` is the captured module (guards, graph, residual code), `cut` the graph break at its end, `fallback` why it runs eagerly, `note` why its graph
+    runs through torch; None where there is nothing to say.
+    """
 
     function: str
     text: str
@@ -22,30 +32,129 @@ class Explanation:
     effects: int
     frames: int
     stages: tuple[tuple[str, float], ...]
-    break_reason: Fallback | None
-    note: Note | None = None
+    cut: Break | None
+    fallback: Fallback | None
+    note: Note | None
+
+    def lines(self) -> list[str]:
+        """What is to be said of it."""
+        lines = [f"{self.function}: {self.torch_calls} torch calls in {self.frames} frames, {self.guards} guards, {self.effects} effects"]
+        if self.fallback is not None:
+            lines.append(f"  runs eagerly: {self.fallback.text()}")
+        if self.note is not None:
+            lines.append(f"  the graph runs through torch: {self.note.text()}")
+        if self.cut is not None:
+            lines.append(f"  graph break: {self.cut.text()}")
+        lines.append("  times: " + ", ".join(f"{name} {seconds * 1e3:.1f} ms" for name, seconds in self.stages))
+        return lines
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The parts of one call, in the order in which they ran.  A call without graph breaks has one.  `raised` is what a call that was run raised."""
+
+    function: str
+    parts: tuple[Part, ...]
+    raised: Exception | None = None
 
     @property
     def compiled(self) -> bool:
-        """True when the call runs compiled code."""
-        return self.break_reason is None
+        """True when some of the call runs compiled code."""
+        return any(part.fallback is None and part.torch_calls for part in self.parts)
+
+    @property
+    def graphs(self) -> int:
+        """Number of graphs."""
+        return sum(part.fallback is None and part.torch_calls > 0 for part in self.parts)
+
+    @property
+    def torch_calls(self) -> int:
+        """Number of torch calls in all graphs."""
+        return sum(part.torch_calls for part in self.parts)
+
+    @property
+    def guards(self) -> int:
+        """Number of guards of all parts."""
+        return sum(part.guards for part in self.parts)
+
+    @property
+    def breaks(self) -> tuple[Break, ...]:
+        """The graph breaks."""
+        return tuple(part.cut for part in self.parts if part.cut is not None)
+
+    @property
+    def break_reason(self) -> Break | Fallback | None:
+        """Why the call is not one graph; None when it is."""
+        return self.parts[0].fallback or self.parts[0].cut
+
+    @property
+    def note(self) -> Note | None:
+        """Why the first graph runs through torch; None when it does not."""
+        return self.parts[0].note
+
+    @property
+    def text(self) -> str:
+        """The captured modules."""
+        return "\n".join(part.text for part in self.parts if part.text)
 
     def __str__(self) -> str:
-        lines = [f"{self.function}: {self.torch_calls} torch calls in {self.frames} frames, {self.guards} guards, {self.effects} effects"]
-        if self.break_reason is not None:
-            lines.append(f"runs eagerly: {self.break_reason.text()}")
-        if self.note is not None:
-            lines.append(self.note.text())
-        lines.append("times: " + ", ".join(f"{name} {seconds * 1e3:.1f} ms" for name, seconds in self.stages))
+        lines = [line for part in self.parts for line in part.lines()]
+        if self.raised is not None:
+            lines.append(f"the call raises {type(self.raised).__name__}")
+        if len(self.parts) > 1:
+            lines.insert(0, f"{self.function}: {self.graphs} graphs, {len(self.breaks)} graph breaks")
         return "\n".join(lines) + ("\n\n" + self.text if self.text else "")
 
 
+class _Recording(CompiledFrame):
+    """A frame that keeps what each compile gave."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.parts: list[Part] = []
+
+    def _kind_of_rest(self) -> Callable[..., CompiledFrame]:
+        def make(*args: Any) -> CompiledFrame:
+            frame = _Recording(*args)
+            frame.parts = self.parts
+            return frame
+
+        return make
+
+    def _report(self, made: Compiled) -> None:
+        self.parts.append(_part(self.function.__qualname__, made))
+
+
 def explain_call(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explanation:
-    """Compile `fn(*args, **kwargs)` without running or keeping it."""
-    made: Compiled = compile_call(fn, args, kwargs, CodeTable(), {}, lambda stage, module: None)
-    counts = made.statistics
+    """Compile `fn(*args, **kwargs)` without keeping it.  The call runs only when the graph breaks: what is behind a break depends on the values there."""
     name = getattr(fn, "__qualname__", type(fn).__qualname__)
-    return Explanation(
+    made = compile_call(fn, args, kwargs, CodeTable(), {}, _ignore, points=ResumePoints(_no_rest))
+    if made.cut is None or made.fallback is not None:
+        return Explanation(name, (_part(name, made),))
+    function, front = python_function(fn)
+    is_module = isinstance(fn, torch.nn.Module)
+    table = CodeTable()
+    frame = _Recording(fn if is_module else function, function, function, Settings(), EventLog(), lambda: table, _ignore)
+    raised = None
+    try:
+        frame.miss((*front, *args), kwargs)
+    except Exception as error:
+        raised = error
+    return Explanation(name, tuple(frame.parts), raised)
+
+
+def _ignore(stage: str, module: Any) -> None:
+    """Nobody looks at the levels."""
+
+
+def _no_rest(rest: Any, eager: Any) -> Any:
+    """The first part is compiled and not run."""
+
+
+def _part(name: str, made: Compiled) -> Part:
+    counts = made.statistics
+    cut = break_event(name, made.cut) if made.cut is not None else None
+    return Part(
         name,
         made.text,
         counts.get("guards", 0),
@@ -53,6 +162,7 @@ def explain_call(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Expl
         counts.get("effects", 0),
         counts.get("frames inlined", 0),
         tuple(made.stages),
+        cut,
         made.fallback,
         made.note,
     )

@@ -53,10 +53,13 @@ class CompiledFrame:
 
     def _frame_of_rest(self, rest: Rest, eager: Callable[..., Any]) -> CompiledFrame:
         """The frame of a rest of this function, which shares the resume points."""
-        frame = CompiledFrame(rest, rest.function, eager, self.settings, self.log, self.code_table, self.observe)
+        frame = self._kind_of_rest()(rest, rest.function, eager, self.settings, self.log, self.code_table, self.observe)
         frame.points = self.points
         frame.cache.limit *= REST_VERSIONS
         return frame
+
+    def _kind_of_rest(self) -> Callable[..., CompiledFrame]:
+        return CompiledFrame
 
     def miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a call for which no version holds: compile one, or run eagerly."""

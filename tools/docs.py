@@ -3,6 +3,8 @@
     python -m lect.tools.docs            write docs/reference
     python -m lect.tools.docs --check    change nothing; exit 1 and name each file that differs from the code
 
+docs/graph-breaks.md is made too, from the table of reasons and the programs of `break_examples`.
+
 The text of a dialect is its module docstring, the text of an op its class docstring, the tables come from the
 declared fields. Nothing is written by hand in docs/reference.
 """
@@ -18,11 +20,14 @@ from importlib import import_module
 from pathlib import Path
 
 from lect.dialects import make_context
+from lect.frontends.capture.breaks import REASONS
 from lect.ir import Attribute, Dialect, FuncLike, Operation, attribute_text
 from lect.ir.define import FieldSpec, OptionalOperand, Variadic, VariadicRegion, VariadicResult
 from lect.ir.structure import describe
 from lect.passes import PASSES
 from lect.passes.pipelines import ORDER, PIPELINES
+from lect.tools import break_prose
+from lect.tools.break_examples import EXAMPLES
 
 HEADER = "<!-- Made by `python -m lect.tools.docs` from {source}. Edit the docstrings there, then run `make docs`. -->"
 
@@ -57,6 +62,7 @@ def reference() -> dict[str, str]:
         assert dialect is not None
         pages[f"dialects/{name}.md"] = dialect_page(dialect)
     pages["passes.md"] = passes_page()
+    pages["../graph-breaks.md"] = breaks_page()
     return pages
 
 
@@ -75,6 +81,23 @@ def differences(pages: dict[str, str], folder: Path) -> Iterator[str]:
 def stale_files(pages: dict[str, str], folder: Path) -> list[Path]:
     """Files in the reference folder that are no page."""
     return sorted(path for path in folder.rglob("*.md") if str(path.relative_to(folder)) not in pages)
+
+
+# ---- graph breaks ----------------------------------------------------------------------------------------------------
+
+
+def breaks_page() -> str:
+    """The page of all reasons of graph breaks and fallbacks, with a program for each that has one."""
+    parts = ["# Graph breaks", HEADER.format(source="frontends/capture/breaks.py"), clean(break_prose.__doc__)]
+    rows = [f"| [{number}](#{number.lower()}) | {reason.title} |" for number, reason in sorted(REASONS.items())]
+    parts.append("\n".join(["| number | reason |", "|---|---|", *rows]))
+    for number, reason in sorted(REASONS.items()):
+        parts.append(f"## {number}")
+        parts.append(f"**{reason.title}**: {reason.explanation}. What to do: {reason.hint}.")
+        example = EXAMPLES.get(number)
+        if example is not None:
+            parts.append("```python\n" + inspect.getsource(example).rstrip() + "\n```")
+    return "\n\n".join(parts) + "\n"
 
 
 # ---- dialects --------------------------------------------------------------------------------------------------------

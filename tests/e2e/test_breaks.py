@@ -60,3 +60,31 @@ def test_module(module):
             same(want, got)
     assert breaks()
     assert set(fallbacks()) <= {"LB0022"}, [str(event) for event in lect.events("fallback")]
+
+
+def test_explain_lists_graphs_and_breaks(capsys):
+    def program(x):
+        y = x * 2
+        print("now")
+        return y.relu() if y.sum() > 0 else y.sin()
+
+    report = lect.explain(program)(torch.ones(3))
+    assert capsys.readouterr().out == "now\n"
+    assert [event.number for event in report.breaks] == ["LB0013", "LB0002"]
+    assert (report.graphs, report.torch_calls) == (3, 4)
+    assert report.break_reason.number == "LB0013"
+    text = str(report)
+    assert text.startswith("test_explain_lists_graphs_and_breaks.<locals>.program: 3 graphs, 2 graph breaks\n")
+    assert "test_breaks.py" in text
+    assert text.count("fx.graph @") == 3
+
+
+def test_explain_of_one_graph_does_not_run_it():
+    seen = []
+
+    def program(x):
+        seen.append(1)
+        return x + 1
+
+    assert lect.explain(program)(torch.ones(2)).graphs == 1
+    assert seen == []

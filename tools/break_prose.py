@@ -1,0 +1,30 @@
+"""A compiled function is followed operation by operation.  Where that is not possible (the program asks for the elements of a tensor, writes to a
+stream, calls C code of which nothing is known) the function is *cut*: the graph so far runs, that one operation runs as Python runs it, and what is
+behind it is compiled in turn, when it is reached and with the values that are there.  Output, side effects, exceptions and values are those of the
+uncompiled function.
+
+    def f(x):
+        y = x * 2          # graph 1
+        print(y.shape)     # runs as written
+        return y.relu()    # graph 2
+
+`lect.explain(f)(x)` lists the graphs and breaks of a call with the text of each, `lect.events("graph break")` those that have happened, and
+`LECT_LOG=1` prints them.  `lect.compile(f, fullgraph=True)` raises at the first one, and `options={"breaks": "eager"}` runs such a function eagerly as
+a whole.
+
+**What a cut is made of.**  The residual function of a cut frame (see the [pyframe dialect](reference/dialects/pyframe.md)) calls the graph, makes the
+objects that are alive, replays the side effects so far, and calls a *step*.  The step runs the operation and passes the variables and the operand stack
+to a *resume function*, the rest of the original function: one for each way on, also for the handler to which an exception goes.  Both are
+`pyframe.func`s in the module of the trace, so `lect-opt --capture FILE.py:FUNCTION -p capture` shows them.  Loops, `with`, `try`, `except` and `finally`
+may be open at a cut.  A function that was inlined is cut together with those around it, and each goes on in a resume function of its own.  A call that
+is given no tensors runs as a whole when it cannot be followed.
+
+**Resume functions are compiled like functions.**  They have guards and versions, four times as many as a function may have, since the rest of a loop may
+see other modules each time.  An object that cannot be made again (a slot object, an exception, a lock) is made by running the operation that makes it:
+the cut moves up to there.
+
+**When the frame runs eagerly instead.**  Some places cannot be cut: LB0029 says so.  Functions that raise out of the frame (LB0012) or compute nothing
+(LB0022) are run as written, which is what they need.
+
+An event has the number, the place in the program, what exactly stopped, and a hint.  These are all reasons:
+"""

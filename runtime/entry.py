@@ -81,8 +81,9 @@ def compile(
     """Compile a function or an `nn.Module`; the result is called like the original and gives the same values.
 
     As a decorator with arguments it takes none in front.  Compilation happens at the first call, and again when a guard fails.  What cannot be
-    compiled runs eagerly, and an event says why; `fullgraph=True` raises `CompileError` instead.  `dynamic` is accepted for `torch.compile`'s sake:
-    each combination of sizes is a version of its own.  Raises `LectError` for a mode or option that does not exist.
+    compiled runs eagerly, and an event says why; `fullgraph=True` raises `CompileError` instead.  Numbers are constants of the first version, and run-time
+    numbers as soon as they alone have changed; with `dynamic=True` those among the arguments are so from the start, with `dynamic=False` never.  Each
+    combination of sizes is a version of its own.  Raises `LectError` for a mode or option that does not exist.
     """
     settings = Settings.check(fullgraph, dynamic, mode, options)
     if fn_or_module is None:
@@ -124,7 +125,7 @@ def _make(target: Any, function: FunctionType, front: tuple[Any, ...], settings:
     RUNTIME.frames.add(frame)
     run = _runner(frame)
     if is_module:
-        return wrap_module(target, run, lambda module: compile(module, fullgraph=settings.fullgraph, mode=settings.mode, options=settings.options))
+        return wrap_module(target, run, lambda module: _again(module, settings))
     if front:
         bound = functools.partial(run, *front)
         functools.update_wrapper(bound, target)
@@ -133,6 +134,11 @@ def _make(target: Any, function: FunctionType, front: tuple[Any, ...], settings:
     functools.update_wrapper(run, target)
     run._lect_original = target  # type: ignore[attr-defined]
     return run
+
+
+def _again(target: Any, settings: Settings) -> Any:
+    """Compile another object in the same way."""
+    return compile(target, fullgraph=settings.fullgraph, dynamic=settings.dynamic, mode=settings.mode, options=settings.options)
 
 
 def _frame_kind(function: FunctionType, settings: Settings) -> type[CompiledFrame]:

@@ -327,7 +327,9 @@ class _Writer:
 
 
 def guards_number(op: Operation) -> bool:
-    """True for a guard on the value of an int or float."""
+    """True for a guard on the value of an int or float, or of elements that may be such."""
+    if isinstance(op, guard.ItemsOp):
+        return any(type(item) in (int, float) for item in op.items)
     return isinstance(op, guard.EqualsOp) and type(op.value) in (int, float)
 
 

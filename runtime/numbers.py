@@ -6,9 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from lect.dialects.fx.types import ObjectRef
+from lect.dialects.guard import ops as guard
 from lect.dialects.guard.types import PathAttr
+from lect.ir import literal_key
 from lect.runtime.guard_checks import read_path
 from lect.runtime.guards import Predicate, failing_numbers
+
+NUMBERS = (int, float)
 
 
 def changed_numbers(predicate: Predicate, args: tuple[Any, ...], kwargs: dict[str, Any], function: Any, bound: Mapping[str, Any]) -> set[PathAttr]:
@@ -18,10 +22,26 @@ def changed_numbers(predicate: Predicate, args: tuple[Any, ...], kwargs: dict[st
     """
     found = set()
     for op in failing_numbers(predicate, args, kwargs):
-        path = op.operands[0].owner.path  # type: ignore[union-attr]
+        path: PathAttr = op.operands[0].owner.path  # type: ignore[union-attr]
         if path.root == "O" or any(isinstance(key, ObjectRef) for _, key in path.steps):
             continue
-        if type(read_path(path, function, bound, ())) not in (int, float):
+        value = read_path(path, function, bound, ())
+        changed = _changed_items(op, path, value) if isinstance(op, guard.ItemsOp) else {path} if type(value) in NUMBERS else None
+        if changed is None:
             return set()
-        found.add(path)
+        found |= changed
+    return found
+
+
+def _changed_items(op: guard.ItemsOp, path: PathAttr, value: Any) -> set[PathAttr] | None:
+    """The paths of the elements that differ from those wanted; None when it is not a matter of numbers."""
+    if type(value) not in (list, tuple) or len(value) != len(op.items):
+        return None
+    found = set()
+    for number, (wanted, item) in enumerate(zip(op.items, value)):
+        if type(wanted) is type(item) and literal_key(wanted) == literal_key(item):
+            continue
+        if type(wanted) not in NUMBERS or type(item) not in NUMBERS:
+            return None
+        found.add(PathAttr(path.root, path.key, (*path.steps, ("item", number))))
     return found

@@ -58,9 +58,11 @@ def shadow_of(t: Tracer, box: Box) -> Any:
         if source is not None:
             t.guard_type(box)
             t.register(box)
-        shadow = t.shadows[id(value)] = copy.copy(value)
-        t.made(shadow)
-        t.keep.append(value)
+        shadow = t.shadows.get(id(value))  # one with run-time numbers
+        if shadow is None:
+            shadow = t.shadows[id(value)] = copy.copy(value)
+            t.made(shadow)
+            t.keep.append(value)
     return shadow
 
 

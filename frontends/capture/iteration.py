@@ -182,7 +182,7 @@ def mapping_items(t: Tracer, box: Box) -> dict[Any, Box]:
             t.register(box)
             now = t.now(box)
             return {key: t.wrap(own_item(now, key)) for key in elements(now)}
-        t.guards.keys(source, tuple(elements(value)))
+        t.register_keys(value, source)
         return {key: t.wrap(own_item(value, key), entry(t, value, source, key)) for key in elements(value)}
     keys = iterate(t, call_method(t, box, "keys", []))
     return {t.leak(key): load_item(t, box, key) for key in keys}

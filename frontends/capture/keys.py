@@ -52,7 +52,7 @@ def _compares_in_c(kind: type) -> bool:
 def _guard(t: Tracer, box: Box) -> None:
     value, source = box
     kind = type(value)
-    if kind in SCALAR_TYPES:
+    if kind in SCALAR_TYPES or kind is RunTimeNumber:
         t.leak(box)
     elif kind is tuple and source is None:
         for inner in t.tuples[id(value)][1] if id(value) in t.tuples else ():

@@ -18,7 +18,7 @@ from lect.frontends.capture.numpy_values import python_numbers
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.targets import name_of
-from lect.frontends.capture.tracer import Box, Tracer
+from lect.frontends.capture.tracer import NONE, Box, Tracer
 from lect.frontends.tensors import LT, DataDependent, layout_of, make_lt, meta_of
 from lect.ir import LectError
 
@@ -27,6 +27,7 @@ _IN_PLACE_OPERATORS = frozenset(
 )
 # These copy Python numbers into a new tensor; torch makes it before any dispatch.
 _MAKE_FROM_DATA = frozenset({torch.tensor, torch.as_tensor, torch.scalar_tensor})
+_OF_ONE_NUMBER = frozenset({torch.tensor, torch.as_tensor})
 _RANDOM = frozenset({"seed", "manual_seed", "set_rng_state", "get_rng_state", "initial_seed"})
 
 
@@ -70,6 +71,8 @@ def _write_counts(tensors: list[LT]) -> list[int]:
 
 def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]) -> Box:
     """Call a torch function (or an operator on tensors) and record it."""
+    if t.numbers and function in _OF_ONE_NUMBER:
+        function, kwargs = _of_number(function, args, kwargs)
     raw = [lower_box(t, box) for box in args]
     raw_kwargs = {name: lower_box(t, box) for name, box in kwargs.items()}
     name = name_of(function)
@@ -118,6 +121,15 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
         if not alike(returned, _run(t, function, python_numbers(raw), python_numbers(raw_kwargs), name)):
             raise t.stop("LB0006", f"{name} takes a number of numpy for another one than Python's")
     return made
+
+
+def _of_number(function: Any, args: list[Box], kwargs: dict[str, Box]) -> tuple[Any, dict[str, Box]]:
+    """`torch.tensor(n)` of a run-time number as `torch.scalar_tensor`, which need not look at it, with the dtype that tensor() takes from the type."""
+    if len(args) != 1 or type(args[0][0]) is not RunTimeNumber or not set(kwargs) <= {"dtype", "device"}:
+        return function, kwargs
+    chosen = torch.int64 if type(args[0][0].value) is int else torch.get_default_dtype()
+    given = kwargs.get("dtype", NONE)
+    return torch.scalar_tensor, {**kwargs, "dtype": given if given[0] is not None else (chosen, None)}
 
 
 def _is_in_place(function: Any, short: str) -> bool:

@@ -352,7 +352,7 @@ class Tracer:
         self._check_view(value)
         if source is None:
             if type(value) is tuple:
-                self.leak(box)
+                self.stored(box)
             return
         if id(value) in self.registered:
             return
@@ -364,14 +364,18 @@ class Tracer:
         elif isinstance(value, (set, frozenset, deque, *DICT_VIEWS)):
             self._register_elements(value, source, "nth")
 
-    def _register_dict(self, value: dict[Any, Any], source: Source) -> None:
+    def register_keys(self, value: dict[Any, Any], source: Source) -> None:
+        """Guard which keys a dictionary has."""
         keys = tuple(elements(value))
         if any(isinstance(key, torch.Tensor) for key in keys):
             self._register_tensor_keys(keys, source)
         else:
             self.guards.keys(source, keys)
-        for key, item in dict.items(value):
-            self._register_inner(self.wrap(item, entry(self, value, source, key)))
+
+    def _register_dict(self, value: dict[Any, Any], source: Source) -> None:
+        self.register_keys(value, source)
+        items = {key: self._registered(item, entry(self, value, source, key)) for key, item in dict.items(value)}
+        self._show(value, items, list(items.values()))
 
     def _register_tensor_keys(self, keys: tuple[Any, ...], source: Source) -> None:
         self.guards.length(source, len(keys))
@@ -386,12 +390,31 @@ class Tracer:
 
     def _register_elements(self, value: Any, source: Source, step: str) -> None:
         items = tuple(elements(value))
-        if all(type(item) in SCALAR_TYPES for item in items):
+        places = [entry(self, value, source, number) if step == "item" else source.step(step, number) for number in range(len(items))]
+        if all(type(item) in SCALAR_TYPES for item in items) and not any(place.run_time for place in places):
             self.guards.items(source, items)
             return
         self.guards.length(source, len(items))
-        for number, item in enumerate(items):
-            self._register_inner(self.wrap(item, entry(self, value, source, number) if step == "item" else source.step(step, number)))
+        found = [self._registered(item, place) for item, place in zip(items, places)]
+        self._show(value, tuple(found) if type(value) is tuple else found, found)
+
+    def _show(self, value: Any, shown: Any, items: list[Any]) -> None:
+        """C code reads `shown` for a container with run-time numbers, which has them among its items; a container of another class needs their values."""
+        numbers = [item for item in items if type(item) is RunTimeNumber]
+        if type(value) is not type(shown):
+            for number in numbers:
+                number.needed()
+        elif numbers:
+            self.shadows[id(value)] = self.made(shown)[0]
+            self.keep.append(value)
+
+    def _registered(self, value: Any, source: Source) -> Any:
+        """An element that C code will find: a run-time number, or the value itself, registered."""
+        box = self.wrap(value, source)
+        if type(box[0]) is RunTimeNumber:
+            return box[0]
+        self._register_inner(box)
+        return value
 
     def _register_inner(self, box: Box) -> None:
         self.leak(box)

@@ -1,5 +1,6 @@
 """Numbers that change from call to call: the compiled function gives eager's values, and few versions are made."""
 
+import collections
 import math
 import operator
 
@@ -505,3 +506,143 @@ def test_level_of_reference_interpreters():
     for level in ("fx", "functional", "loop"):
         lect.reset()
         assert run(lambda x, n: torch.add(x, x, alpha=n) * n, numbers(*rates(4)), options={"level": level}) == 2
+
+
+def test_tensor_of_a_number():
+    def f(x, n):
+        return x + torch.tensor(n), torch.tensor(n), torch.as_tensor(n, dtype=torch.float64), torch.scalar_tensor(n)
+
+    assert run(f, numbers(0.5, 0.25, 3.5)) == 2
+    lect.reset()
+    assert run(f, numbers(5, 2, 3)) == 2
+
+
+# ---- containers that C code reads ------------------------------------------------------------------------------------
+
+
+def test_loop_over_a_list_of_numbers():
+    def f(x, weights, pair):
+        total = x
+        for weight in weights:
+            total = total + x * weight
+        low, high = pair
+        for number, (weight, other) in enumerate(zip(weights, reversed(weights))):
+            total = total + number * weight - other
+        return total, low + high, sum(weights), [w * 2 for w in weights], weights, pair
+
+    x = torch.randn(4)
+    assert run(f, [lambda n=n: (x, [0.1 * n, 0.2, n / 3], (n, n + 1)) for n in range(1, 8)]) == 2
+
+
+def test_list_of_numbers_is_changed():
+    def f(values, x):
+        values.append(values[0] + 1)
+        values[1] = sum(values)
+        return x * values[-1]
+
+    compiled = lect.compile(f)
+    for n in range(1, 6):
+        mine, other = [n * 0.5, 1.0], [n * 0.5, 1.0]
+        same(f(mine, X), compiled(other, X), exact=True)
+        assert mine == other
+    assert versions() == 2
+
+
+def test_dictionary_of_numbers():
+    def f(x, options):
+        total = x
+        for name, value in options.items():
+            total = total + value if name == "a" else total * value
+        return total, dict(options), max(options.values())
+
+    compiled = lect.compile(f)
+    for n in range(1, 6):
+        same(f(X, {"a": n / 2, "b": n}), compiled(X, {"a": n / 2, "b": n}), exact=True)
+    assert versions() == 2
+
+
+def test_numbers_beside_tensors_in_a_list():
+    def f(items):
+        x, rate, (y, shift) = items
+        for item in items[:2]:
+            y = y + item
+        return x * rate + y * shift
+
+    x, y = torch.randn(3), torch.randn(3)
+    assert run(f, [lambda n=n: ([x, 0.1 * n, (y, n)],) for n in range(1, 6)]) == 2
+
+
+def test_sorting_and_comparing_need_values():
+    def f(x, values, n):
+        return x + 1, sorted(values), values == [1, 2], (n, 1) < (2, 3), values.index(n)
+
+    assert run(f, [lambda n=n: (X, [3, n, 1], n) for n in (2, 5, 3, 2)]) == 3
+
+
+def test_tuple_of_numbers_as_key():
+    table = {(1, 2): 10, (3, 2): 30}
+
+    def f(x, pair, n):
+        return x + table[pair], table.get((n, 2)), (n, 2) in table
+
+    assert run(f, [lambda n=n: (X, (n, 2), n) for n in (1, 3, 1, 3)]) == 2
+
+
+# ---- graph breaks ----------------------------------------------------------------------------------------------------
+
+
+def test_item_goes_on_as_a_number():
+    def f(x):
+        total = x.amax().item()
+        return x * total + 1, total * 2
+
+    compiled = lect.compile(f)
+    for _ in range(10):
+        x = torch.randn(4)
+        same(f(x), compiled(x))
+    assert versions() <= 3
+
+
+def test_rate_survives_a_break():
+    def f(x, rate):
+        y = x * rate
+        print(end="")
+        return y * rate + rate * 2, rate + 1
+
+    compiled = lect.compile(f)
+    for rate in rates(8):
+        same(f(X, rate), compiled(X, rate), exact=True)
+    assert versions() <= 4
+
+
+def test_module_passes_dynamic_on():
+    class Scale(torch.nn.Module):
+        def forward(self, x, rate):
+            return x * rate
+
+    compiled = lect.compile(Scale(), dynamic=True)
+    for rate in rates(4):
+        same(X * rate, compiled(X, rate), exact=True)
+    assert versions() == 1
+
+
+def test_numbers_in_containers_of_other_classes():
+    Pair = collections.namedtuple("Pair", "low high")
+
+    def f(x, pair, table, queue):
+        low, high = pair
+        items = list(table.values())
+        return x + low, high, pair.low * 2, items, [q + 1 for q in queue], max(pair), queue[0], table["a"]
+
+    def inputs(n):
+        return X, Pair(n, n + 1), collections.OrderedDict(a=n, b=2), collections.deque([n, 3])
+
+    assert run(f, [lambda n=n: inputs(n) for n in (1, 2, 3, 5)]) == 4
+
+
+def test_numbers_read_in_two_ways():
+    def f(x, values, table):
+        first = values[0] + table["a"]
+        return x + first, [v for v in values], list(table.items()), values == [1, 2], 3 in values, values[-1:]
+
+    assert run(f, [lambda n=n: (X, [n, 2], {"a": n}) for n in (1, 2, 3, 1)]) == 3

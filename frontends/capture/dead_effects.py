@@ -15,6 +15,7 @@ from typing import Any
 
 from lect.frontends.capture.attributes import MISSING
 from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.sources import Source
 from lect.frontends.capture.tracer import Effect, Tracer
 
 _SETS = (dict.__setitem__, OrderedDict.__setitem__)
@@ -67,7 +68,27 @@ def _before(effect: Effect) -> Any:
 
 
 def _is_what_was_there(t: Tracer, effect: Effect) -> bool:
+    """True when the object that is written was read from this very place: whatever is there before another call, it is there behind it.
+
+    That it is the same object in the traced call says nothing of other calls.
+    """
     if type(effect.target[0]) is CellType:
         return False
     new, old = effect.args[1], _before(effect)
-    return new is old or t.real_of.get(id(new), MISSING) is old
+    if new is not old and t.real_of.get(id(new), MISSING) is not old:
+        return False
+    known = t.seen.get(id(old)) if type(old) not in SCALAR_TYPES else None
+    return known is not None and known[1] is not None and _is_place(known[1], effect)
+
+
+def _is_place(source: Source, effect: Effect) -> bool:
+    """True when a source is the place that an effect writes to."""
+    owner, key = effect.target[1], effect.args[0]
+    if owner is None or source.base is None or type(source.key) is not type(key) or source.key != key:
+        return False
+    if effect.function is object.__setattr__:
+        return (source.kind == "attr" and source.base is owner) or (source.kind == "item" and source.base is owner.step("dict"))
+    if source.kind in ("item", "own"):
+        return source.base is owner
+    tables = source.kind == "attr" and source.part is not None  # a parameter, buffer or child, read as an attribute of its module
+    return tables and owner.key == source.part and source.base in (owner.base, owner.base.base if owner.base is not None else None)

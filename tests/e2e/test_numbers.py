@@ -646,3 +646,26 @@ def test_numbers_read_in_two_ways():
         return x + first, [v for v in values], list(table.items()), values == [1, 2], 3 in values, values[-1:]
 
     assert run(f, [lambda n=n: (X, [n, 2], {"a": n}) for n in (1, 2, 3, 1)]) == 3
+
+
+def test_value_that_was_there_by_chance_is_written():
+    """What a write finds in the traced call need not be there in the next."""
+
+    class Shared:
+        pass
+
+    shared, other = Shared(), Shared()
+
+    def f(x, o, table):
+        o.count = 1
+        o.shared = shared
+        table["a"] = 1
+        table["b"] = shared
+        return x + 1
+
+    compiled = lect.compile(f)
+    for count, value in ((1, shared), (4, other), (1, other)):
+        o, table = Object(count=count, shared=value), {"a": count, "b": value}
+        compiled(X, o, table)
+        assert (o.count, table["a"]) == (1, 1)
+        assert o.shared is shared and table["b"] is shared

@@ -41,7 +41,7 @@ BUILTINS = frozenset({"getattr", "setattr", "max", "min", "sum", "abs", "pow", "
 OPERATORS = "torch.ops."  # registered operators: torch.ops.NAMESPACE.NAME, or .OVERLOAD of it
 REFUSED = frozenset({"from_file"})  # reads, and may write, the file of its argument
 # Of torch, beside its tensor functions.
-ALLOWED = frozenset({"_C._set_grad_enabled", "nn.Parameter"} | {name.removeprefix("torch.") for name in MODE_CALLS | RANDOM_STATE_CALLS})
+ALLOWED = frozenset({"_C._set_grad_enabled", "nn.Parameter", "autograd.grad"} | {name.removeprefix("torch.") for name in MODE_CALLS | RANDOM_STATE_CALLS})
 
 DTYPE_NAMES = MappingProxyType(
     {

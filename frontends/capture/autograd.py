@@ -18,7 +18,7 @@ from lect.frontends.capture.calls import call
 from lect.frontends.capture.modes import set_grad_enabled
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.regions import box_of_tree, flatten, replay, trace_region, tree_of
-from lect.frontends.capture.torch_calls import lower_box, traced_tensors
+from lect.frontends.capture.torch_calls import lower_box, torch_call, traced_tensors
 from lect.frontends.capture.tracer import NONE, Box, Tracer
 from lect.frontends.tensors import LT, layout_of, make_lt
 
@@ -134,4 +134,15 @@ def _backward(
     return region, tuple(numbers)
 
 
-AUTOGRAD: Mapping[Any, Any] = MappingProxyType({_APPLY: apply})
+def grad(t: Tracer, args: list[Box], kwargs: dict[str, Box]) -> Box:
+    """`torch.autograd.grad(outputs, inputs, ...)`: a call of the graph; while tracing the engine runs on traced tensors."""
+    if t.graph.scopes:
+        raise t.stop("LB0003", "torch.autograd.grad in a function that torch calls")
+    return torch_call(t, torch.autograd.grad, args, kwargs)
+
+
+def _engine(t: Tracer, args: list[Box], kwargs: dict[str, Box]) -> Box:
+    raise t.stop("LB0004", "a backward, which writes gradients")
+
+
+AUTOGRAD: Mapping[Any, Any] = MappingProxyType({_APPLY: apply, torch.autograd.grad: grad, torch.autograd.backward: _engine})

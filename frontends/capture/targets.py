@@ -39,6 +39,7 @@ def _names() -> dict[int, tuple[Any, str]]:
         for name, value in vars(cls).items():
             if isinstance(value, _CALLABLE) and getattr(torch.Tensor, name, None) is value:
                 found.setdefault(id(value), (value, f"torch.Tensor.{name}"))
+    found[id(torch.autograd.grad)] = (torch.autograd.grad, "torch.autograd.grad")
     found[id(torch.nn.Parameter)] = (torch.nn.Parameter, "torch.nn.Parameter")
     return found
 

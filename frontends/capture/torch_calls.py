@@ -89,7 +89,8 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
     if on_tensor and short in policy.NEEDS_ELEMENTS:
         return known_call(t, function, name, raw, raw_kwargs, torch_call)
     converts = function is torch.Tensor.type and len(raw) > 1 and isinstance(raw[1], torch.dtype)  # else it gives or takes the name of a class
-    if (short in policy.REFUSED_METHODS and not converts) or short in _RANDOM:
+    refused = short in policy.REFUSED_METHODS and not converts and function is not torch.autograd.grad
+    if refused or short in _RANDOM:
         raise t.stop("LB0004", name)
     out = raw_kwargs.get("out")
     if out is not None and type(out) is not LT:

@@ -6,7 +6,7 @@ from torch import nn
 from torch.autograd.function import once_differentiable
 
 import lect
-from tests.e2e.support import check, fallbacks, same
+from tests.e2e.support import check, fallbacks, same, stops
 
 
 @pytest.fixture(autouse=True)
@@ -186,7 +186,7 @@ def test_backward_with_an_effect_runs_eagerly():
     compiled = lect.compile(lambda x: Counted.apply(x) + 1)
     compiled(torch.ones(2, requires_grad=True)).sum().backward()
     assert seen == [1]
-    assert "LB0004" in fallbacks()
+    assert "LB0004" in stops()
 
 
 def test_forward_that_writes_to_its_argument_runs_eagerly():
@@ -205,4 +205,87 @@ def test_forward_that_writes_to_its_argument_runs_eagerly():
         return Doubled.apply(x * 1) + 1
 
     check(program, torch.randn(3, requires_grad=True))
-    assert fallbacks() != []
+    assert stops() != []
+
+
+# ---- torch.autograd.grad ---------------------------------------------------------------------------------------------
+
+
+def test_gradient_inside_of_the_function():
+    weight = torch.randn(4, 4, requires_grad=True)
+
+    def program(x):
+        y = (x @ weight).tanh().sum()
+        by_x, by_weight = torch.autograd.grad(y, [x, weight])
+        return by_x * 2, by_weight
+
+    compiled = lect.compile(program)
+    for _ in range(2):
+        check(program, torch.randn(3, 4, requires_grad=True), compiled=compiled)
+    assert (fallbacks(), lect.events("note"), len(lect.events("graph break"))) == ([], [], 0)
+
+
+def test_gradient_that_is_not_there():
+    weight = torch.randn(4, requires_grad=True)
+
+    def program(x):
+        return torch.autograd.grad(x.sum(), [x, weight], allow_unused=True)
+
+    check(program, torch.randn(4, requires_grad=True))
+    assert stops() == []
+
+
+def test_penalty_on_a_gradient():
+    weight = torch.randn(4, 4, requires_grad=True)
+
+    def program(x):
+        score = (x @ weight).tanh().sum()
+        (slope,) = torch.autograd.grad(score, x, create_graph=True)
+        return score + (slope.norm(2, dim=1) - 1).square().mean()
+
+    compiled = lect.compile(program)
+    results = []
+    for run in (program, compiled):
+        torch.manual_seed(0)
+        weight.grad = None
+        x = torch.randn(3, 4, requires_grad=True)
+        run(x).backward()
+        results.append((x.grad, weight.grad))
+    same(results[0], results[1], exact=True)
+    assert stops() == []
+
+
+def test_second_gradient_without_a_graph_is_eagers_error():
+    def program(x):
+        y = (x * x).sum()
+        torch.autograd.grad(y, x)
+        return torch.autograd.grad(y, x)
+
+    for call in (program, lect.compile(program)):
+        with pytest.raises(RuntimeError, match="second time"):
+            call(torch.ones(3, requires_grad=True))
+
+
+def test_gradient_through_what_was_computed_before_the_call():
+    before = torch.ones(3, requires_grad=True)
+    middle = before * 2
+
+    def program(x):
+        return torch.autograd.grad((middle * x).sum(), before, retain_graph=True)[0] + 1
+
+    check(program, torch.randn(3))
+
+
+def test_backward_is_a_break():
+    weight = torch.ones(3, requires_grad=True)
+
+    def program(x):
+        loss = (x * weight).sum()
+        loss.backward()
+        return loss.detach() + 1
+
+    for call in (program, lect.compile(program)):
+        weight.grad = None
+        same(call(torch.ones(3)), torch.tensor(4.0))
+        same(weight.grad, torch.ones(3))
+    assert set(stops()) == {"LB0004"}

@@ -22,6 +22,7 @@ from lect.frontends.capture.generators import Callback, IterableForC, TracedGene
 from lect.frontends.capture.iteration import as_list, get_iter, is_lazy, is_python_iterable, iterate, iterate_raw, mapping_items
 from lect.frontends.capture.keys import check_key, key_of
 from lect.frontends.capture.known_calls import known_number
+from lect.frontends.capture.log_calls import may_log_now
 from lect.frontends.capture.numbers import RunTimeNumber, apply, plain
 from lect.frontends.capture.numpy_values import is_numpy_function, numpy_call
 from lect.frontends.capture.objects import describe
@@ -129,7 +130,7 @@ def _call_cached(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box
         t.guards.is_object(source, value)
     args, kwargs = [plain(box) for box in args], {name: plain(box) for name, box in kwargs.items()}
     given = [*args, *kwargs.values()]
-    if t.is_fresh(value) or not all(_is_plain(box[0]) for box in given):
+    if t.is_fresh(value) or not all(_is_plain(box[0]) or may_log_now(t, box) for box in given):
         raise t.stop("LB0003", f"the cached function {value.__qualname__} with arguments that are no plain values")
     for box in given:
         key_of(t, box)

@@ -34,6 +34,7 @@ from lect.frontends.capture.functorch import FUNCTORCH
 from lect.frontends.capture.generators import Exhausted, TracedGenerator, close, exception_of, in_program, resume
 from lect.frontends.capture.iteration import get_iter, get_next
 from lect.frontends.capture.locks import LOCKS
+from lect.frontends.capture.log_calls import LOGGING
 from lect.frontends.capture.modes import MODES
 from lect.frontends.capture.module_moves import MODULE_MOVES
 from lect.frontends.capture.numbers import RunTimeNumber, without_numbers
@@ -403,6 +404,7 @@ _BY_SUBJECT = (
     OPTIMIZERS,
     RANDOM_STATE,
     CONTEXT_VARS,
+    LOGGING,
 )
 
 

@@ -27,7 +27,7 @@ from lect.ir import SCALARS, LectError, Operation, ScalarType, Value
 
 _NOT_NAME = re.compile(r"\W", re.ASCII)
 DTYPE_NAMES = frozenset(_NOT_NAME.sub("_", spelling).strip("_") for spelling in SCALARS)
-RESERVED = DTYPE_NAMES | {"launch", "empty", "check", "write", "torch", "inf", "nan", "complex"}
+RESERVED = DTYPE_NAMES | {"launch", "empty", "check", "write", "written", "torch", "inf", "nan", "complex"}
 NAMED_KINDS = frozenset({"memory_format", "layout"})
 
 
@@ -237,6 +237,11 @@ def _write(source: Source, op: host.WriteOp) -> None:
     source.emit(f"write({source.use(op.target)}, {source.use(op.value)}, {op.versions})")
 
 
+def _written(source: Source, op: host.WrittenOp) -> None:
+    if op.versions:
+        source.emit(f"written({source.use(op.target)}, {op.versions})")
+
+
 def _free(source: Source, op: host.FreeOp) -> None:
     source.emit(f"del {source.use(op.value)}")
 
@@ -259,6 +264,7 @@ _PRINTERS: Mapping[type, Callable[[Source, Any], None]] = MappingProxyType(
         host.LaunchOp: _launch,
         host.ExternOp: _extern,
         host.WriteOp: _write,
+        host.WrittenOp: _written,
         host.FreeOp: _free,
         host.ReturnOp: _return,
     }

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from lect.backends.python_host.emit import Source, print_python
-from lect.backends.writes import write
+from lect.backends.writes import write, written
 from lect.ir import LectError, Operation
 
 Launch = Callable[[int, Any, int, int], None]
@@ -50,6 +50,7 @@ def load(func: Operation, kernels: Mapping[str, int], launch: Launch | None) -> 
         "empty_strided": torch.empty_strided,
         "check": check_layout,
         "write": write,
+        "written": written,
     }
     for name, spelling in source.dtypes.items():
         namespace[name] = DTYPES[spelling]

@@ -11,7 +11,7 @@ import torch
 from lect.backends.python_host.load import library_function
 from lect.backends.reference import kernel
 from lect.backends.reference.loop import DTYPES
-from lect.backends.writes import write
+from lect.backends.writes import write, written
 from lect.dialects.functional.python_values import decode_argument
 from lect.dialects.host import ops as host
 from lect.dialects.host.attributes import OperandRef
@@ -98,6 +98,10 @@ def _write(op: host.WriteOp, values: dict[Value, Any]) -> None:
     write(values[op.target], values[op.value], op.versions)
 
 
+def _written(op: host.WrittenOp, values: dict[Value, Any]) -> None:
+    written(values[op.target], op.versions)
+
+
 def _free(op: host.FreeOp, values: dict[Value, Any]) -> None:
     del values[op.value]
 
@@ -112,6 +116,7 @@ _STEPS: Mapping[type, Callable[[Any, dict[Value, Any]], None]] = MappingProxyTyp
         host.LaunchOp: _launch,
         host.ExternOp: _extern,
         host.WriteOp: _write,
+        host.WrittenOp: _written,
         host.FreeOp: _free,
     }
 )

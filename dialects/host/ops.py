@@ -4,8 +4,8 @@ A `host.func` is straight-line code that runs once for each call of a compiled g
 explicit: `alloc` makes a flat buffer, `empty` a tensor of its own, `memory` is the flat memory of a tensor from its first element on, `view`
 looks at a buffer as a tensor, and `free` ends the life of a value that this function made (never of a parameter).  `launch` runs a kernel over
 a grid of programs; kernels read and write the buffers they are given, nothing else, and the order of operations is the order of effects.
-`extern` calls a library function of torch on tensors, `write` copies into a parameter.  A value that is returned must not have been freed; a returned
-view keeps its buffer alive.
+`extern` calls a library function of torch on tensors, `write` copies into a parameter, `written` says that kernels have stored there.  A value that is
+returned must not have been freed; a returned view keeps its buffer alive.
 
 Two backends read this dialect: one prints Python that a person can step through and that is the reference, one makes native code.  Streams,
 recorded graphs and symbolic sizes are additions to it: `size` reads a size of a parameter at run time.
@@ -171,6 +171,18 @@ class WriteOp(Operation):
     def verify(self) -> None:
         target, value = self.target.type, self.value.type
         require(target.sizes == value.sizes and target.element is value.element, self, "a write keeps sizes and element type, got {} into {}", value, target)
+        require(self.versions >= 0, self, "'versions' counts writes, got {}", self.versions)
+
+
+@op("host.written")
+class WrittenOp(Operation):
+    """Kernels have written to this tensor, which the caller keeps: autograd counts `versions` writes in place."""
+
+    target: Operand[TensorType]
+    versions: Attr[int] = 1
+    traits = (Writes("target"),)
+
+    def verify(self) -> None:
         require(self.versions >= 0, self, "'versions' counts writes, got {}", self.versions)
 
 

@@ -96,7 +96,8 @@ class NestOp(Operation):
     """One block of scalar operations over an index space; `inputs` are the buffers it loads, results the buffers it stores.
 
     `realize` says of each result why it is stored, or "inline" when its users shall compute it themselves; `slots` the piece of planned memory
-    of each result (none: memory of its own), `in_place` pairs (result, input) that share memory point by point.
+    of each result (none: memory of its own), `in_place` pairs (result, input) that share memory point by point; an input that
+    is a parameter lends its memory only to what `loop.write` puts there as a whole.
     """
 
     inputs: Variadic[BufferType]

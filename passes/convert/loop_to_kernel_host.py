@@ -93,9 +93,10 @@ class HostProgram:
         self.insert(host.LaunchOp(buffers, SymbolRef(kernel.sym_name), kernel.programs, grain), nest)
 
     def _may_take(self, source: Value, result: Value) -> bool:
-        """Whether a result may live in the memory of an input: this function's own, and of equal size."""
+        """Whether a result may live in the memory of an input, which is of equal size: this function's own, or a parameter that the result is for."""
         same = source.type.numel == result.type.numel and source.type.element is result.type.element  # type: ignore[attr-defined]
-        return same and source not in self.func.body.args
+        given = any(isinstance(user, loop.WriteOp) and user.target is source and user.value is result for user in result.users)
+        return same and (given or source not in self.func.body.args)
 
     def extern(self, op: loop.ExternOp) -> None:
         """A library call on tensors; its results are tensors."""
@@ -107,7 +108,11 @@ class HostProgram:
             self.tensors[value, view] = tensor
 
     def write(self, op: loop.WriteOp) -> None:
-        """A copy into a parameter."""
+        """A copy into a parameter, unless the value was made in its memory."""
+        if op.value in self.buffers and self.buffers[op.value] is self.buffers.get(op.target):
+            whole = self.tensors[op.target, self.func.argument_view(op.target.index)]
+            self.insert(host.WrittenOp(whole, op.versions), op)
+            return
         target, value = self.tensor(op.target, op.place, op), self.tensor(op.value, op.view, op)
         self.insert(host.WriteOp(target, value, op.versions), op)
 

@@ -7,18 +7,21 @@
 
 A slot is memory that a call allocates once; `slots` of a nest names the slot of each result, none for memory of its own (what the graph returns).
 Results of library calls are the library's.  A result takes the slot of an input that dies there (`in_place`) when both have one size and every
-point reads only the element that it writes.  `peak_bytes` is the most that is live at once, inputs not counted.
+point reads only the element that it writes.  So does a result that `loop.write` puts into a parameter as a whole, when nothing reads the parameter
+behind the nest: then there is nothing left to copy.  `peak_bytes` is the most that is live at once, parameters not counted.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import ClassVar
 
-from lect.dialects.loop.ops import FuncOp, NestOp, ReturnOp
+from lect.dialects.loop.attributes import ViewAttr
+from lect.dialects.loop.ops import FuncOp, NestOp, ReturnOp, WriteOp
 from lect.ir import Context, Operation, Value
 from lect.passes.base import Pass
-from lect.passes.loop.nests import functions, nbytes
+from lect.passes.loop.nests import functions, nbytes, readers
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,7 @@ class Plan:
         self.sizes: list[int] = []
         self.free: dict[int, list[int]] = {}
         self.in_place = 0
+        self.in_parameters: set[Value] = set()
 
     def run(self) -> None:
         """Assign slots and note the peak."""
@@ -56,12 +60,11 @@ class Plan:
             dying = [value for value in dict.fromkeys(op.operands) if self.last_use.get(value) is op and value not in self.returned]
             if isinstance(op, NestOp):
                 dying = self.assign(op, dying)
-            for value in op.results:
-                live += nbytes(value)
+            live += sum(nbytes(value) for value in op.results if value not in self.in_parameters)
             peak = max(peak, live)
             for value in [value for value in op.operands if self.last_use.get(value) is op and value not in self.returned]:
                 if value in self.last_use:
-                    live -= nbytes(value)
+                    live -= 0 if value in self.in_parameters else nbytes(value)
                     del self.last_use[value]
             live -= sum(nbytes(value) for value in op.results if not value.users)
             for value in dying:
@@ -77,6 +80,13 @@ class Plan:
         for number, value in enumerate(nest.results):
             if value in self.returned:
                 slots.append(None)
+                continue
+            parameter = self.parameter_for(nest, number)
+            if parameter is not None:
+                pairs.append((number, nest.inputs.index(parameter)))
+                slots.append(None)
+                self.in_parameters.add(value)
+                self.in_place += 1
                 continue
             source = next((old for old in dying if self.may_replace(nest, number, old)), None)
             if source is not None:
@@ -101,8 +111,33 @@ class Plan:
 
     def may_replace(self, nest: NestOp, number: int, old: Value) -> bool:
         """True when a result may lie where a dying input lies: each point reads only what it writes, and reads it before."""
-        new = nest.results[number]
-        if old not in self.slot or nbytes(old) != nbytes(new) or old.type.element.bytes != new.type.element.bytes or nest.reduced:  # type: ignore[attr-defined]
-            return False
-        written = nest.store_of(number).map.offset
-        return all(load.map.offset is written and not load.indices for load in nest.loads if load.buffer is old)
+        return old in self.slot and fits(nest, number, old)
+
+    def parameter_for(self, nest: NestOp, number: int) -> Value | None:
+        """The parameter in whose memory a result may be stored at once, as it is written there in the end and nobody reads the old elements any more."""
+        value = nest.results[number]
+        found = [user for user in value.users if isinstance(user, WriteOp)]
+        if len(found) != 1 or value in self.returned:
+            return None
+        write = found[0]
+        parameter = write.target
+        whole = write.place.map is write.view.map and points_of(write.place) == parameter.type.numel == value.type.numel  # type: ignore[attr-defined]
+        alone = sum(isinstance(user, WriteOp) and user.target is parameter for user in parameter.users) == 1
+        read = [user for user in readers(parameter) if user is not nest and not isinstance(user, WriteOp | ReturnOp)]
+        if not (whole and alone and parameter in nest.inputs and fits(nest, number, parameter)):
+            return None
+        return parameter if all(user.is_before(nest) for user in read) else None
+
+
+def points_of(view: ViewAttr) -> int:
+    """How many elements a view shows."""
+    return prod(view.sizes)
+
+
+def fits(nest: NestOp, number: int, old: Value) -> bool:
+    """True when a result is as large as an input, and each point reads of the input only the element that it writes, and reads it before."""
+    new = nest.results[number]
+    if nbytes(old) != nbytes(new) or old.type.element.bytes != new.type.element.bytes or nest.reduced:  # type: ignore[attr-defined]
+        return False
+    written = nest.store_of(number).map.offset
+    return all(load.map.offset is written and not load.indices for load in nest.loads if load.buffer is old)

@@ -93,8 +93,12 @@ host.func @constructed_arguments(%x: !host.tensor<2x3x4x5xf32>) {
 // CHECK: def writes(x, y):
 // CHECK-NEXT: write(x, y, 1)
 // CHECK-NEXT: write(y, x, 0)
+// CHECK-NEXT: written(x, 2)
+// CHECK-NEXT: return []
 host.func @writes(%x: !host.tensor<4xf32>, %y: !host.tensor<4xf32>) {
   host.write(%x, %y)
   host.write(%y, %x) {versions = 0}
+  host.written(%x) {versions = 2}
+  host.written(%y) {versions = 0}
   host.return()
 }

@@ -142,3 +142,11 @@ host.func @write_counts_backwards(%x: !host.tensor<4xf32>, %y: !host.tensor<4xf3
   host.write(%x, %y) {versions = -1}
   host.return()
 }
+
+// -----
+
+host.func @written_counts_backwards(%x: !host.tensor<4xf32>) {
+  // expected-error @+1 {{'versions' counts writes, got -1}}
+  host.written(%x) {versions = -1}
+  host.return()
+}

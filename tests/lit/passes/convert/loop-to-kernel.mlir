@@ -215,3 +215,22 @@ loop.func @write_to_a_part(%x: !loop.buffer<3x4xf32>, %y: !loop.buffer<4xf32>) {
   loop.write(%x, %a) {place = #loop.view<4, offset 4>, view = #loop.view<4>, versions = 3}
   loop.return(%x) {views = [#loop.view<3x4>]}
 }
+
+// -----
+
+// A result that lies in a parameter is not copied there.
+// CHECK-LABEL: host.func @written_in_place(%x: !host.tensor<16xf32>) {
+// CHECK-NEXT: %[[M:.*]] = host.memory(%x)
+// CHECK-NEXT: host.launch(%[[M]], %[[M]])
+// CHECK-NEXT: host.written(%x) {versions = 2}
+// CHECK-NEXT: host.return()
+loop.func @written_in_place(%x: !loop.buffer<16xf32>) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 16>, in_place = [[0, 0]]} : !loop.buffer<16xf32> {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    %2 = loop.neg(%1) : f32
+    loop.store(%2) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.write(%x, %0) {place = #loop.view<16>, view = #loop.view<16>, versions = 2}
+  loop.return()
+}

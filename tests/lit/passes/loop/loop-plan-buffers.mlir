@@ -111,3 +111,88 @@ loop.func @no_plan_as_a_size_is_known_at_run_time_only(%x: !loop.buffer<s0x4xf32
   }
   loop.return(%0) {views = [#loop.view<s0x4>]}
 }
+
+// -----
+!v = !loop.buffer<16xf32>
+
+// What is written to a parameter as a whole is stored there at once.
+// CHECK-LABEL: loop.func @in_place_in_a_parameter(%x: !loop.buffer<16xf32>, %y: !loop.buffer<16xf32>) {
+// CHECK-NEXT:    loop.nest @n0(%x, %y) {space = #loop.space<d0: 16>, in_place = {{\[\[}}0, 0{{\]\]}}}
+loop.func @in_place_in_a_parameter(%x: !v, %y: !v) {
+  %0 = loop.nest @n0(%x, %y) {space = #loop.space<d0: 16>} : !v {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    %2 = loop.load(%y) {map = #loop.map<(d0) -> (d0)>} : f32
+    %3 = loop.add(%1, %2) : f32
+    loop.store(%3) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.write(%x, %0) {place = #loop.view<4x4>, view = #loop.view<4x4>}
+  loop.return(%x) {views = [#loop.view<16>]}
+}
+
+// -----
+!v = !loop.buffer<16xf32>
+
+// CHECK-LABEL: @not_in_a_parameter_that_is_read_later
+// CHECK-NEXT:    loop.nest @n0(%x) {space = #loop.space<d0: 16>, slots = [0]}
+loop.func @not_in_a_parameter_that_is_read_later(%x: !v) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 16>} : !v {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    %2 = loop.neg(%1) : f32
+    loop.store(%2) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %3 = loop.nest @n1(%x) {space = #loop.space<d0: 16>} : !v {
+  ^bb0(%d0: index):
+    %4 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    loop.store(%4) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.write(%x, %0) {place = #loop.view<16>, view = #loop.view<16>}
+  loop.return(%3) {views = [#loop.view<16>]}
+}
+
+// -----
+!v = !loop.buffer<16xf32>
+
+// CHECK-LABEL: @not_in_a_parameter_of_which_a_part_is_written
+// CHECK-NEXT:    loop.nest @n0(%x) {space = #loop.space<d0: 16>, slots = [0]}
+loop.func @not_in_a_parameter_of_which_a_part_is_written(%x: !v) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 16>} : !v {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    loop.store(%1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.write(%x, %0) {place = #loop.view<8>, view = #loop.view<8>}
+  loop.return()
+}
+
+// -----
+!v = !loop.buffer<16xf32>
+
+// CHECK-LABEL: @not_in_a_parameter_that_is_turned_around
+// CHECK-NEXT:    loop.nest @n0(%x) {space = #loop.space<d0: 16>, slots = [0]}
+loop.func @not_in_a_parameter_that_is_turned_around(%x: !v) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 16>} : !v {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (15 - d0)>} : f32
+    loop.store(%1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.write(%x, %0) {place = #loop.view<16>, view = #loop.view<16>}
+  loop.return()
+}
+
+// -----
+!v = !loop.buffer<16xf32>
+
+// CHECK-LABEL: @not_in_a_parameter_as_the_result_has_an_owner
+// CHECK-NEXT:    loop.nest @n0(%x) {space = #loop.space<d0: 16>}
+// CHECK-NOT:     in_place
+loop.func @not_in_a_parameter_as_the_result_has_an_owner(%x: !v) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 16>} : !v {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    loop.store(%1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.write(%x, %0) {place = #loop.view<16>, view = #loop.view<16>}
+  loop.return(%0) {views = [#loop.view<16>]}
+}

@@ -264,7 +264,7 @@ def _bound(name: str, args: tuple[Any, ...]) -> tuple[int, bool]:
         return max(sizes) + 1, not constant  # a constant zero divisor raises at once
     if name == "pow" and ints:
         small = type(constant) is int and abs(constant) <= 16
-        return (sizes[0] * abs(constant), constant < 0) if small else (MAX_BITS + 1, True)  # type: ignore[arg-type, operator]
+        return (max(1, sizes[0] * abs(constant)), constant < 0) if small else (MAX_BITS + 1, True)  # type: ignore[arg-type, operator]
     if name in ("lshift", "rshift"):
         usable = type(constant) is int and 0 <= constant <= 64
         return (sizes[0] + constant if name == "lshift" else sizes[0], False) if usable else (MAX_BITS + 1, True)  # type: ignore[operator]

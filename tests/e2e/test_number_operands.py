@@ -179,3 +179,27 @@ def test_tensor_of_a_number():
     assert run(f, numbers(0.5, 0.25, 3.5)) == 2
     lect.reset()
     assert run(f, numbers(5, 2, 3)) == 2
+
+
+@pytest.mark.parametrize("kind", [torch.optim.SGD, torch.optim.Adam])
+def test_optimizer_with_a_schedule(kind):
+    """The rate of each step is another one; the first step makes the state."""
+
+    def made():
+        torch.manual_seed(0)
+        parameters = [torch.nn.Parameter(torch.randn(4)) for _ in range(2)]
+        options = {"momentum": 0.9} if kind is torch.optim.SGD else {}
+        return parameters, kind(parameters, lr=0.1, foreach=False, **options)
+
+    (mine, eager), (other, followed) = made(), made()
+    step = lect.compile(lambda optimizer: optimizer.step())
+    for number in range(10):
+        for a, b in zip(mine, other):
+            gradient = torch.randn(4)
+            a.grad, b.grad = gradient.clone(), gradient.clone()
+        for optimizer in (eager, followed):
+            optimizer.param_groups[0]["lr"] = 0.1 / (number + 1)
+        eager.step()
+        step(followed)
+        same([p.detach() for p in mine], [p.detach() for p in other])
+    assert versions() <= 3

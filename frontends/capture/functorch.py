@@ -15,6 +15,7 @@ from torch.utils import _pytree as pytree
 
 from lect.dialects.fx.regions import TransformOp
 from lect.frontends.capture.calls import call
+from lect.frontends.capture.numbers import with_constants
 from lect.frontends.capture.regions import box_of_tree, flatten, inline_region, only_tensors, replay, trace_region, tree_of, unflatten
 from lect.frontends.capture.torch_calls import lower_box
 from lect.frontends.capture.tracer import Box, Tracer
@@ -28,7 +29,7 @@ _GRAD_IMPL, _GRAD_AND_VALUE_IMPL = [torch.func.jvp.__globals__[name] for name in
 
 
 def _plain_options(t: Tracer, boxes: Sequence[Box]) -> list[Any]:
-    return [lower_box(t, box) for box in boxes]
+    return [with_constants(lower_box(t, box)) for box in boxes]
 
 
 # ---- vmap ------------------------------------------------------------------------------------------------------------
@@ -145,7 +146,7 @@ def _split_aux(t: Tracer, has_aux: bool, returned: Box, what: str) -> tuple[Any,
 
 def _grad_and_value(t: Tracer, args: list[Box]) -> tuple[Box, Box, Box | None]:
     """Gradients, value and what goes with it of `(func, argnums, has_aux, args, kwargs)`."""
-    function, argnums, has_aux = args[0], lower_box(t, args[1]), bool(t.leak(args[2]))
+    function, argnums, has_aux = args[0], _plain_options(t, args[1:2])[0], bool(t.leak(args[2]))
     positional, keywords = _call_boxes(t, args[3], args[4])
     points = Points(t, argnums, positional, "grad")
 
@@ -295,8 +296,8 @@ def _make_jacobian(called: Callable[..., Any], names: tuple[str, ...], defaults:
     """The rule of `jacrev` or `jacfwd` itself: the function that it returns, with the options bound."""
 
     def rule(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-        options = [lower_box(t, kwargs[name]) if name in kwargs else default for name, default in zip(names, defaults)]
-        options[: len(args) - 1] = [lower_box(t, box) for box in args[1:]]
+        options = [_plain_options(t, [kwargs[name]])[0] if name in kwargs else default for name, default in zip(names, defaults)]
+        options[: len(args) - 1] = _plain_options(t, args[1:])
         return t.made(functools.partial(called, t.leak(args[0]), *options))
 
     return rule
@@ -306,7 +307,7 @@ def _jacobian(name: str) -> Any:
     """The rule of the function that `jacrev` or `jacfwd` returns."""
 
     def rule(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-        function, argnums, has_aux = args[0], lower_box(t, args[1]), bool(t.leak(args[2]))
+        function, argnums, has_aux = args[0], _plain_options(t, args[1:2])[0], bool(t.leak(args[2]))
         if t.leak(args[3]) not in (None, "error"):
             raise t.stop("LB0003", f"{name} in chunks, or with random numbers")
         points = Points(t, argnums, args[4:], name, grad=name == "jacrev")

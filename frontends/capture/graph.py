@@ -99,6 +99,13 @@ class GraphRecorder:
         """The traced tensor that each value stands for."""
         return {self.values[id(tensor)]: tensor for tensor in self._outer()}
 
+    def operands(self) -> dict[Value, Any]:
+        """What runs the operations of a region again: traced tensors, and of numbers of run time the values that they have in the traced call.
+
+        Operations that take such a number were found to give the same for any.
+        """
+        return {**self.tensors(), **{self.numbers[id(number)]: number.value for number in self.places if number is not None}}
+
     def add_region_op(self, kind: type[Operation], operands: list[LT], attrs: dict[str, Any], regions: list[Region], results: list[LT], loc: Location) -> None:
         """Append an operation with regions, whose results stand for `results`."""
         values = [self.value_of(tensor) for tensor in operands]

@@ -75,7 +75,7 @@ def trace_region(t: Tracer, parameters: list[LT], body: Body, what: str, effects
 
 def replay(t: Tracer, kind: type[Operation], regions: list[Region], operands: list[LT], attrs: dict[str, Any], **extra: Any) -> list[LT]:
     """What the operation would give: its rule runs on traced tensors, torch's own code included."""
-    run = Execution(t.graph.tensors())
+    run = Execution(t.graph.operands())
     call = SimpleNamespace(**attrs, **extra, body=regions[0].blocks[0])
     try:
         found = RULES[kind.name](call, [run.function(region.blocks[0]) for region in regions], operands)
@@ -95,7 +95,7 @@ def inline_region(t: Tracer, region: Region, operands: list[LT]) -> list[LT]:
     """Call a region here: its operations are copied behind those recorded so far.  Gives what it yields."""
     block = region.blocks[0]
     given: dict[Any, Any] = dict(zip(block.args, [t.graph.value_of(tensor) for tensor in operands]))
-    found = Execution(t.graph.tensors()).block(block, operands)
+    found = Execution(t.graph.operands()).block(block, operands)
     for op in block:
         if op is not block.last:
             t.graph.block.append(op.clone(given))

@@ -16,7 +16,6 @@ from types import FunctionType, MappingProxyType, MethodType
 from typing import Any
 
 import torch
-from torch.autograd.profiler import record_function
 
 from lect.frontends.capture import policy
 from lect.frontends.capture.arity import with_arity
@@ -385,13 +384,11 @@ def _c_init(init: Callable[..., None]) -> Rule:
 _WITH_NUMBERS = frozenset(
     {sum, min, max, any, all, functools.reduce, isinstance, type, getattr, setattr, object.__setattr__, callable, bool, next, iter, type.__call__}
     | {torch.is_tensor, types.GeneratorType.send, copy.deepcopy}
+    | {*AUTOGRAD, *CHECKPOINTS, *FUNCTORCH, *CONTROL_FLOW}
 )
 
 
-# Marks for the profiler, which sees graphs instead.
-_MARKS: Mapping[Any, Rule] = MappingProxyType({record_function.__enter__: lambda t, args, kwargs: args[0], record_function.__exit__: _nothing})
 _BY_SUBJECT = (
-    _MARKS,
     COPYING,
     TRACEBACKS,
     AUTOGRAD,

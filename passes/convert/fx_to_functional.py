@@ -15,7 +15,8 @@
 Every call runs again on tensors that have metadata and no elements, and each operator of ATen that torch's own code calls becomes a functional
 operation, or a `functional.opaque` where the closed set has none.  Casts that eager makes silently are made explicit; numbers that eager rounds
 are rounded.  Views become operations on values.  An in-place op becomes its pure form, and a view that is read behind a write through another is shown
-again.  What inputs hold in the end is written to them in front of the return, by `functional.write`.
+again.  A region runs as the operation around it says: a transform of torch.func leaves the operations of its rules, the region of a checkpoint stands in
+its place; branches and loops that hang on elements are refused.  What inputs hold in the end is written to them in front of the return, by `functional.write`.
 """
 
 from __future__ import annotations

@@ -137,3 +137,16 @@ def test_map():
     x, y = torch.randn(5, 4), torch.randn(4, 2)
     same((torch.stack([row @ y for row in x]), torch.stack([row.sum() for row in x])), lect.compile(program)(x, y))
     assert fallbacks() == []
+
+
+def test_numbers_that_change():
+    def program(x, scale):
+        return torch.cond(x.sum() > 0, lambda: x * scale, lambda: x - scale)
+
+    compiled = lect.compile(program)
+    for scale in (2.0, 3.0, 4.5):
+        for sign in (1.0, -1.0):
+            x = torch.ones(3) * sign
+            same(x * scale if sign > 0 else x - scale, compiled(x, scale))
+    assert fallbacks() == []
+    assert len(lect.events("compile")) == 2

@@ -212,3 +212,16 @@ def test_models_in_one():
 
     check(program, torch.randn(4, 8))
     assert fallbacks() == []
+
+
+@pytest.mark.parametrize("level", ["fx", "native"])
+def test_numbers_that_change(level):
+    def program(x, scale):
+        rows = vmap(lambda row, factor: row * factor + scale, in_dims=(0, None))(x, scale)
+        return rows, grad(lambda y, factor: (y * factor).sin().sum())(x, scale)
+
+    compiled = lect.compile(program, options={"level": level})
+    for scale in (2.0, 3.0, 4.5, -1.0):
+        check(program, torch.randn(3, 4), scale, compiled=compiled)
+    assert stops() == []
+    assert versions() == 2

@@ -179,3 +179,100 @@ fx.graph @no_lowering_as_the_graph_has_another_type(%x: !fx.tensor<4xf32>) {
   %0 = fx.call(%x) {target = @torch.exp, args = [#fx.operand<0>]} : !fx.tensor<5xf32>
   fx.return(%0)
 }
+
+// -----
+
+// A checkpoint keeps nothing where there is no backward: its region stands in its place.
+// CHECK-LABEL: functional.func @region_of_a_checkpoint_is_inlined(%x: !functional.tensor<4xf32>, %w: !functional.tensor<4xf32>)
+// CHECK-NEXT: %[[S:.*]] = functional.sin(%x)
+// CHECK-NEXT: %[[M:.*]] = functional.mul(%[[S]], %w)
+// CHECK-NEXT: functional.return(%[[M]])
+fx.graph @region_of_a_checkpoint_is_inlined(%x: !fx.tensor<4xf32>, %w: !fx.tensor<4xf32>) {
+  %0 = fx.checkpoint(%x) : !fx.tensor<4xf32> {
+  ^bb0(%a: !fx.tensor<4xf32>):
+    %1 = fx.call(%a) {target = @torch.sin, args = [#fx.operand<0>]} : !fx.tensor<4xf32>
+    %2 = fx.call(%1, %w) {target = @operator.mul, args = [#fx.operand<0>, #fx.operand<1>]} : !fx.tensor<4xf32>
+    fx.yield(%2)
+  }
+  fx.return(%0)
+}
+
+// -----
+
+// A transform runs as torch.func does, on tensors without elements: what is left are the operations of its batching and gradient rules.
+// CHECK-LABEL: functional.func @gradient_of_each_row(%x: !functional.tensor<2x3xf32>)
+// CHECK: functional.cos(%x)
+// CHECK-NOT: functional.opaque
+// CHECK: functional.return
+fx.graph @gradient_of_each_row(%x: !fx.tensor<2x3xf32>) {
+  %0 = fx.transform(%x) {transform = "vmap", in_dims = [0], out_dims = [0]} : !fx.tensor<2x3xf32> {
+  ^bb0(%a: !fx.tensor<3xf32>):
+    %1, %2 = fx.transform(%a) {transform = "grad", argnums = [0]} : (!fx.tensor<3xf32>, !fx.tensor<f32>) {
+    ^bb0(%b: !fx.tensor<3xf32, requires_grad>):
+      %3 = fx.call(%b) {target = @torch.sin, args = [#fx.operand<0>]} : !fx.tensor<3xf32, requires_grad>
+      %4 = fx.call(%3) {target = @torch.sum, args = [#fx.operand<0>]} : !fx.tensor<f32, requires_grad>
+      fx.yield(%4)
+    }
+    fx.yield(%1)
+  }
+  fx.return(%0)
+}
+
+// -----
+
+// CHECK-LABEL: functional.func @gradient_by_the_engine(%x: !functional.tensor<4xf32>)
+// CHECK: functional.cos(%x)
+// CHECK: functional.return
+fx.graph @gradient_by_the_engine(%x: !fx.tensor<4xf32, requires_grad>) {
+  %0 = fx.call(%x) {target = @torch.sin, args = [#fx.operand<0>]} : !fx.tensor<4xf32, requires_grad>
+  %1 = fx.call(%0) {target = @torch.sum, args = [#fx.operand<0>]} : !fx.tensor<f32, requires_grad>
+  %2 = fx.call(%1, %x) {target = @torch.autograd.grad, args = [#fx.operand<0>, #fx.operand<1>], structure = [#fx.result<0>]} : !fx.tensor<4xf32>
+  fx.return(%2)
+}
+
+// -----
+
+// Casts of autocast become casts; the switches are gone.
+// CHECK-LABEL: functional.func @autocast(%x: !functional.tensor<4x4xf32>)
+// CHECK-NEXT: %[[C:.*]] = functional.cast(%x) {to = bf16}
+// CHECK-NEXT: %[[D:.*]] = functional.cast(%x) {to = bf16}
+// CHECK-NEXT: %[[M:.*]] = functional.mm(%[[D]], %[[C]])
+// CHECK-NEXT: functional.return(%[[M]])
+fx.graph @autocast(%x: !fx.tensor<4x4xf32>) {
+  fx.call() {target = @torch.set_autocast_dtype, args = ["cpu", bf16]}
+  fx.call() {target = @torch.set_autocast_enabled, args = ["cpu", true]}
+  %0 = fx.call(%x) {target = @operator.matmul, args = [#fx.operand<0>, #fx.operand<0>]} : !fx.tensor<4x4xbf16>
+  fx.return(%0)
+}
+
+// -----
+
+fx.graph @no_lowering_as_the_branch_is_known_at_run_time(%x: !fx.tensor<4xf32>, %p: !fx.tensor<i1>) {
+  // expected-error @+1 {{'fx.cond' cannot be lowered to functional operations}}
+  %0 = fx.cond(%p) : !fx.tensor<4xf32> {
+    fx.yield(%x)
+  }, {
+    fx.yield(%x)
+  }
+  fx.return(%0)
+}
+
+// -----
+
+fx.graph @no_lowering_as_the_transform_fails(%x: !fx.tensor<4xf32>) {
+  // expected-error @+1 {{'fx.transform' raises RuntimeError}}
+  %0, %1 = fx.transform(%x) {transform = "grad", argnums = [0]} : (!fx.tensor<4xf32>, !fx.tensor<4xf32>) {
+  ^bb0(%a: !fx.tensor<4xf32, requires_grad>):
+    %2 = fx.call(%a) {target = @torch.sin, args = [#fx.operand<0>]} : !fx.tensor<4xf32, requires_grad>
+    fx.yield(%2)
+  }
+  fx.return(%0)
+}
+
+// -----
+
+fx.graph @no_lowering_as_the_generator_is_seeded(%x: !fx.tensor<4xf32>) {
+  // expected-error @+1 {{torch.manual_seed has no functional form}}
+  fx.call() {target = @torch.manual_seed, args = [3]}
+  fx.return(%x)
+}

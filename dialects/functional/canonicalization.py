@@ -10,6 +10,7 @@ from typing import Any
 
 from lect.dialects.functional.composite import ReluOp
 from lect.dialects.functional.creation import CastOp, CopyOp, FullOp
+from lect.dialects.functional.gather import SliceScatterOp
 from lect.dialects.functional.pointwise import (
     BIT_UNARY,
     COMPARISONS,
@@ -213,6 +214,32 @@ class SliceOfSlice(Pattern):
         return replace_by_op(op, SliceOp(inner.x, op.dim, start, end, step=inner.step * op.step), rewriter)
 
 
+class SliceOfSliceScatter(Pattern):
+    """slice(slice_scatter(x, y))  =>  slice_scatter(slice(x), slice(y)), or a slice of the one from which all of its elements come"""
+
+    root = SliceOp
+
+    def rewrite(self, op: SliceOp, rewriter: Rewriter) -> bool:
+        inner = op.x.op
+        if not isinstance(inner, SliceScatterOp) or inner.step != 1 or op.step != 1:
+            return False
+        dim, start, end = op.dim, op.start, op.end
+        if inner.dim != dim:
+            part = rewriter.insert_before(op, SliceOp(inner.src, dim, start, end, loc=op.loc))
+            first, last = inner.start, inner.end
+        else:
+            low, high = max(start, inner.start), min(end, inner.end)
+            if low >= high:
+                return replace_by_op(op, SliceOp(inner.x, dim, start, end), rewriter)
+            cut = SliceOp(inner.src, dim, low - inner.start, high - inner.start, loc=op.loc)
+            if (low, high) == (start, end):
+                return replace_by_op(op, cut, rewriter)
+            part = rewriter.insert_before(op, cut)
+            first, last = low - start, high - start
+        around = rewriter.insert_before(op, SliceOp(inner.x, dim, start, end, loc=op.loc))
+        return replace_by_op(op, SliceScatterOp(around.output, part.output, inner.dim, first, last), rewriter)
+
+
 class ReverseOfReverse(Pattern):
     """reverse(reverse(x)) along the same dims  =>  x"""
 
@@ -384,6 +411,7 @@ PATTERNS = (
     ExpandOfExpand(),
     SliceOfAll(),
     SliceOfSlice(),
+    SliceOfSliceScatter(),
     ReverseOfReverse(),
     CatOfOne(),
     PadOfNothing(),

@@ -43,6 +43,7 @@ from lect.passes.convert import functional_to_loop_extern as extern
 from lect.passes.convert import functional_to_loop_normalization as normalization
 from lect.passes.convert import functional_to_loop_pointwise as pointwise
 from lect.passes.convert import functional_to_loop_reduction as reduction
+from lect.passes.convert import functional_to_loop_scatter as scatter
 from lect.passes.convert import functional_to_loop_view as view
 from lect.passes.convert.functional_to_loop_base import Layout, Lowering, Rule, Seen, layout_of, physical_order
 
@@ -51,6 +52,7 @@ RULES: Mapping[type[Operation], Rule] = MappingProxyType(
         **dict.fromkeys((*extern.CALLS, *extern.SPECIAL), extern.call),
         **{cls: pointwise.elementwise(formula, extern.call) for cls, formula in {**pointwise.FORMULAS, **composite.FORMULAS}.items()},
         **view.RULES,
+        **scatter.RULES,
         **reduction.RULES,
         **normalization.RULES,
     }

@@ -65,7 +65,7 @@ CASES = {
     "scatter": (gather.ScatterOp, [*floats((4, 9)), indices((4, 1), 9), *floats((4, 1), seed=3)], {"dim": 1}),
     "scatter_add": (gather.ScatterOp, [*floats((4, 9)), indices((4, 3), 9), *floats((4, 3), seed=3)], {"dim": 1, "mode": "add"}),
     "scatter amax": (gather.ScatterOp, [*floats((4, 9)), indices((4, 3), 9), *floats((4, 3), seed=3)], {"dim": 1, "mode": "amax", "include_self": False}),
-    "slice_scatter": (gather.SliceScatterOp, floats((4, 9), (4, 3)), {"dim": 1, "start": 2, "end": 8, "step": 2}),
+    "slice_scatter with steps": (gather.SliceScatterOp, floats((4, 9), (4, 3)), {"dim": 1, "start": 2, "end": 8, "step": 2}),
     "diagonal_scatter": (gather.DiagonalScatterOp, floats((4, 4), (3,)), {"offset": 1}),
     "searchsorted": (gather.SearchsortedOp, [torch.randn(3, 9).sort().values, torch.randn(3, 4)], {"right": True}),
     "embedding_backward": (gather.EmbeddingBackwardOp, [*floats((5, 6)), indices((5,), 10)], {"count": 10}),

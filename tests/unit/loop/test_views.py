@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from lect.dialects.functional import contraction, creation, pointwise, reduction, view
+from lect.dialects.functional import contraction, creation, gather, pointwise, reduction, view
 from lect.ir import LectError
 from tests.unit.loop.programs import assert_same, execute, lowered, random_tensor
 from tests.unit.loop.test_pointwise import check
@@ -47,6 +47,19 @@ def test_reshape_after_permute_copies():
 @pytest.mark.parametrize("dims", [(0,), (1, 2), ()])
 def test_reverse(dims):
     check(lambda emit, x: emit(view.ReverseOp(x, dims)), lambda x: x.flip(dims), [X])
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.int64])
+@pytest.mark.parametrize(("dim", "start", "end"), [(0, 0, 4), (0, 1, 3), (1, 0, 2), (1, 5, 6), (2, 3, 10), (2, 4, 4)])
+def test_slice_scatter(dim, start, end, dtype):
+    whole = random_tensor((4, 6, 10), dtype)
+    part = random_tensor([end - start if k == dim else size for k, size in enumerate((4, 6, 10))], dtype, 1)
+    build = lambda emit, x, y: emit(gather.SliceScatterOp(x, y, dim, start, end))  # noqa: E731
+    eager = lambda x, y: torch.slice_scatter(x, y, dim, start, end)  # noqa: E731
+    check(build, eager, [whole, part], exact=True)
+    # readers of the whole compute it themselves
+    check(lambda emit, x, y: emit(pointwise.NegOp(build(emit, x, y).results[0])), lambda x, y: -eager(x, y), [whole, part], exact=True)
+    check(lambda emit, x, y: emit(view.SliceOp(build(emit, x, y).results[0], 1, 1, 6, 2)), lambda x, y: eager(x, y)[:, 1:6:2], [whole, part], exact=True)
 
 
 @pytest.mark.parametrize("dim", [0, 1, 2])

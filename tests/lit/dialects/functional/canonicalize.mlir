@@ -337,3 +337,56 @@ functional.func @no_fold_as_the_constant_has_another_type(%x: !functional.tensor
   %1 = functional.mul(%x, %0) : !functional.tensor<8xbf16>
   functional.return(%1)
 }
+
+// slice(slice_scatter(x, y)) takes its elements from where they are.
+// CHECK-LABEL: functional.func @slice_of_the_scattered_part(
+// CHECK-NEXT: %[[S:.*]] = functional.slice(%y) {dim = 0, start = 1, end = 3}
+// CHECK-NEXT: functional.neg(%[[S]])
+functional.func @slice_of_the_scattered_part(%x: !functional.tensor<8x4xf32>, %y: !functional.tensor<4x4xf32>) {
+  %0 = functional.slice_scatter(%x, %y) {dim = 0, start = 2, end = 6} : !functional.tensor<8x4xf32>
+  %1 = functional.slice(%0) {dim = 0, start = 3, end = 5} : !functional.tensor<2x4xf32>
+  %2 = functional.neg(%1) : !functional.tensor<2x4xf32>
+  functional.return(%2)
+}
+
+// CHECK-LABEL: functional.func @slice_beside_the_scattered_part(
+// CHECK-NEXT: %[[S:.*]] = functional.slice(%x) {dim = 0, start = 6, end = 8}
+// CHECK-NEXT: functional.neg(%[[S]])
+functional.func @slice_beside_the_scattered_part(%x: !functional.tensor<8x4xf32>, %y: !functional.tensor<4x4xf32>) {
+  %0 = functional.slice_scatter(%x, %y) {dim = 0, start = 2, end = 6} : !functional.tensor<8x4xf32>
+  %1 = functional.slice(%0) {dim = 0, start = 6, end = 8} : !functional.tensor<2x4xf32>
+  %2 = functional.neg(%1) : !functional.tensor<2x4xf32>
+  functional.return(%2)
+}
+
+// CHECK-LABEL: functional.func @slice_over_the_edge_of_the_scattered_part(
+// CHECK-DAG: %[[P:.*]] = functional.slice(%y) {dim = 0, start = 0, end = 2}
+// CHECK-DAG: %[[A:.*]] = functional.slice(%x) {dim = 0, start = 0, end = 4}
+// CHECK: functional.slice_scatter(%[[A]], %[[P]]) {dim = 0, start = 2, end = 4}
+functional.func @slice_over_the_edge_of_the_scattered_part(%x: !functional.tensor<8x4xf32>, %y: !functional.tensor<4x4xf32>) {
+  %0 = functional.slice_scatter(%x, %y) {dim = 0, start = 2, end = 6} : !functional.tensor<8x4xf32>
+  %1 = functional.slice(%0) {dim = 0, start = 0, end = 4} : !functional.tensor<4x4xf32>
+  %2 = functional.neg(%1) : !functional.tensor<4x4xf32>
+  functional.return(%2)
+}
+
+// CHECK-LABEL: functional.func @slice_across_the_scattered_part(
+// CHECK-DAG: %[[P:.*]] = functional.slice(%y) {dim = 1, start = 1, end = 2}
+// CHECK-DAG: %[[A:.*]] = functional.slice(%x) {dim = 1, start = 1, end = 2}
+// CHECK: functional.slice_scatter(%[[A]], %[[P]]) {dim = 0, start = 2, end = 6, strides = [4, 1]}
+functional.func @slice_across_the_scattered_part(%x: !functional.tensor<8x4xf32>, %y: !functional.tensor<4x4xf32>) {
+  %0 = functional.slice_scatter(%x, %y) {dim = 0, start = 2, end = 6} : !functional.tensor<8x4xf32>
+  %1 = functional.slice(%0) {dim = 1, start = 1, end = 2} : !functional.tensor<8x1xf32, strides [4, 1]>
+  %2 = functional.neg(%1) : !functional.tensor<8x1xf32>
+  functional.return(%2)
+}
+
+// CHECK-LABEL: functional.func @no_move_as_every_second_element_was_scattered(
+// CHECK-NEXT: functional.slice_scatter
+// CHECK-NEXT: functional.slice
+functional.func @no_move_as_every_second_element_was_scattered(%x: !functional.tensor<8xf32>, %y: !functional.tensor<4xf32>) {
+  %0 = functional.slice_scatter(%x, %y) {dim = 0, start = 0, end = 8, step = 2} : !functional.tensor<8xf32>
+  %1 = functional.slice(%0) {dim = 0, start = 1, end = 3} : !functional.tensor<2xf32>
+  %2 = functional.neg(%1) : !functional.tensor<2xf32>
+  functional.return(%2)
+}

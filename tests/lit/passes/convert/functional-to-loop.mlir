@@ -144,3 +144,16 @@ functional.func @writes_that_swap(%x: !functional.tensor<8xf32>, %y: !functional
   functional.write(%z, %w)
   functional.return()
 }
+
+// -----
+
+// The scattered part is read where the index falls into it, and nowhere else.
+// CHECK-LABEL: @slice_scatter_is_one_nest
+// CHECK:         %[[I:.*]] = loop.index() {map = #loop.map<(d0) -> (d0)>} : i64
+// CHECK:         loop.load(%y; {{.*}}) {map = #loop.map<(d0) -> (d0 - 2)>} : f32
+// CHECK:         loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+// CHECK:         loop.select
+functional.func @slice_scatter_is_one_nest(%x: !functional.tensor<8xf32>, %y: !functional.tensor<3xf32>) {
+  %0 = functional.slice_scatter(%x, %y) {dim = 0, start = 2, end = 5} : !functional.tensor<8xf32>
+  functional.return(%0)
+}

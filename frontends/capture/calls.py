@@ -6,6 +6,7 @@ import collections
 import enum
 import functools
 import operator
+import re
 import types
 import weakref
 from types import BuiltinFunctionType, FunctionType, MethodType
@@ -46,7 +47,7 @@ MODULE_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_bac
 _BACKWARD_HOOKS = ("_backward_hooks", "_backward_pre_hooks")
 _GLOBAL_HOOKS = ("_global_backward_pre_hooks", "_global_backward_hooks", "_global_forward_hooks", "_global_forward_pre_hooks")
 _READ_ONE = frozenset({dict.get, dict.__getitem__, dict.__contains__, set.__contains__})
-_IMMUTABLE: tuple[type, ...] = (type, enum.Enum, range, slice, torch.Size)
+_IMMUTABLE: tuple[type, ...] = (type, enum.Enum, range, slice, torch.Size, re.Pattern, re.Match)
 Kwargs = dict[str, Box]
 
 
@@ -413,7 +414,7 @@ def call_c_init(t: Tracer, init: Any, made: Box, args: list[Box], kwargs: Kwargs
 def call_c(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
     """Call a function written in C."""
     owner = getattr(function, "__self__", None)
-    if type(function) in (BuiltinFunctionType, types.MethodWrapperType) and _is_instance_method(function, owner):
+    if isinstance(function, BuiltinFunctionType | types.MethodWrapperType) and _is_instance_method(function, owner):
         descriptor = _descriptor_of(function, owner)
         if descriptor is not function:
             return call_c(t, descriptor, [t.wrap(owner), *args], kwargs)
@@ -533,11 +534,13 @@ def pure_argument(t: Tracer, function: Any, box: Box) -> Any:
         if function in policy.CALLBACKS:
             raise t.stop("LB0003", f"{describe(function)} with a Python function")
         return value
+    if function in policy.CALLBACKS and python_method(t, kind, "__call__") is not None:
+        raise t.stop("LB0003", f"{describe(function)} with an object that is called")
     for name in ("__iter__", "__next__", "__len__", "__index__", "__int__", "__float__", "__abs__", "__round__", "__reversed__", "__bool__", "__hash__"):
         if python_method(t, kind, name) is not None and kind.__module__ != "enum":
             raise t.stop("LB0003", f"{describe(function)} of a {kind.__name__}")
     if t.is_fresh(value) or isinstance(value, _IMMUTABLE):
-        if source is not None and isinstance(value, type | enum.Enum):
+        if source is not None and isinstance(value, type | enum.Enum | re.Pattern | re.Match):
             t.guards.is_object(source, value)
         return value
     raise t.stop("LB0003", f"{describe(function)} of a {kind.__module__}.{kind.__qualname__}")

@@ -248,6 +248,30 @@ def unary(t: Tracer, function: Function, box: Box) -> Box:
     return (run_real(function, t.leak(box)), None)
 
 
+class _Answers:
+    """An object whose special methods give a fixed answer, for what CPython makes of it."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def __bool__(self) -> bool:
+        return self.answer
+
+    def __len__(self) -> int:
+        return self.answer
+
+
+def answer_of(t: Tracer, name: str, answer: Box) -> Box:
+    """What `bool` or `len` makes of the answer of `__bool__` or `__len__`: errors for what is no bool, no index, or negative."""
+    value, _ = answer = plain(answer)
+    t.leak(answer)
+    if type(value) is LT:
+        raise t.stop("LB0002", f"{name} gives a tensor")
+    if type(value) not in SCALAR_TYPES and python_method(t, type(value), "__index__") is not None:
+        raise t.stop("LB0003", f"{name} gives a {type(value).__name__}")
+    return (run_real(bool if name == "__bool__" else len, _Answers(value)), None)
+
+
 def truth(t: Tracer, box: Box) -> bool:
     """`bool(x)`, guarded."""
     from lect.frontends.capture.calls import call_function
@@ -269,14 +293,14 @@ def truth(t: Tracer, box: Box) -> bool:
     for name in ("__bool__", "__len__"):
         found = lookup(t, kind, name)
         if found.kind == "function":
-            return truth(t, call_function(t, t.static(found.value), [box], {}))
+            return bool(answer_of(t, name, call_function(t, t.static(found.value), [box], {}))[0])
         if found.kind != "missing":
             break
     else:
         return True
     if not isinstance(value, (*_SIZED, int, float, complex, str, bytes)) and not t.is_fresh(value):
         raise t.stop("LB0003", f"the truth value of a {kind.__module__}.{kind.__qualname__}")
-    answer = bool(t.now(box))
+    answer = run_real(bool, t.now(box))
     if source is not None:
         t.guards.truth(source, bool(value))
     return answer

@@ -12,6 +12,7 @@ import functools
 import itertools
 import math
 import operator
+import re
 import sys
 import types
 from collections.abc import Mapping
@@ -31,6 +32,8 @@ _READS = MappingProxyType(
         "__and__ __or__ __sub__ __xor__ __eq__ __ne__ __le__ __lt__ __ge__ __gt__",
         collections.deque: "__len__ __contains__ __iter__ __getitem__ copy count index __eq__ __reversed__",
         collections.OrderedDict: "keys values items copy __iter__ __reversed__ __eq__ __or__",
+        re.Pattern: "search match fullmatch findall finditer split sub subn __eq__ __ne__ __hash__",
+        re.Match: "group groups groupdict start end span expand __getitem__",
     }
 )
 _WRITES = MappingProxyType(
@@ -63,6 +66,7 @@ PAIRING = frozenset({dict, collections.OrderedDict})
 # Called with a Python function, they call it: the interpreter follows.
 CALLBACKS = frozenset(
     {map, filter, sorted, max, min, functools.reduce, list.sort, itertools.takewhile, itertools.dropwhile, itertools.starmap, itertools.accumulate}
+    | {re.Pattern.sub, re.Pattern.subn}
 )
 
 

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import builtins
 import collections
 import copy
 import functools
+import re
 import sys
 import types
 import warnings
@@ -38,7 +40,7 @@ from lect.frontends.capture.modes import MODES
 from lect.frontends.capture.module_moves import MODULE_MOVES
 from lect.frontends.capture.numbers import RunTimeNumber, without_numbers
 from lect.frontends.capture.objects import describe
-from lect.frontends.capture.operators import check_plain, truth
+from lect.frontends.capture.operators import answer_of, check_plain, truth
 from lect.frontends.capture.optimizers import OPTIMIZERS, in_arithmetic
 from lect.frontends.capture.random_state import RANDOM_STATE
 from lect.frontends.capture.scalars import SCALAR_TYPES
@@ -193,7 +195,7 @@ def _len(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     t.guard_type(args[0])
     method = python_method(t, type(value), "__len__")
     if method is not None:
-        return call_function(t, t.static(method), [args[0]], {})
+        return answer_of(t, "__len__", call_function(t, t.static(method), [args[0]], {}))
     length = run_real(len, t.now(args[0]))
     if source is not None:
         t.leak(args[0]) if type(value) in SCALAR_TYPES else t.guards.length(source, len(value))
@@ -345,6 +347,17 @@ def _fastpath(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     return (run_real(torch.backends.mha.get_fastpath_enabled), None)
 
 
+def _regular_expression(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    """`re._compile`, which all functions of `re` call: the same pattern for the same text, out of a cache that is nobody's concern."""
+    if any(type(box[0]) not in (str, bytes, int, re.Pattern, re.RegexFlag) for box in args):
+        raise t.stop("LB0003", "a regular expression that is no text")
+    return t.static(run_real(re._compile, *t.leak_all(args)))  # type: ignore[attr-defined]
+
+
+def _class_statement(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    raise t.stop("LB0010", "a class statement")
+
+
 def _method_type(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     function = args[0][0]
     if type(function) is FunctionType and not t.is_fresh(function):
@@ -450,6 +463,8 @@ def special_table() -> Mapping[Any, Rule]:
         sys.exc_info: _exc_info,
         sys.exception: _exception,
         warnings.warn: _outside,
+        builtins.__build_class__: _class_statement,
+        re._compile: _regular_expression,  # type: ignore[attr-defined]
     }
     for part in _BY_SUBJECT:
         table.update(part)

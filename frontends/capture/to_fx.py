@@ -23,7 +23,7 @@ from lect.frontends.capture.resume import resume_function
 from lect.frontends.capture.sources import Source
 from lect.frontends.capture.tracer import Box, Tracer
 from lect.frontends.tensors import LT, propagating
-from lect.ir import Context, Location, Operation, PassFailure
+from lect.ir import Block, Context, Location, Operation, PassFailure, Region
 
 RECURSION_LIMIT = 12_000
 MAX_PAIRS = 64  # of objects that are compared one by one
@@ -171,7 +171,10 @@ class Search:
             ctx, func = self.ctx, self.func
             t.guards.global_state(global_state(t))
             ctx.resources["partial_guards"] = t.guards.finish(f"{func.attrs['sym_name']}.guards", func.loc)
-            ctx.resources["function_op"] = func
+            attrs = dict(func.attrs)
+            if self.live.rest is not None:
+                attrs["args"] = rest_parameters(self.live.rest.resume)
+            ctx.resources["function_op"] = FuncOp.create(attrs=attrs, regions=[Region([Block()])], loc=func.loc)
             ctx.resources["objects"] = t.objects.objects
 
 

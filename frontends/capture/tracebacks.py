@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from lect.frontends.capture.breaks import UserError
-from lect.frontends.capture.tracer import NONE, Box, Tracer
+from lect.frontends.capture.tracer import NONE, Box, Effect, Tracer
 
 
 class TracedTraceback:
@@ -69,7 +69,7 @@ def traceback_of(t: Tracer, error: BaseException, handled: bool = False) -> Box:
         found = t.tracebacks[id(error)] = TracedTraceback()
     if found is not None:
         return (found, None)
-    if not t.is_fresh(error):
+    if not t.is_fresh(error) and id(error) not in t.without_traceback:
         raise t.stop("LB0030", "the traceback of an exception from outside")
     return NONE
 
@@ -77,16 +77,26 @@ def traceback_of(t: Tracer, error: BaseException, handled: bool = False) -> Box:
 def set_traceback(t: Tracer, error: BaseException, value: Any) -> None:
     """`error.__traceback__ = value`."""
     if not t.is_fresh(error):
-        raise t.stop("LB0004", "the traceback of an exception from outside is set")
+        _replay(t, error, value)
     if type(value) is TracedTraceback:
         t.tracebacks[id(error)] = value
     elif value is None:
         t.tracebacks.pop(id(error), None)
-        error.__traceback__ = None
+        if t.is_fresh(error):
+            error.__traceback__ = None
     elif isinstance(value, types.TracebackType):
         raise t.stop("LB0030", "an exception gets a traceback from outside")
     else:
         raise UserError(TypeError("__traceback__ must be a traceback or None"))
+
+
+def _replay(t: Tracer, error: BaseException, value: Any) -> None:
+    """An exception from outside loses its traceback."""
+    target = t.seen.get(id(error))
+    if value is not None or target is None:
+        raise t.stop("LB0004", "the traceback of an exception from outside is set")
+    t.effects.append(Effect(BaseException.with_traceback, target, [None], {}, t.loc))
+    t.without_traceback.add(id(error))
 
 
 def a_traceback() -> types.TracebackType:

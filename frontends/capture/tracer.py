@@ -148,6 +148,7 @@ class Tracer:
         self.left_modes: tuple[Any, Any] = (None, None)  # autograd and autocast at the end
         self.births: dict[int, list[Any]] | None = None  # the moments, innermost frame first, when fresh objects were made; None when nobody asks
         self.tracebacks: dict[int, Any] = {}  # of exceptions that were raised in the trace
+        self.without_traceback: set[int] = set()  # exceptions from outside that lose theirs
         self.chained: set[int] = set()  # exceptions whose context is the program's
 
     @property

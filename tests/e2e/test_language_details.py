@@ -141,8 +141,44 @@ def flags(x):
     return x + 1, bool(re.I), bool(re.NOFLAG), [1 for flag in (re.I, re.NOFLAG) if flag]
 
 
+class Answers:
+    def __init__(self, truth, length):
+        self.truth, self.length = truth, length
+
+    def __bool__(self):
+        return self.truth
+
+    def __len__(self):
+        return self.length
+
+
+class NoTruth:
+    __bool__ = None
+
+
+class OnlyLength:
+    def __init__(self, length):
+        self.length = length
+
+    def __len__(self):
+        return self.length
+
+
+def wrong_truth(x):
+    cases = [message(bool, Answers(answer, 0)) for answer in (True, 1, "yes", None)]
+    cases += [message(len, Answers(True, answer)) for answer in (3, -1, "3", 2.0, True)]
+    cases += [message(bool, OnlyLength(answer)) for answer in (0, 2, -2, None)] + [message(bool, NoTruth())]
+    return x + 1, cases, bool(OnlyLength(0)), bool(OnlyLength(5)), len(OnlyLength(True))
+
+
+def regular_expressions(x):
+    word = re.compile(r"(\w)(\w*)")
+    found = [word.match("abc def").groups(), re.findall("a.", "abac"), re.sub("a", "b", "aba"), re.split(",", "a,b"), re.search("x", "y")]
+    return x + len(word.search("abc").group(2)), found, message(re.compile, "(")
+
+
 PROGRAMS = [wrong_arguments, wrong_arguments_of_c_functions, wrong_operands, not_equal_by_equal, changes_a_deque, wrong_raises, contexts]
-PROGRAMS += [tracebacks_are_there, flags]
+PROGRAMS += [tracebacks_are_there, flags, wrong_truth, regular_expressions]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
@@ -161,6 +197,23 @@ def test_what_a_traceback_holds_is_not_made_up():
 
     same(f(X), lect.compile(f)(X))
     assert set(fallbacks()) <= {"LB0030"}
+
+
+def test_traceback_of_an_exception_from_outside_is_dropped():
+    def f(x, error):
+        error.with_traceback(None)
+        return x + 1, error.__traceback__
+
+    def raised():
+        try:
+            raise ValueError("outside")
+        except ValueError as error:
+            return error
+
+    ours, eagers = raised(), raised()
+    same(f(X, eagers), lect.compile(f)(X, ours))
+    assert ours.__traceback__ is None
+    assert fallbacks() == []
 
 
 def test_container_that_contains_itself():

@@ -96,7 +96,7 @@ def called_until(t: Tracer, callee: Box, sentinel: Box) -> Box:
 
 def _sum(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     total = args[1] if len(args) > 1 else kwargs.get("start", (0, None))
-    if isinstance(total[0], str | bytes):
+    if isinstance(total[0], str | bytes | bytearray):
         run_real(sum, [], t.leak(total))
     for item in each(t, args[0]):
         total = binary(t, operator.add, total, item)

@@ -24,7 +24,10 @@ Kwargs = dict[str, Box]
 # Copied by reference.
 _ATOMS = (type, FunctionType, BuiltinFunctionType, torch.dtype, torch.device, range)
 # A class that defines one of these says itself how it is copied.
-_COPY_HOOKS = ("__deepcopy__", "__copy__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__", "__new__")
+_COPY_HOOKS = (
+    *("__deepcopy__", "__copy__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__", "__new__"),
+    *("__getattribute__", "__getattr__"),
+)
 
 
 def deepcopy(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:

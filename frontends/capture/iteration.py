@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from lect.dialects.guard.containers import elements, own_item
-from lect.frontends.capture.attributes import lookup, python_method
+from lect.frontends.capture.attributes import find_in_type, lookup, python_method
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import run_real
 from lect.frontends.capture.generators import Exhausted, TracedGenerator, known, resume
@@ -38,7 +38,12 @@ def get_iter(t: Tracer, box: Box) -> Box:
         return box
     method = python_method(t, kind, "__iter__")
     if method is not None:
-        return call_function(t, t.static(method), [box], {})
+        made = call_function(t, t.static(method), [box], {})
+        if not hasattr(type(made[0]), "__next__"):
+            raise UserError(TypeError(f"iter() returned non-iterator of type '{type(made[0]).__name__}'"))
+        return made
+    if find_in_type(kind, "__iter__") is None:
+        raise UserError(TypeError(f"'{kind.__name__}' object is not iterable"))
     if lookup(t, kind, "__iter__").kind == "missing" and lookup(t, kind, "__getitem__").kind != "missing":
         return t.made(iter([item[0] for item in _by_index(t, box)]))
     if hasattr(kind, "__next__") and (source is not None or not t.is_fresh(value)):

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from lect.dialects.guard.containers import has, own_item
-from lect.frontends.capture.attributes import lookup, python_method
+from lect.frontends.capture.attributes import find_in_type, lookup, python_method
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import mutate, run_real, stored_key, tensor_key
 from lect.frontends.capture.keys import key_of
@@ -335,6 +335,8 @@ def contains(t: Tracer, item: Box, container: Box) -> bool:
     method = python_method(t, kind, "__contains__")
     if method is not None:
         return truth(t, call_function(t, t.static(method), [container, item], {}))
+    if find_in_type(kind, "__contains__") is None:
+        raise UserError(TypeError(f"'{kind.__name__}' object is not a container"))
     if kind is LT:
         return bool(torch_call(t, torch.Tensor.__contains__, [container, item], {})[0])
     if isinstance(value, dict | set | frozenset):

@@ -170,10 +170,19 @@ def _object_delattr(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
 
 
 def _object_new(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    if (len(args) > 1 or kwargs) and isinstance(args[0][0], type):
+        run_real(object.__new__, args[0][0], *[None for _ in args[1:]], **dict.fromkeys(kwargs))  # which may take none
     return new_object(t, object.__new__, args[0][0], args[1:], kwargs)
 
 
 def _nothing(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    return NONE
+
+
+def _object_init(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    """`object.__init__`, which does nothing but to refuse arguments that nobody else takes."""
+    if len(args) > 1 or kwargs:
+        run_real(object.__init__, args[0][0], *[None for _ in args[1:]], **dict.fromkeys(kwargs))
     return NONE
 
 
@@ -253,6 +262,22 @@ def _hash(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     raise t.stop("LB0003", f"hash() of a {type(value).__name__}")
 
 
+class _SaysWrong:
+    """An object whose text is no text."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def __str__(self) -> str:
+        return self.answer
+
+    def __repr__(self) -> str:
+        return self.answer
+
+    def __format__(self, spec: str) -> str:
+        return self.answer
+
+
 def _text(function: Callable[..., str], method_name: str) -> Rule:
     """str, repr, ascii and format."""
 
@@ -262,13 +287,19 @@ def _text(function: Callable[..., str], method_name: str) -> Rule:
         value = args[0][0]
         kind = type(value)
         rest = t.leak_all(args[1:])
+        if function is format and rest and not isinstance(rest[0], str):
+            run_real(format, None, *rest)
         if kind in SCALAR_TYPES:
             return (run_real(function, t.leak(args[0]), *rest), None)
         if kind is LT:
             raise t.stop("LB0019", "text of a tensor")
         t.guard_type(args[0])
         if python_method(t, kind, method_name) is not None:
-            return call_function(t, t.static(python_method(t, kind, method_name)), args, {})
+            given = args if function is not format or len(args) > 1 else [args[0], ("", None)]
+            made = call_function(t, t.static(python_method(t, kind, method_name)), given, {})
+            if not isinstance(made[0], str):
+                run_real(function, _SaysWrong(made[0]), *rest)
+            return made
         if kind is type or isinstance(value, type):
             return (run_real(function, value, *rest), None)
         if isinstance(value, BaseException) and t.is_fresh(value):
@@ -292,7 +323,12 @@ def _super(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
 def _vars(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     if not args:
         raise t.stop("LB0003", "vars() without argument")
-    return load_attr(t, args[0], "__dict__")
+    try:
+        return load_attr(t, args[0], "__dict__")
+    except UserError as raised:
+        if not isinstance(raised.error, AttributeError):
+            raise
+    raise UserError(TypeError("vars() argument must have __dict__ attribute"))
 
 
 def _globals(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
@@ -435,7 +471,7 @@ def special_table() -> Mapping[Any, Rule]:
         object.__setattr__: _object_setattr,
         object.__delattr__: _object_delattr,
         object.__new__: _object_new,
-        object.__init__: _nothing,
+        object.__init__: _object_init,
         object.__init_subclass__: _nothing,
         type.__call__: _type_call,
         len: _len,

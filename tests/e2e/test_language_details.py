@@ -171,6 +171,46 @@ def wrong_truth(x):
     return x + 1, cases, bool(OnlyLength(0)), bool(OnlyLength(5)), len(OnlyLength(True))
 
 
+class NoContainer:
+    __contains__ = None
+    __iter__ = None
+
+
+class HalfManager:
+    def __enter__(self):
+        return self
+
+
+class SaysWrong:
+    def __str__(self):
+        return 3
+
+    def __repr__(self):
+        return None
+
+    def __format__(self, spec):
+        return 4
+
+    def __iter__(self):
+        return 5
+
+
+class TakesArguments:
+    def __init__(self, *args):
+        super().__init__(*args)
+
+
+def refused_protocols(x):
+    def enter(manager):
+        with manager:
+            pass
+
+    cases = [message(lambda: 1 in NoContainer()), message(iter, NoContainer()), message(enter, HalfManager()), message(enter, 3), message(vars, 3)]
+    cases += [message(f, SaysWrong()) for f in (str, repr, format, iter, list)] + [message(format, SaysWrong(), 3), message(sum, [], bytearray())]
+    cases += [message(Plain, 1), message(Plain.__new__, Plain, 1), message(Plain().__init__, 1), message(TakesArguments, 1), message(object, 1)]
+    return x + 1, cases
+
+
 def regular_expressions(x):
     word = re.compile(r"(\w)(\w*)")
     found = [word.match("abc def").groups(), re.findall("a.", "abac"), re.sub("a", "b", "aba"), re.split(",", "a,b"), re.search("x", "y")]
@@ -178,7 +218,7 @@ def regular_expressions(x):
 
 
 PROGRAMS = [wrong_arguments, wrong_arguments_of_c_functions, wrong_operands, not_equal_by_equal, changes_a_deque, wrong_raises, contexts]
-PROGRAMS += [tracebacks_are_there, flags, wrong_truth, regular_expressions]
+PROGRAMS += [tracebacks_are_there, flags, wrong_truth, refused_protocols, regular_expressions]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)

@@ -130,18 +130,19 @@ def with_enter(frame: Any, op: Any) -> None:
     t = frame.t
     t.frame = frame
     manager = frame.env[op.operands[0]]
-    leave = _special_method(frame, manager, "__exit__")
-    entered = call(t, _special_method(frame, manager, "__enter__"), [], {})
+    enter_it = _special_method(frame, manager, "__enter__")
+    leave = _special_method(frame, manager, "__exit__", " (missed __exit__ method)")
+    entered = call(t, enter_it, [], {})
     frame.env[op.results[0]] = leave
     frame.env[op.results[1]] = entered
 
 
-def _special_method(frame: Any, manager: Box, name: str) -> Box:
+def _special_method(frame: Any, manager: Box, name: str, without: str = "") -> Box:
     t = frame.t
     kind = t.guard_type(manager)
     found = lookup(t, kind, name)
     if found.kind == "missing":
-        raise UserError(TypeError(f"'{kind.__name__}' object does not support the context manager protocol"))
+        raise UserError(TypeError(f"'{kind.__name__}' object does not support the context manager protocol{without}"))
     if found.kind == "function":
         return bound_method(t, found.value, manager)
     return load_attr(t, manager, name)

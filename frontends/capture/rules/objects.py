@@ -127,6 +127,8 @@ def call_ex_rule(frame: Any, op: Any) -> None:
     if op.kwargs is not None:
         for name, box in mapping_items(t, env[op.kwargs]).items():
             if type(name) is not str:
+                if type(env[op.callee][0]) is not FunctionType:
+                    raise t.stop("LB0003", "a keyword argument that is no string")
                 raise UserError(TypeError("keywords must be strings"))
             kwargs[name] = box
     env[op.results[0]] = call(t, env[op.callee], iterate(t, env[op.args]), kwargs)

@@ -1,4 +1,4 @@
-"""How many arguments C functions take, so that a wrong call of one that has a rule of its own is CPython's TypeError.
+"""How many arguments functions take: the TypeError of CPython for wrong calls of C functions with rules of their own, and of Python functions.
 
 A rule looks only at arguments that fit.  What does not fit is handed to the function itself, which refuses before it does anything.
 """
@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from types import FunctionType, MappingProxyType
 from typing import Any
 
+from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import run_real
 from lect.frontends.capture.tracer import Box, Tracer
 
@@ -26,6 +27,9 @@ _KNOWN: Mapping[Any, tuple[int, int, bool]] = MappingProxyType(
         bool: (0, 1, False),
         vars: (0, 1, False),
         map: (2, ANY, False),
+        object.__new__: (1, ANY, True),
+        object.__init__: (1, ANY, True),
+        type.__call__: (1, ANY, True),
         functools.reduce: (2, 3, False),
         types.GeneratorType.send: (2, 2, False),
         types.GeneratorType.throw: (2, 4, False),
@@ -65,3 +69,24 @@ def _limits(function: Any) -> tuple[int, int, bool] | None:
     keywords = any(p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in parameters)
     fewest = sum(p.kind is p.POSITIONAL_ONLY and p.default is p.empty for p in by_position)
     return fewest, ANY if many else len(by_position), keywords
+
+
+_EMPTY = (lambda: None).__code__
+_SUSPENDS = 0x2A0  # flags of generators and coroutines
+
+
+def does_not_bind(function: FunctionType, args: list[Box], kwargs: dict[str, Box]) -> UserError:
+    """CPython's TypeError for arguments that do not fit: that of a function with the same parameters that does nothing."""
+    code = function.__code__
+    flags = code.co_flags & ~_SUSPENDS
+    empty = code.replace(
+        co_code=_EMPTY.co_code, co_consts=_EMPTY.co_consts, co_names=(), co_exceptiontable=b"", co_linetable=_EMPTY.co_linetable, co_flags=flags
+    )
+    stub = FunctionType(empty, {}, function.__name__, function.__defaults__, tuple([types.CellType() for _ in code.co_freevars]))
+    stub.__kwdefaults__, stub.__qualname__ = function.__kwdefaults__, function.__qualname__
+    try:
+        stub(*[None for _ in args], **dict.fromkeys(kwargs))
+    except TypeError as error:
+        error.__traceback__ = error.__context__ = None
+        return UserError(error)
+    raise AssertionError("the arguments fit")

@@ -71,6 +71,8 @@ def lookup(t: Tracer, cls: type, name: str) -> Found:
             return Found("written", written)
         entry = find_in_type(cls, name)
         found = t.lookups[cls, name] = Found(_kind_of(entry), entry)
+        if found.kind is ODD:
+            raise t.stop("LB0003", f"the descriptor {cls.__name__}.{name}")
     return found
 
 
@@ -84,6 +86,10 @@ def _written_in_type(t: Tracer, cls: type, name: str) -> Box | None:
     return None
 
 
+ODD = "odd"  # a descriptor with one half only, or halves that are no functions
+_IN_C = (types.WrapperDescriptorType, types.MethodDescriptorType)
+
+
 def _kind_of(entry: Any) -> str:
     if entry is MISSING:
         return "missing"
@@ -93,13 +99,14 @@ def _kind_of(entry: Any) -> str:
         return known
     if issubclass(kind, property):
         return "property"
-    getter = find_in_type(kind, "__get__")
-    if getter is MISSING:
+    getter, setter = find_in_type(kind, "__get__"), find_in_type(kind, "__set__")
+    if getter is MISSING and setter is MISSING:
         return "plain"
-    data = find_in_type(kind, "__set__") is not MISSING
-    if type(getter) is FunctionType:
-        return "python_data" if data else "python_other"
-    return "c_data" if data else "c_other"
+    if type(getter) is FunctionType and (setter is MISSING or type(setter) is FunctionType):
+        return "python_data" if setter is not MISSING else "python_other"
+    if type(getter) in _IN_C and (setter is MISSING or type(setter) in _IN_C):
+        return "c_data" if setter is not MISSING else "c_other"
+    return ODD
 
 
 def python_method(t: Tracer, cls: type, name: str) -> FunctionType | None:
@@ -340,7 +347,15 @@ def type_attr(t: Tracer, box: Box, name: str) -> Box:
         return t.wrap(entry, source.attr(name))
     if kind in ("python_data", "python_other") and not type(entry).__module__ == "enum":
         return call(t, load_attr(t, t.static(entry), "__get__"), [NONE, box], {})
-    return t.wrap(getattr(cls, name), source.attr(name) if kind == "c_data" or kind == "c_method" else None)
+    return t.wrap(_of_class(cls, name), source.attr(name) if kind == "c_data" or kind == "c_method" else None)
+
+
+def _of_class(cls: type, name: str) -> Any:
+    """An attribute of a class that C code gives."""
+    try:
+        return getattr(cls, name)
+    except AttributeError as error:
+        raise UserError(error) from None
 
 
 def _meta_entry(t: Tracer, box: Box, name: str, meta: Found) -> Box:
@@ -350,7 +365,7 @@ def _meta_entry(t: Tracer, box: Box, name: str, meta: Found) -> Box:
     if meta.kind == "function":
         return bound_method(t, meta.value, box)
     if meta.kind != "missing":
-        return t.wrap(getattr(cls, name), t.static_source(cls).attr(name) if meta.kind == "plain" else None)
+        return t.wrap(_of_class(cls, name), t.static_source(cls).attr(name) if meta.kind == "plain" else None)
     hook = python_method(t, type(cls), "__getattr__")
     if hook is not None:
         return call_function(t, t.static(hook), [box, (name, None)], {})

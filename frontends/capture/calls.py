@@ -16,6 +16,7 @@ import torch
 
 from lect.dialects.guard.containers import has, own_item
 from lect.frontends.capture import policy
+from lect.frontends.capture.arity import does_not_bind
 from lect.frontends.capture.attributes import MISSING, find_in_type, guard_class_entry, instance_dict, load_attr, lookup, python_method
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import mutate, run_real, stored_key
@@ -253,27 +254,6 @@ def is_leaf(function: FunctionType) -> bool:
     return any(module == leaf or module.startswith(leaf + ".") for leaf in policy.LEAF_MODULES) and name_of(function) is not None
 
 
-_EMPTY = (lambda: None).__code__
-_SUSPENDS = 0x2A0  # flags of generators and coroutines
-
-
-def does_not_bind(function: FunctionType, args: list[Box], kwargs: Kwargs) -> UserError:
-    """CPython's TypeError for arguments that do not fit: that of a function with the same parameters that does nothing."""
-    code = function.__code__
-    flags = code.co_flags & ~_SUSPENDS
-    empty = code.replace(
-        co_code=_EMPTY.co_code, co_consts=_EMPTY.co_consts, co_names=(), co_exceptiontable=b"", co_linetable=_EMPTY.co_linetable, co_flags=flags
-    )
-    stub = FunctionType(empty, {}, function.__name__, function.__defaults__, tuple([types.CellType() for _ in code.co_freevars]))
-    stub.__kwdefaults__, stub.__qualname__ = function.__kwdefaults__, function.__qualname__
-    try:
-        stub(*[None for _ in args], **dict.fromkeys(kwargs))
-    except TypeError as error:
-        error.__traceback__ = error.__context__ = None
-        return UserError(error)
-    raise AssertionError("the arguments fit")
-
-
 def bind_arguments(t: Tracer, callee: Box, func: Any, args: list[Box], kwargs: Kwargs) -> dict[str, Box]:
     """Values of the parameters of a `pyframe.func`, by CPython's rules, the TypeError of those that do not bind included."""
     function, source = callee
@@ -385,7 +365,9 @@ def initialize(t: Tracer, made: Box, args: list[Box], kwargs: Kwargs) -> None:
     cls = type(made[0])
     init = find_in_type(cls, "__init__")
     if type(init) is FunctionType:
-        call_function(t, t.static(init), [made, *args], kwargs)
+        returned = call_function(t, t.static(init), [made, *args], kwargs)[0]
+        if returned is not None:
+            raise UserError(TypeError(f"__init__() should return None, not '{type(returned).__name__}'"))
     elif init is object.__init__:
         new = find_in_type(cls, "__new__")
         if (args or kwargs) and new is object.__new__:
@@ -536,7 +518,7 @@ def pure_argument(t: Tracer, function: Any, box: Box) -> Any:
         return value
     if function in policy.CALLBACKS and python_method(t, kind, "__call__") is not None:
         raise t.stop("LB0003", f"{describe(function)} with an object that is called")
-    for name in ("__iter__", "__next__", "__len__", "__index__", "__int__", "__float__", "__abs__", "__round__", "__reversed__", "__bool__", "__hash__"):
+    for name in policy.CALLED_BY_C:
         if python_method(t, kind, name) is not None and kind.__module__ != "enum":
             raise t.stop("LB0003", f"{describe(function)} of a {kind.__name__}")
     if t.is_fresh(value) or isinstance(value, _IMMUTABLE):

@@ -68,15 +68,18 @@ def shadow_of(t: Tracer, box: Box) -> Any:
 
 def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -> Box:
     """Call a mutating method descriptor such as `list.append` on its first argument."""
-    from lect.frontends.capture.iteration import is_lazy, iterate_raw
+    from lect.frontends.capture.iteration import is_lazy
 
+    if not boxes or not isinstance(boxes[0][0], function.__objclass__):
+        run_real(function, *[box[0] for box in boxes[:1]])
+        raise t.stop("LB0003", f"{function.__qualname__} of something else")
     target = boxes[0]
     value = target[0]
     name = function.__name__
     if name in _ONE_BY_ONE and len(boxes) == 2 and not kwargs and is_lazy(t, type(boxes[1][0])):
         return _add_one_by_one(t, name, target, boxes[1])
     if name in _BULK and len(boxes) > 1:
-        args = [_copied(t, box) if isinstance(box[0], dict) else iterate_raw(t, box) for box in boxes[1:]]
+        args = [_copied(t, box) if isinstance(box[0], dict) else _items_to_add(t, value, box) for box in boxes[1:]]
     else:
         kept = _KEPT_ARGUMENT.get(name)
         args = [t.stored(box) if number == kept else t.leak(box) for number, box in enumerate(boxes[1:])]
@@ -102,6 +105,15 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
         if returned is shadow:
             return target
     return target if returned is value else t.result(returned, 1)
+
+
+def _items_to_add(t: Tracer, target: Any, box: Box) -> Any:
+    """What `update` and its like add: the items of a mapping that is no dict, or those of an iterable."""
+    from lect.frontends.capture.iteration import iterate_raw, mapping_items
+
+    if isinstance(target, dict) and lookup(t, type(box[0]), "keys").kind != "missing":
+        return {key: t.stored(item) for key, item in mapping_items(t, box).items()}
+    return iterate_raw(t, box)
 
 
 def _add_one_by_one(t: Tracer, name: str, target: Box, items: Box) -> Box:
@@ -253,7 +265,21 @@ def delete_attr(t: Tracer, box: Box, name: str) -> None:
 
 def generic_delete_attr(t: Tracer, box: Box, name: str) -> None:
     """`object.__delattr__`."""
+    from lect.frontends.capture.calls import call, call_function
+
     value = box[0]
+    found = lookup(t, type(value), name)
+    if found.kind == "property":
+        if found.value.fdel is None:
+            raise UserError(AttributeError(f"property {name!r} of {type(value).__name__!r} object has no deleter"))
+        call(t, t.static(found.value.fdel), [box], {})
+        return
+    if found.kind in ("python_data", "python_other"):
+        deleter = find_in_type(type(found.value), "__delete__")
+        if type(deleter) is not types.FunctionType:
+            raise t.stop("LB0004", f"deletion of attribute {name}")
+        call_function(t, t.static(deleter), [t.static(found.value), box], {})
+        return
     if t.is_fresh(value) and not isinstance(value, type):
         run_real(object.__delattr__, value, name)
         return

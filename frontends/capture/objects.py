@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
 from lect.dialects.fx.types import ObjectRef
@@ -27,9 +28,17 @@ class ObjectTable:
         return ObjectRef(self.number(value), describe(value))
 
 
+_NAMED = (
+    *(type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType, types.MethodDescriptorType, types.WrapperDescriptorType),
+    *(types.MethodWrapperType, types.ClassMethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType, staticmethod, classmethod),
+)
+
+
 def describe(value: Any) -> str:
     """A short text for people: kind and qualified name, never an address and never the object's own repr."""
     kind = type(value)
+    if not isinstance(value, _NAMED) or type(kind) is not type:  # asking an object of the program might run its code
+        return f"{kind.__module__}.{kind.__qualname__} object" if not isinstance(value, type) else type.__repr__(value).partition("'")[2].rstrip("'>")
     name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
     if not isinstance(name, str):
         return f"{kind.__module__}.{kind.__qualname__} object"

@@ -21,7 +21,7 @@ from lect.frontends.capture.numbers import RunTimeNumber, apply, decide, plain
 from lect.frontends.capture.numpy_values import run_numpy
 from lect.frontends.capture.policy import MUTATORS
 from lect.frontends.capture.scalars import DICT_VIEWS, NUMPY_NUMBERS, SCALAR_TYPES
-from lect.frontends.capture.torch_calls import torch_call
+from lect.frontends.capture.torch_calls import MAX_NESTING, torch_call
 from lect.frontends.capture.tracer import Box, Tracer, entry
 from lect.frontends.tensors import LT
 
@@ -152,6 +152,8 @@ def check_plain(t: Tracer, value: Any, around: frozenset[int] = frozenset()) -> 
     if kind is RunTimeNumber:
         value.needed()
         return
+    if len(around) > MAX_NESTING:
+        raise t.stop("LB0019", "containers nested deeper than C code can be trusted with")
     if around and id(value) in t.shadows:
         raise t.stop("LB0019", "a changed container inside another one")
     if kind in (list, tuple, set, frozenset, deque):
@@ -183,7 +185,9 @@ def _user_binary(t: Tracer, function: Function, left: Box, right: Box) -> Box:
         if type(right[0]) is type(left[0]):
             tries.pop()
     if type(right[0]) is not type(left[0]) and issubclass(type(right[0]), type(left[0])):
-        tries.reverse()
+        own = lookup(t, type(right[0]), f"__{tries[-1][2]}__").value
+        if function in _COMPARISONS or own is not lookup(t, type(left[0]), f"__{tries[-1][2]}__").value:
+            tries.reverse()
     if function in _IN_PLACE:
         tries.insert(0, (left, right, name))
     t.guard_type(left)

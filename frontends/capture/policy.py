@@ -169,3 +169,10 @@ WITHOUT_TENSOR = frozenset(
 # Python functions of torch that look at their numbers no further than the function in C that they call.
 TAKES_NUMBERS = frozenset(f"torch.Tensor.__{name}__" for name in "rsub rdiv rtruediv rfloordiv rpow rmod pow ipow floordiv".split())
 OUTSIDE_WORLD = frozenset({print, input, open, exec, eval, compile, breakpoint, __import__})
+# Special methods that a C function may call on an argument.
+CALLED_BY_C = tuple(
+    f"__{name}__"
+    for name in (
+        "iter next len index int float complex bytes abs round trunc floor ceil reversed bool hash pow rpow divmod rdivmod contains getitem fspath".split()
+    )
+)

@@ -385,7 +385,7 @@ class ResidualBuilder:
 
     def _instance(self, value: Any, kind: type) -> Value:
         """An object of a user class that the trace made: allocated without `__init__`, its dictionary filled."""
-        names = getattr(value, "__dict__", None)
+        names = _own_names(value)
         base = next((base for base in (OrderedDict, dict, list) if isinstance(value, base)), None)
         if base is not None and type(names) is dict and find_in_type(kind, "__del__") is MISSING:
             return self._container_instance(value, kind, base)
@@ -411,7 +411,9 @@ class ResidualBuilder:
         else:
             for key, item in base.items(value):
                 self.call(base.__setitem__, made, self.value(key), self.value(item))
-        self._fill(made, value.__dict__)
+        if isinstance(value, defaultdict) and value.default_factory is not None:
+            self.call(object.__setattr__, made, self.constant("default_factory"), self._callable(value.default_factory))
+        self._fill(made, _own_names(value))
         return made
 
     # ---- effects -----------------------------------------------------------------------------------------------------
@@ -433,6 +435,14 @@ class ResidualBuilder:
         else:
             names = tuple(kwargs)
             self.emit(py.CallOp(self.resource(function), [target, *args, *kwargs.values()], keywords=names, loc=effect.loc))
+
+
+def _own_names(value: Any) -> Any:
+    """The instance dictionary, past what the class says that it is; None when there is none."""
+    try:
+        return object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return None
 
 
 def bound_to_object(function: Any) -> bool:

@@ -282,6 +282,8 @@ def _text(function: Callable[..., str], method_name: str) -> Rule:
     """str, repr, ascii and format."""
 
     def rule(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+        if kwargs or (not args and function is not str):
+            raise t.stop("LB0003", f"{function.__name__} with keywords or without an argument")
         if not args:
             return ("", None)
         value = args[0][0]
@@ -437,7 +439,14 @@ _WITH_NUMBERS = frozenset(
 )
 
 
+_OTHERS: Mapping[Any, Rule] = MappingProxyType(
+    {
+        builtins.__build_class__: _class_statement,
+        re._compile: _regular_expression,  # type: ignore[attr-defined]
+    }
+)
 _BY_SUBJECT = (
+    _OTHERS,
     COPYING,
     TRACEBACKS,
     AUTOGRAD,
@@ -499,8 +508,6 @@ def special_table() -> Mapping[Any, Rule]:
         sys.exc_info: _exc_info,
         sys.exception: _exception,
         warnings.warn: _outside,
-        builtins.__build_class__: _class_statement,
-        re._compile: _regular_expression,  # type: ignore[attr-defined]
     }
     for part in _BY_SUBJECT:
         table.update(part)

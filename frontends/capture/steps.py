@@ -42,6 +42,8 @@ class Step:
         self.ends_block = self.op is base.blocks[place.block].last
         if calls and self.ends_block:
             raise NotResumable("a terminator calls nothing")
+        if base.compares_tracebacks:
+            raise NotResumable("except* looks at the tracebacks of what is raised, to which the parts of a function would add")
         if calls:
             after = base.stack_at(Place(place.block, place.op + 1))
             self.values = [value for value in after if value not in self.op.results]

@@ -2,6 +2,8 @@
 
 # ruff: noqa: B904
 
+import collections
+import functools
 import operator
 import re
 import sys
@@ -182,22 +184,61 @@ class HalfManager:
 
 
 class SaysWrong:
+    answer = 3
+
     def __str__(self):
-        return 3
+        return self.answer
 
     def __repr__(self):
-        return None
+        return self.answer
 
     def __format__(self, spec):
-        return 4
+        return self.answer
 
     def __iter__(self):
-        return 5
+        return self.answer
 
 
 class TakesArguments:
     def __init__(self, *args):
         super().__init__(*args)
+
+
+def unpack(value):
+    a, *b = value
+    return a, b
+
+
+class SetOnly:
+    def __set__(self, instance, value):
+        instance.__dict__["seen"] = value
+
+
+class CallableGetter:
+    __get__ = functools.partial(lambda *args: "gotten")
+
+
+class WithDescriptors:
+    only = SetOnly()
+    odd = CallableGetter()
+
+
+def odd_descriptors(x):
+    made = WithDescriptors()
+    made.only = 3
+    return x + 1, made.__dict__, made.odd
+
+
+class Defaults(collections.defaultdict):
+    def __init__(self):
+        super().__init__()
+        self.default_factory = list
+
+
+def subclass_of_defaultdict(x):
+    made = Defaults()
+    made["a"] = 1
+    return x + 1, made, made["b"]
 
 
 def refused_protocols(x):
@@ -207,6 +248,7 @@ def refused_protocols(x):
 
     cases = [message(lambda: 1 in NoContainer()), message(iter, NoContainer()), message(enter, HalfManager()), message(enter, 3), message(vars, 3)]
     cases += [message(f, SaysWrong()) for f in (str, repr, format, iter, list)] + [message(format, SaysWrong(), 3), message(sum, [], bytearray())]
+    cases += [message(unpack, 3), message(unpack, None), message(unpack, NoContainer()), message(unpack, 1.5)]
     cases += [message(Plain, 1), message(Plain.__new__, Plain, 1), message(Plain().__init__, 1), message(TakesArguments, 1), message(object, 1)]
     return x + 1, cases
 
@@ -226,6 +268,14 @@ def test_as_in_eager(program):
     want, got = program(X), lect.compile(program)(X)
     assert fallbacks() == [], [str(event) for event in lect.events("fallback")]
     same(want, got)
+
+
+@pytest.mark.parametrize("program", [odd_descriptors, subclass_of_defaultdict], ids=lambda program: program.__name__)
+def test_in_parts_as_in_eager(program):
+    """What is not followed is left to Python, and what was made before is what it was."""
+    want, got = program(X), lect.compile(program)(X)
+    same([want[0], repr(want[1:])], [got[0], repr(got[1:])])
+    assert getattr(want[1], "default_factory", None) == getattr(got[1], "default_factory", None)
 
 
 def test_what_a_traceback_holds_is_not_made_up():

@@ -8,12 +8,13 @@ from types import MappingProxyType
 from typing import Any
 
 from lect.dialects.pyframe.attributes import to_python
-from lect.frontends.capture.attributes import load_attr
+from lect.frontends.capture.attributes import MISSING, find_in_type, load_attr
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.calls import call
 from lect.frontends.capture.effects import mutate, run_real
 from lect.frontends.capture.iteration import iterate, mapping_items
 from lect.frontends.capture.keys import key_of
+from lect.frontends.capture.numbers import plain
 from lect.frontends.capture.operators import contains, load_item
 from lect.frontends.capture.tracer import NONE, Box
 from lect.frontends.tensors import LT
@@ -124,9 +125,19 @@ def list_to_tuple(frame: Any, op: Any) -> None:
     frame.env[op.results[0]] = frame.t.make_tuple(iterate(frame.t, frame.env[op.operands[0]]))
 
 
+def _unpacked(frame: Any, op: Any, limit: int | None = None) -> list[Box]:
+    """The items of what is unpacked; the error for what is no iterable says so in other words than that of `iter`."""
+    box = frame.env[op.operands[0]]
+    kind = type(box[0])
+    if kind not in (tuple, list) and find_in_type(kind, "__iter__") is MISSING and find_in_type(kind, "__getitem__") is MISSING:
+        frame.t.guard_type(box)
+        raise UserError(TypeError(f"cannot unpack non-iterable {type(plain(box)[0]).__name__} object"))
+    return iterate(frame.t, box, limit)
+
+
 def unpack_sequence(frame: Any, op: Any) -> None:
     count = op.attrs["count"]
-    boxes = iterate(frame.t, frame.env[op.operands[0]], count)
+    boxes = _unpacked(frame, op, count)
     if len(boxes) < count:
         raise UserError(ValueError(f"not enough values to unpack (expected {count}, got {len(boxes)})"))
     if len(boxes) > count:
@@ -136,7 +147,7 @@ def unpack_sequence(frame: Any, op: Any) -> None:
 
 def unpack_ex(frame: Any, op: Any) -> None:
     before, after = op.attrs["before"], op.attrs["after"]
-    boxes = iterate(frame.t, frame.env[op.operands[0]])
+    boxes = _unpacked(frame, op)
     if len(boxes) < before + after:
         raise UserError(ValueError(f"not enough values to unpack (expected at least {before + after}, got {len(boxes)})"))
     end = len(boxes) - after

@@ -131,7 +131,7 @@ HEAD = MappingProxyType({"head_dim": 8})
 Row = tuple[str, Mapping[str, Any], Callable[[int], Inputs]]
 
 
-def _without(table: Mapping[str, Any], *names: str, **changes: Any) -> dict[str, Any]:
+def without(table: Mapping[str, Any], *names: str, **changes: Any) -> dict[str, Any]:
     return {key: value for key, value in {**table, **changes}.items() if key not in names}
 
 
@@ -153,7 +153,7 @@ ENCODERS: Mapping[str, Row] = MappingProxyType(
         "MobileBertModel": ("MobileBertConfig", {**ENCODER, "embedding_size": 16, "intra_bottleneck_size": 16, "true_hidden_size": 16}, text),
         "SqueezeBertModel": ("SqueezeBertConfig", {**ENCODER, "embedding_size": 32}, text),
         "ConvBertModel": ("ConvBertConfig", {**ENCODER, "embedding_size": 16}, text),
-        "FNetModel": ("FNetConfig", _without(ENCODER, "num_attention_heads"), words_only),
+        "FNetModel": ("FNetConfig", without(ENCODER, "num_attention_heads"), words_only),
         "RemBertModel": ("RemBertConfig", {**ENCODER, "input_embedding_size": 16, "output_embedding_size": 16}, text),
         "RoFormerModel": ("RoFormerConfig", {**ENCODER, "embedding_size": 32}, text),
         "NystromformerModel": ("NystromformerConfig", {**ENCODER, "num_landmarks": 4, "segment_means_seq_len": 8, "conv_kernel_size": 3}, text),
@@ -213,7 +213,7 @@ DECODERS: Mapping[str, Row] = MappingProxyType(
         "NemotronForCausalLM": ("NemotronConfig", DECODER, text),
         "SmolLM3ForCausalLM": ("SmolLM3Config", DECODER, text),
         "HeliumForCausalLM": ("HeliumConfig", {**DECODER, **HEAD}, text),
-        "PersimmonForCausalLM": ("PersimmonConfig", _without(DECODER, "num_key_value_heads"), text),
+        "PersimmonForCausalLM": ("PersimmonConfig", without(DECODER, "num_key_value_heads"), text),
         "BioGptForCausalLM": ("BioGptConfig", ENCODER, text),
         "XGLMForCausalLM": ("XGLMConfig", {"vocab_size": WORDS, "d_model": 32, "ffn_dim": 64, "num_layers": 2, "attention_heads": 4}, text),
         "OpenAIGPTLMHeadModel": ("OpenAIGPTConfig", {"vocab_size": WORDS, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 32}, text),
@@ -268,7 +268,7 @@ SEEING: Mapping[str, Row] = MappingProxyType(
         "ViTForImageClassification": ("ViTConfig", VISION, image),
         "DeiTModel": ("DeiTConfig", VISION, image),
         "BeitModel": ("BeitConfig", VISION, image),
-        "Dinov2Model": ("Dinov2Config", _without(VISION, "intermediate_size", mlp_ratio=2), image),
+        "Dinov2Model": ("Dinov2Config", without(VISION, "intermediate_size", mlp_ratio=2), image),
         "ViTMAEModel": ("ViTMAEConfig", {**VISION, "mask_ratio": 0.5}, image_and_noise),
         "ViTMSNModel": ("ViTMSNConfig", VISION, image),
         "YolosModel": ("YolosConfig", {**VISION, "image_size": [32, 32], "num_detection_tokens": 4}, image),
@@ -309,14 +309,14 @@ SEEING: Mapping[str, Row] = MappingProxyType(
 )
 
 
-def _clip_parts(**more: Any) -> dict[str, Any]:
+def clip_parts(**more: Any) -> dict[str, Any]:
     words = {**ENCODER, "max_position_embeddings": 16, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0, **more}
     return {"text_config": words, "vision_config": dict(VISION), "projection_dim": 16}
 
 
 DETECTOR = MappingProxyType(
     {
-        **_without(BOTH, "vocab_size", "pad_token_id", "bos_token_id", "eos_token_id", "decoder_start_token_id", "forced_eos_token_id"),
+        **without(BOTH, "vocab_size", "pad_token_id", "bos_token_id", "eos_token_id", "decoder_start_token_id", "forced_eos_token_id"),
         "num_queries": 5,
         "use_timm_backbone": False,
         "use_pretrained_backbone": False,
@@ -325,7 +325,7 @@ DETECTOR = MappingProxyType(
 )
 
 
-def _resnet_backbone(**more: Any) -> dict[str, Any]:
+def resnet_backbone(**more: Any) -> dict[str, Any]:
     import transformers
 
     return {**DETECTOR, "backbone_config": transformers.ResNetConfig(**RESNET, out_features=["stage2"]), **more}
@@ -333,9 +333,9 @@ def _resnet_backbone(**more: Any) -> dict[str, Any]:
 
 MIXED: Mapping[str, Row] = MappingProxyType(
     {
-        "CLIPModel": ("CLIPConfig", _clip_parts(), text_and_image),
-        "CLIPTextModel": ("CLIPTextConfig", _clip_parts()["text_config"], text),
-        "SiglipModel": ("SiglipConfig", {key: value for key, value in _clip_parts(projection_size=32).items() if key != "projection_dim"}, text_and_image),
+        "CLIPModel": ("CLIPConfig", clip_parts(), text_and_image),
+        "CLIPTextModel": ("CLIPTextConfig", clip_parts()["text_config"], text),
+        "SiglipModel": ("SiglipConfig", {key: value for key, value in clip_parts(projection_size=32).items() if key != "projection_dim"}, text_and_image),
         "ViltModel": ("ViltConfig", {**ENCODER, **VISION}, text_and_image),
         "WhisperModel": (
             "WhisperConfig",
@@ -352,12 +352,12 @@ MIXED: Mapping[str, Row] = MappingProxyType(
         "WavLMModel": ("WavLMConfig", SPEECH, sound),
         "ASTModel": (
             "ASTConfig",
-            {**_without(VISION, "image_size"), "max_length": 32, "num_mel_bins": 16},
+            {**without(VISION, "image_size"), "max_length": 32, "num_mel_bins": 16},
             partial(spectrum, shape=(2, 32, 16), name="input_values"),
         ),
-        "DetrModel": ("DetrConfig", _resnet_backbone, image),
-        "DetrForObjectDetection": ("DetrConfig", _resnet_backbone, image),
-        "ConditionalDetrModel": ("ConditionalDetrConfig", _resnet_backbone, image),
+        "DetrModel": ("DetrConfig", resnet_backbone, image),
+        "DetrForObjectDetection": ("DetrConfig", resnet_backbone, image),
+        "ConditionalDetrModel": ("ConditionalDetrConfig", resnet_backbone, image),
         "PatchTSTModel": (
             "PatchTSTConfig",
             {
@@ -437,7 +437,7 @@ TIMM: Mapping[str, int] = MappingProxyType(
 )
 
 
-def _from_transformers(name: str, row: Row) -> torch.nn.Module:
+def from_transformers(name: str, row: Row) -> torch.nn.Module:
     import transformers
 
     config, sizes, _ = row
@@ -459,7 +459,7 @@ def cases() -> Iterator[Case]:
     """All models, those of transformers first."""
     for table in (ENCODERS, DECODERS, PAIRS, SEEING, MIXED):
         for name, row in table.items():
-            yield Case(name, partial(_from_transformers, name, row), row[2])
+            yield Case(name, partial(from_transformers, name, row), row[2])
     for name, side in TIMM.items():
         yield Case(f"timm:{name}", partial(_from_timm, name), partial(image, size=side, batch=1, name="x"))
 

@@ -13,13 +13,14 @@ from collections.abc import Iterator
 
 import torch
 
-from tests.models.catalogue import CASES, Case
+from tests.models.catalogue import Case
 from tests.models.trial import HEADER, Outcome, outcome_of, try_model, try_training
+from tests.models.wide import ALL
 
 
 def chosen(names: list[str]) -> Iterator[Case]:
     """The cases that contain one of `names`, or all."""
-    for name, case in CASES.items():
+    for name, case in ALL.items():
         if not names or any(part in name for part in names):
             yield case
 

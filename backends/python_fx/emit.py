@@ -34,7 +34,7 @@ SWITCHES = frozenset({"torch.set_grad_enabled", "torch._C._set_grad_enabled"})
 # Their regions are called again when gradients are asked for.
 CALLED_LATER = frozenset({"fx.checkpoint", "fx.autograd_function"})
 # Names that the source uses beside those of functions; no variable takes one.
-RESERVED = frozenset({"torch", "device", "Size", "slice", "float", "complex", "switch_gradients", "gradients_enabled", "before", "kept_modes"})
+RESERVED = frozenset("torch device Size slice float complex switch_gradients gradients_enabled before kept_modes inference_mode".split())
 # Prefixes of public names as the source writes them.
 SHORT: Mapping[str, str] = MappingProxyType(
     {"torch.nn.functional.": "F_", "torch._C._nn.": "nn_", "torch.Tensor.": "Tensor_", "torch.functional.": "torch_", "operator.": "", "builtins.": ""}
@@ -223,6 +223,15 @@ def _free_values(op: Operation) -> list[Value]:
 def _statement(source: Source, op: Operation, last_use: Mapping[Value, Operation], kept: Set[Value]) -> None:
     if isinstance(op, fx.ReturnOp | YieldOp):
         source.emit(f"return [{', '.join([source.names[value] for value in op.operands])}]")
+        return
+    if isinstance(op, fx.EnterInferenceOp):
+        source.emit(f"with inference_mode({op.enabled}):", op.loc)
+        source.indent += "    "
+        if isinstance(op.next, fx.LeaveInferenceOp):
+            source.emit("pass")
+        return
+    if isinstance(op, fx.LeaveInferenceOp):
+        source.indent = source.indent[:-4]
         return
     try:
         if isinstance(op, fx.CallOp):

@@ -36,6 +36,7 @@ def load(graph: Operation) -> GraphProgram:
         "switch_gradients": torch._C._set_grad_enabled,
         "gradients_enabled": torch.is_grad_enabled,
         "kept_modes": kept_modes,
+        "inference_mode": torch.inference_mode,
     }
     for name, target in source.functions.items():
         namespace[name] = resolve(target)

@@ -23,5 +23,5 @@ def run(func: Operation, inputs: Sequence[Any]) -> list[Any]:
         raise LectError(f"the graph takes {len(args)} inputs, got {len(inputs)}", op=func)
     if any(isinstance(op, fx.CallOp) and op.target.leaf in MODE_CALLS for op in func.walk()):
         with kept_modes():
-            return Execution().block(func.body, inputs)
-    return Execution().block(func.body, inputs)
+            return Execution().run(func.body, inputs)
+    return Execution().run(func.body, inputs)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +19,8 @@ class Execution:
 
     def __init__(self, outer: Mapping[Value, Any] | None = None) -> None:
         self.values: dict[Value, Any] = dict(outer or {})
+        self.blocks = contextlib.ExitStack()
+        self.inference: list[contextlib.ExitStack] = []
 
     def block(self, block: Block, args: Sequence[Any]) -> list[Any]:
         """Call a block on arguments; what its terminator names.  Raises `LectError` at an operation that fails, with its place."""
@@ -28,10 +32,27 @@ class Execution:
             self.values.update(zip(op.results, self.results(op, operands)))
         raise LectError("the graph has no 'fx.return'", op=block.parent_op)
 
+    def run(self, block: Block, args: Sequence[Any]) -> list[Any]:
+        """`block`, with no mode left on when it fails."""
+        with self.blocks:
+            return self.block(block, args)
+
+    def _switch(self, op: Operation) -> None:
+        """Enter or leave a block of inference mode."""
+        if isinstance(op, fx.EnterInferenceOp):
+            opened = self.blocks.enter_context(contextlib.ExitStack())
+            opened.enter_context(importlib.import_module("torch").inference_mode(op.enabled))
+            self.inference.append(opened)
+        else:
+            self.inference.pop().close()
+
     def results(self, op: Operation, operands: Sequence[Any]) -> list[Any]:
         """The results of one operation."""
         if isinstance(op, fx.CallOp):
             return run_call(op, operands)
+        if isinstance(op, fx.EnterInferenceOp | fx.LeaveInferenceOp):
+            self._switch(op)
+            return []
         rule = RULES.get(op.name)
         if rule is None:
             raise LectError(f"'{op.name}' has no meaning inside of a graph", op=op)

@@ -57,6 +57,12 @@ class GraphOp(Operation):
     def verify(self) -> None:
         for value in self.body.args:
             require(isinstance(value.type, TensorType | NumberType), self, "inputs of '{}' are tensors or numbers, got {}", self.name, value.type)
+        depth = 0
+        for inner in self.body:
+            depth += isinstance(inner, EnterInferenceOp)
+            depth -= isinstance(inner, LeaveInferenceOp)
+            require(depth >= 0, inner, "'fx.leave_inference' without an 'fx.enter_inference' in front of it")
+        require(depth == 0, self, "a graph leaves each inference block that it enters, {} stay open", depth)
 
 
 @op("fx.call")
@@ -79,6 +85,21 @@ class CallOp(Operation):
             require(named == list(range(len(self.results))), self, "structure must name each of {} results once, found {}", len(self.results), named)
         for value in (self.args, self.kwargs):
             _verify_constructors(self, value, top=True)
+
+
+@op("fx.enter_inference")
+class EnterInferenceOp(Operation):
+    """From here to the `fx.leave_inference` that belongs to it, calls run in inference mode, or with `enabled = false` out of it."""
+
+    enabled: Attr[bool] = True
+    traits = (HasParent("fx.graph"),)
+
+
+@op("fx.leave_inference")
+class LeaveInferenceOp(Operation):
+    """Ends what the last open `fx.enter_inference` began."""
+
+    traits = (HasParent("fx.graph"),)
 
 
 def _verify_constructors(op: Operation, value: Any, top: bool = False) -> None:

@@ -51,6 +51,7 @@ class NumberPolicy:
 
     `run_time` are sources whose value has changed between calls, `by_value` those whose value turned out to be needed; with `arguments` every number
     among the arguments is a run-time number from the start.  `compiling` is no number: what the program is told when it asks whether it is compiled.
+    Neither is `inference`: whether blocks of inference mode are followed.
     """
 
     def __init__(self, arguments: bool = False) -> None:
@@ -58,6 +59,7 @@ class NumberPolicy:
         self.run_time: set[PathAttr] = set()
         self.by_value: set[PathAttr] = set()
         self.compiling = True
+        self.inference = True
 
     def allows(self, path: PathAttr) -> bool:
         """True when the number there may be one of run time."""

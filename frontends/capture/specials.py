@@ -33,6 +33,7 @@ from lect.frontends.capture.copying import COPYING
 from lect.frontends.capture.effects import delete_attr, generic_delete_attr, generic_store_attr, globals_box, run_real, store_attr
 from lect.frontends.capture.functorch import FUNCTORCH
 from lect.frontends.capture.generators import Exhausted, TracedGenerator, close, exception_of, in_program, resume
+from lect.frontends.capture.inference import INFERENCE
 from lect.frontends.capture.iteration import get_iter, get_next
 from lect.frontends.capture.locks import LOCKS
 from lect.frontends.capture.log_calls import LOGGING
@@ -459,6 +460,7 @@ _BY_SUBJECT = (
     OPTIMIZERS,
     RANDOM_STATE,
     CONTEXT_VARS,
+    INFERENCE,
     LOGGING,
 )
 

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+import torch
+
 from lect.dialects.fx.modes import kept_modes
 from lect.dialects.pyframe.control import FuncOp
 from lect.frontends.capture.api import LiveFrame, cell_parameter, rest_parameters
@@ -15,6 +17,7 @@ from lect.frontends.capture.breaks import FrameState, GraphBreak, Reached, Refus
 from lect.frontends.capture.calls import check_hooks
 from lect.frontends.capture.cut import CutWriter, chain_of
 from lect.frontends.capture.dead_effects import visible_effects
+from lect.frontends.capture.inference import blocks_closed
 from lect.frontends.capture.interpreter import Frame, Program, call_frame
 from lect.frontends.capture.modes import changed_modes, current_modes, enter_found_modes, global_state, without_saved_tensor_hooks
 from lect.frontends.capture.numbers import NumberPolicy, needed_for_value
@@ -112,15 +115,19 @@ class Search:
         enter_found_modes(t)
         found, returned, chain = current_modes(), None, None
         try:
-            with _quiet(), propagating() as t.mode:
+            with _quiet(), propagating() as t.mode, blocks_closed(t):
                 t.known.attach(t.mode)
                 returned = _trace(t, self.func, self.live, self.program)
+                if t.inference:
+                    raise t.stop("LB0014", "the frame leaves inference mode on")
         except Reached as reached:
+            self._give_up_inference(t)
             chain, left_out = chain_of(t, reached.frames)
             reached.let_go()
             if left_out:
                 return self._earlier(t, reached, chain[-1].stop)
         except GraphBreak as stop:
+            self._give_up_inference(t)
             if stop.number == "LB0012" and t.asked_compiling and self.policy.compiling:
                 self.policy.compiling = False
                 raise ToldOtherwise from None
@@ -140,6 +147,12 @@ class Search:
             stop.let_go()
             return self._earlier(t, stop, born)
         return True
+
+    def _give_up_inference(self, t: Tracer) -> None:
+        """A frame that is left inside of a block of inference mode is followed once more, with the block entered natively."""
+        if t.left_inference and self.policy.inference:
+            self.policy.inference = False
+            raise ToldOtherwise from None
 
     def _birth(self, t: Tracer, stop: GraphBreak) -> Stop | None:
         """The moment when an object was made that cannot be made again."""
@@ -261,7 +274,7 @@ def _write(t: Tracer, search: Search, state: dict[str, Any], returned: Box | Non
     t.guards.loc = loc
     t.guards.global_state(state)
     reason = _why_gradients(t, builder.outputs)
-    through_torch = _guard_overlap(t, reason)
+    through_torch = _guard_overlap(t, reason) or _made_for_inference(builder.outputs)
     _guard_identities(t)
     block = module.body
     block.insert_before(func, t.guards.finish(f"{name}.guards", loc))
@@ -338,6 +351,13 @@ def _guard_overlap(t: Tracer, gradients: str) -> tuple[str, str] | None:
             return "LB0023", "two inputs share memory and the graph writes in place"
         t.guards.no_overlap([each.source for each in t.inputs])
     return ("LB0021", gradients) if gradients else None
+
+
+def _made_for_inference(outputs: list[LT]) -> tuple[str, str] | None:
+    """A reason to run the graph through torch: tensors made in inference mode stay what they are outside of it."""
+    if torch.is_inference_mode_enabled() or not any(tensor.is_inference() for tensor in outputs):
+        return None
+    return "LB0025", "an output was made in inference mode"
 
 
 def _overlapping(t: Tracer) -> bool:

@@ -137,6 +137,8 @@ class Tracer:
         self.class_attrs: dict[tuple[type, str], Box] = {}
         self.calls = 0
         self.autocast_read = False
+        self.inference: list[tuple[Any, Any]] = []  # the open blocks of inference mode: the program's context manager and torch's
+        self.left_inference = False
         self.mode: Any = None  # the dispatch mode under which torch functions run
         self.depth = 0
         self.frame: Any = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import ExitStack
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from lect.dialects.functional.ops import FuncOp, ReturnOp, WriteOp
 from lect.dialects.functional.types import TensorType, tensor_type
 from lect.dialects.fx import python_values
 from lect.dialects.fx.modes import RANDOM_STATE_CALLS, kept_modes
-from lect.dialects.fx.ops import CallOp, GraphOp
+from lect.dialects.fx.ops import CallOp, EnterInferenceOp, GraphOp, LeaveInferenceOp
 from lect.dialects.fx.ops import ReturnOp as FxReturnOp
 from lect.dialects.fx.region_rules import RULES
 from lect.dialects.fx.regions import AutogradFunctionOp, CheckpointOp, TransformOp, YieldOp, yields
@@ -47,7 +48,7 @@ def lower_graph(graph: GraphOp) -> FuncOp:
     run = _Execution(block)
     for number, (value, argument) in enumerate(zip(graph.body.args, block.args)):
         run.add_input(number, value, argument)
-    with kept_modes(), torch.set_grad_enabled(_records_gradients(graph)), run.recorder:
+    with kept_modes(), torch.set_grad_enabled(_records_gradients(graph)), run.recorder, run.blocks:
         for op in graph.body:
             run.step(op)
     return FuncOp(graph.sym_name, regions=[Region([block])], loc=graph.loc)
@@ -65,6 +66,8 @@ class _Execution:
         self.emitter = Emitter(block)
         self.recorder = Recorder(self.emitter)
         self.environment: dict[Value, Any] = {}
+        self.blocks = ExitStack()
+        self.inference: list[ExitStack] = []
         self.inputs: list[tuple[Value, Entry]] = []  # the tensors among the arguments
 
     def add_input(self, number: int, value: Value, argument: Value) -> None:
@@ -87,6 +90,11 @@ class _Execution:
             self._define(op, self._region(op.body, *[self.environment[value] for value in op.operands]))
         elif isinstance(op, TransformOp | AutogradFunctionOp):
             self._apply(op)
+        elif isinstance(op, EnterInferenceOp):
+            self.inference.append(self.blocks.enter_context(ExitStack()))
+            self.inference[-1].enter_context(torch.inference_mode(op.enabled))
+        elif isinstance(op, LeaveInferenceOp):
+            self.inference.pop().close()
         elif isinstance(op, FxReturnOp):
             self._return(op)
         else:

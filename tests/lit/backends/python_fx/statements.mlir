@@ -101,3 +101,20 @@ fx.graph @"names; import os"(%lambda: !fx.tensor<4x8xf32>, %F_linear: !fx.tensor
   %F_linear_1 = fx.call(%lambda, %F_linear) {target = @torch.nn.functional.linear, args = [#fx.operand<0>, #fx.operand<1>]} : !fx.tensor<4x8xf32>
   fx.return(%F_linear_1)
 }
+
+// CHECK-LABEL: # @inference
+// CHECK-NEXT: def inference(x):
+// CHECK-NEXT: with inference_mode(True):
+// CHECK-NEXT: t1 = x * 2
+// CHECK-NEXT: with inference_mode(False):
+// CHECK-NEXT: pass
+// CHECK-NEXT: t2 = t1 + x
+fx.graph @inference(%x: !fx.tensor<4xf32>) {
+  fx.enter_inference()
+  %0 = fx.call(%x) {target = @operator.mul, args = [#fx.operand<0>, 2]} : !fx.tensor<4xf32>
+  fx.enter_inference() {enabled = false}
+  fx.leave_inference()
+  fx.leave_inference()
+  %1 = fx.call(%0, %x) {target = @operator.add, args = [#fx.operand<0>, #fx.operand<1>]} : !fx.tensor<4xf32>
+  fx.return(%1)
+}

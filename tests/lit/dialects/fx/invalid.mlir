@@ -72,3 +72,19 @@ fx.graph @type_without_element(%x: !fx.tensor<4x>) {
 fx.graph @more_strides_than_sizes(%x: !fx.tensor<4xf32, strides [1, 2]>) {
   fx.return()
 }
+
+// -----
+
+fx.graph @leaves_what_it_did_not_enter(%x: !fx.tensor<4xf32>) {
+  // expected-error @+1 {{'fx.leave_inference' without an 'fx.enter_inference' in front of it}}
+  fx.leave_inference()
+  fx.return(%x)
+}
+
+// -----
+
+// expected-error @+1 {{a graph leaves each inference block that it enters, 1 stay open}}
+fx.graph @does_not_leave(%x: !fx.tensor<4xf32>) {
+  fx.enter_inference()
+  fx.return(%x)
+}

@@ -39,3 +39,16 @@ fx.graph @literals(%n: !fx.number<f64>, %z: !fx.tensor<complex<f32>>) {
 fx.graph @symbolic(%x: !fx.tensor<s0x512xf32, strides [512, 1]>) {
   fx.return(%x)
 }
+
+// CHECK-LABEL: fx.graph @inference
+// CHECK-NEXT: fx.enter_inference()
+// CHECK-NEXT: fx.enter_inference() {enabled = false}
+// CHECK-NEXT: fx.leave_inference()
+// CHECK-NEXT: fx.leave_inference()
+fx.graph @inference(%x: !fx.tensor<4xf32>) {
+  fx.enter_inference()
+  fx.enter_inference() {enabled = false}
+  fx.leave_inference()
+  fx.leave_inference()
+  fx.return(%x)
+}

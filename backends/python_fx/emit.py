@@ -57,7 +57,7 @@ class Source:
         self.name = identifier(graph.sym_name)
         self.lines: list[str] = []
         self.names: dict[Value, str] = {}
-        self.taken: set[str] = set()
+        self.taken: set[str] = {self.name}
         self.functions: dict[str, str] = {}  # identifier -> public name
         self.rules: dict[str, Operation] = {}  # identifier -> the operation with regions that it runs
         self.constants: dict[str, ConstantAttr | ScalarType] = {}  # identifier -> what it stands for

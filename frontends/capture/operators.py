@@ -64,6 +64,7 @@ _WRITTEN: Mapping[Function, str] = MappingProxyType(
     {function: symbol for symbol, function in (*BINARY.items(), *COMPARE.items()) if symbol != "**"} | {operator.pow: "** or pow()"}
 )
 _REFLECTED = MappingProxyType({"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"})
+_NUMERIC = (RunTimeNumber, int, float)
 _MUTABLE = (list, dict, set, deque)
 _KNOWN = (str, bytes, int, float, complex, tuple, frozenset, range, slice, type, types.UnionType, types.GenericAlias, types.FunctionType, *_MUTABLE)
 _OPERATOR_NAMES = tuple(f"__{prefix}{name}__" for name in _SYMBOLS.values() for prefix in ("", "r", "i"))
@@ -312,6 +313,8 @@ def truth(t: Tracer, box: Box) -> bool:
 
 def is_same(t: Tracer, left: Box, right: Box) -> bool:
     """`left is right`, guarded."""
+    if t.numbers and left[0] is not right[0] and all(type(box[0]) in _NUMERIC for box in (left, right)):
+        left, right = plain(left), plain(right)
     same = left[0] is right[0]
     for me, other in ((left, right), (right, left)):
         value, source = me

@@ -198,7 +198,7 @@ def test_every_tenth_step():
 def test_number_is_compared_with_none_and_text():
     def f(x, n):
         if n is None or n == "auto":
-            return x
+            return x - 1
         return x + 1, n
 
     assert run(f, numbers(1, 2, 3)) == 2
@@ -502,3 +502,30 @@ def test_value_that_was_there_by_chance_is_written():
         compiled(X, o, table)
         assert (o.count, table["a"]) == (1, 1)
         assert o.shared is shared and table["b"] is shared
+
+
+def test_identity_of_numbers():
+    default = 0
+
+    def f(x, n):
+        if n is default:
+            return x - 1
+        return x + n, n is n, n is None
+
+    assert run(f, numbers(3, 2, 0, 5, 0)) == 4
+
+
+def test_matching_a_number():
+    def f(x, n):
+        match n:
+            case 0:
+                return x - 1
+            case [a, b]:
+                return x + a * b
+            case int():
+                return x + n, "int"
+            case float() if n > 1:
+                return x * n, "float"
+        return x * 2, n
+
+    assert run(f, numbers(3, 2, 5, 0, 2.5, 3.5, 0.5, 0.25, [1, 2])) <= 7

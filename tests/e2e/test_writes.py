@@ -428,3 +428,38 @@ def test_statistics_that_overlap():
     same(program(x, twin[:4], twin[2:]), compiled(x, both[:4], both[2:]))
     same(twin, both)
     assert through_torch() == ["LB0023"]
+
+
+# ---- operators that write to several tensors, or to one that they are given as `out` ----------------------------------
+
+
+def test_spectral_norm():
+    module_writes(nn.utils.parametrizations.spectral_norm(nn.Linear(4, 5)), (torch.randn(3, 4),), (torch.randn(3, 4),))
+
+
+def test_out_arguments():
+    def program(x, y):
+        torch.add(x, 1, out=y)
+        torch.mul(y, 2, out=x[0:2].new_empty(3, 4))
+        torch.exp(x, out=x)
+
+    writes(program, X, torch.randn(3, 4))
+
+
+def test_noise_of_rrelu():
+    module_writes(nn.Sequential(nn.RReLU(), nn.RReLU()), (torch.randn(3, 4),))
+
+
+def test_lists_of_tensors():
+    def program(x, y):
+        torch._foreach_add_([x, y], 1)
+        torch._foreach_mul_([x, y], [2.0, 3.0])
+        torch._foreach_addcdiv_([x], [y], [y], value=0.5)
+        return x.sum()
+
+    writes(program, X, torch.randn(3, 4))
+
+
+def test_embedding_that_renorms():
+    module = nn.Embedding(10, 4, max_norm=0.5)
+    module_writes(module, (torch.randint(0, 10, (3, 2)),))

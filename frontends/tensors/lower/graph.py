@@ -179,7 +179,7 @@ class _Execution:
         for argument, entry in self.inputs:
             writes = list(entry.storage.writes.items())
             for number, ((_, _, offset), value) in enumerate(writes):
-                versions = entry.tensor._version if number == len(writes) - 1 else 0
+                versions = entry.tensor._version + entry.storage.uncounted if number == len(writes) - 1 else 0
                 block.append(WriteOp(argument, value, offset=offset, versions=versions, loc=self.emitter.loc))
 
     def _alias(self, earlier: list[Any], entry: Any) -> Any:

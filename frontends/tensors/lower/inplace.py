@@ -10,12 +10,13 @@ import torch
 
 @cache
 def functional_variant(func: Any) -> Any:
-    """`add_.Tensor` => `add.Tensor`; None when no overload takes the same arguments and writes nothing."""
+    """`add_.Tensor`, `add.out` => `add.Tensor`; None when no overload takes the same arguments, but for `out`, and writes nothing."""
     namespace = getattr(torch.ops, func.namespace)
     name = func._opname
     candidates = [name.removesuffix("_"), f"{name.removesuffix('_')}_functional", f"{name}functional"]
+    out = any(argument.is_out for argument in func._schema.arguments)
     for candidate in candidates:
-        packet = getattr(namespace, candidate, None) if candidate != name else None
+        packet = getattr(namespace, candidate, None) if candidate != name or out else None
         if packet is None:
             continue
         overloads = packet.overloads()
@@ -27,7 +28,7 @@ def functional_variant(func: Any) -> Any:
 
 
 def _same_arguments(func: Any, variant: Any) -> bool:
-    own, others = func._schema.arguments, variant._schema.arguments
+    own, others = [argument for argument in func._schema.arguments if not argument.is_out], variant._schema.arguments
     if len(own) > len(others):
         return False
     agree = all(a.name == b.name and str(a.type) == str(b.type) and a.kwarg_only == b.kwarg_only for a, b in zip(own, others))

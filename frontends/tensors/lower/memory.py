@@ -34,7 +34,7 @@ class Storage:
     `version` counts writes.  `writes` are the values at the places of an input that were written, in the order of the last write to each.
     """
 
-    __slots__ = ("lost", "pending", "root", "source", "version", "writes")
+    __slots__ = ("lost", "pending", "root", "source", "uncounted", "version", "writes")
 
     def __init__(self, root: Value, source: int | None = None) -> None:
         self.root = root
@@ -42,6 +42,7 @@ class Storage:
         self.version = 0
         self.pending: list[tuple[Path, Value]] = []
         self.writes: dict[Place, Value] = {}
+        self.uncounted = 0  # writes that eager's tensors count and traced ones do not
         self.lost = False  # a write through a view that cannot be turned around
 
     def current(self, e: Emitter) -> Value:

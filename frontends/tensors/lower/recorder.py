@@ -87,6 +87,16 @@ class Recorder(Propagation):
             return [self._values(item) for item in argument]
         return argument
 
+    def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+        """Ops on lists of tensors are taken apart as torch's own kernel for them does; autograd counts one write to each tensor that one writes to."""
+        if not _is_list_op(func):
+            return super().__torch_dispatch__(func, types, args, kwargs)
+        with self:
+            result = func._op_dk(torch._C.DispatchKey.CompositeExplicitAutograd, *args, **(kwargs or {}))
+        for tensor in _written(func, args, kwargs or {}):
+            self.entry(tensor).storage.uncounted += 1
+        return result
+
     # ---- one op ------------------------------------------------------------------------------------------------------
 
     def observe(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
@@ -194,13 +204,32 @@ class Recorder(Propagation):
     def _observe_mutation(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         written = _written(func, args, kwargs)
         if len(written) != 1 or result is not written[0]:
-            raise LectError(f"{func} writes to a tensor that is not its only result, which is not lowered", op=self.operation)
+            self._observe_several(func, args, kwargs, result, written)
+            return
         target = written[0]
         entry = self.entry(target)
         if torch.Tag.inplace_view in func.tags:
             self._observe_new_view(func, args, kwargs, target, entry)
             return
         entry.write(self.emitter, self._pure_value(func, args, kwargs, target, entry), self.operation)
+
+    def _observe_several(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, written: list[torch.Tensor]) -> None:
+        """An op that writes to other tensors than its results, or to lists of tensors: its pure form gives the results, then what was written."""
+        results = [tensor for tensor in _tensors(result) if tensor is not None]
+        variant = functional_variant(func)
+        if variant is None or any(tensor is target for tensor in results for target in written):
+            raise LectError(f"{func} writes to a tensor that is not its only result, which is not lowered", op=self.operation)
+        entries = [self.entry(tensor) for tensor in written]
+        args, kwargs = with_defaults(func, args, kwargs)
+        types: list[TensorType | None] = [*map(_result_type, results), *[type_of(entry.value) for entry in entries]]
+        values = self._emit(variant, args, kwargs, types, exact=False)
+        for tensor, value in zip(results, values):
+            assert value is not None
+            self.bind(tensor, value)
+        for entry, value in zip(entries, values[len(results) :]):
+            assert value is not None
+            wanted = type_of(entry.value)
+            entry.write(self.emitter, self.emitter.laid_out(self.emitter.to(value, wanted.element), wanted), self.operation)
 
     def _pure_value(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], target: torch.Tensor, entry: Entry) -> Value:
         """What the written tensor holds behind the op."""
@@ -214,6 +243,7 @@ class Recorder(Propagation):
         else:
             variant = functional_variant(func)
             args, kwargs = with_defaults(func, args, kwargs)
+            kwargs = {name: value for name, value in kwargs.items() if value is not target}
         if variant is None or kwargs.get("out") is not None:
             raise LectError(f"{func} writes in place and has no pure form", op=self.operation)
         (value, *_) = self._emit(variant, args, kwargs, [type], exact=False)
@@ -282,6 +312,11 @@ def _tensors(result: Any) -> Iterator[torch.Tensor | None]:
 
 def _result_type(tensor: torch.Tensor | None) -> TensorType | None:
     return None if tensor is None else type_of_meta(layout_of(tensor))
+
+
+@cache
+def _is_list_op(func: Any) -> bool:
+    return func._schema.name.startswith("aten::_foreach_") and func.has_kernel_for_dispatch_key(torch._C.DispatchKey.CompositeExplicitAutograd)
 
 
 @cache

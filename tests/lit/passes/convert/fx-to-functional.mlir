@@ -111,6 +111,27 @@ fx.graph @part_of_an_input_is_written(%x: !fx.tensor<3x4xf32>, %y: !fx.tensor<3x
   fx.return()
 }
 
+// An operation on lists is taken apart.
+// CHECK-LABEL: functional.func @lists
+// CHECK-NEXT: %[[X:.*]] = functional.mul(%x) {other = 2}
+// CHECK-NEXT: %[[Y:.*]] = functional.mul(%y) {other = 2}
+// CHECK-NEXT: functional.write(%x, %[[X]]) loc
+// CHECK-NEXT: functional.write(%y, %[[Y]]) loc
+fx.graph @lists(%x: !fx.tensor<4xf32>, %y: !fx.tensor<3xf32>) {
+  fx.call(%x, %y) {target = @torch._foreach_mul_, args = [{list = [#fx.operand<0>, #fx.operand<1>]}, 2]}
+  fx.return()
+}
+
+// Where a tensor is given for the result, it is written.
+// CHECK-LABEL: functional.func @out
+// CHECK-NEXT: %[[S:.*]] = functional.add(%x) {other = 1}
+// CHECK-NEXT: functional.write(%y, %[[S]]) loc
+// CHECK-NEXT: functional.return(%[[S]]) {aliases = {{\[\[}}"input", 1, 0]]}
+fx.graph @out(%x: !fx.tensor<4xf32>, %y: !fx.tensor<4xf32>) {
+  %0 = fx.call(%x, %y) {target = @torch.add, args = [#fx.operand<0>, 1], kwargs = {out = #fx.operand<1>}} : !fx.tensor<4xf32>
+  fx.return(%0)
+}
+
 // Batch normalisation updates its statistics without counting that as a write.
 // CHECK-LABEL: functional.func @statistics
 // CHECK: %[[Y:.*]], %{{.*}}, %{{.*}}, %[[M:.*]], %[[V:.*]] = functional.batch_norm(%x, %m, %v) {training = true, momentum = 0.1, eps = 1.0e-05}

@@ -36,6 +36,7 @@ from lect.frontends.capture.tracer import Box, Effect, Tracer
 from lect.frontends.tensors import LT
 from lect.ir import UNKNOWN, Block, LectError, Location, Operation, Region, SymbolRef, Value
 
+MAX_NESTING = 200  # of what is made again
 _PARAMETER_ATTRS = ("code_name", "qualname", "args", "positional_only", "keyword_only", "varargs", "varkw", "file", "first_line")
 _ITEM_WRITES = (list.__setitem__, dict.__setitem__, OrderedDict.__setitem__, deque.__setitem__)
 
@@ -221,6 +222,8 @@ class ResidualBuilder:
         if found is None:
             if id(value) in self._busy:
                 raise GraphBreak("LB0008", f"a {kind.__name__} that contains itself", self.loc)
+            if len(self._busy) > MAX_NESTING:
+                raise GraphBreak("LB0008", "objects nested too deep", self.loc)
             self._busy.add(id(value))
             try:
                 found = self._make(value, kind)

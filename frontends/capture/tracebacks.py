@@ -77,6 +77,8 @@ def traceback_of(t: Tracer, error: BaseException, handled: bool = False) -> Box:
 def set_traceback(t: Tracer, error: BaseException, value: Any) -> None:
     """`error.__traceback__ = value`."""
     if not t.is_fresh(error):
+        if type(value) is TracedTraceback and t.tracebacks.get(id(error)) is value:
+            return  # it has kept its own: nothing was raised for real
         _replay(t, error, value)
     if type(value) is TracedTraceback:
         t.tracebacks[id(error)] = value

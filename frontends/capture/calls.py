@@ -352,7 +352,7 @@ def new_object(t: Tracer, new: Any, cls: type, args: list[Box], kwargs: Kwargs) 
     if issubclass(cls, dict | list | set | collections.deque):
         return t.made(run_real(new, cls))
     if issubclass(cls, BaseException):
-        return t.made(run_real(cls.__new__, cls, *t.leak_all(args)))
+        return t.made(run_real(new, cls, *t.leak_all(args)))
     if issubclass(cls, tuple) and len(args) <= 1:
         return t.made(run_real(new, cls, *[tuple(iterate_raw(t, box)) for box in args]))
     if issubclass(cls, int | str | float | frozenset) and not kwargs:

@@ -173,6 +173,46 @@ def wrong_truth(x):
     return x + 1, cases, bool(OnlyLength(0)), bool(OnlyLength(5)), len(OnlyLength(True))
 
 
+class WithNew(ValueError):
+    def __new__(cls, text, extra):
+        made = super().__new__(cls, text)
+        made.extra = extra
+        return made
+
+    def __init__(self, text, extra):
+        super().__init__(text)
+
+
+def names_and_patterns(x):
+    found = []
+    try:
+        there_is_no_such_name  # noqa: B018, F821
+    except NameError as error:
+        found.append((error.name, str(error)))
+
+    def reads():
+        return later
+
+    try:
+        reads()
+    except NameError as error:
+        found.append((type(error).__name__, error.name, str(error)))
+    try:
+        later  # noqa: B018
+    except NameError as error:
+        found.append((type(error).__name__, error.name, str(error)))
+    later = 3
+
+    def catches(pattern):
+        try:
+            raise WithNew("text", later)
+        except pattern as error:
+            return error.extra, error.args
+
+    found += [catches(ValueError), catches((KeyError, WithNew)), message(catches, 3), message(catches, int), message(catches, (KeyError, "no"))]
+    return x + 1, found
+
+
 class NoContainer:
     __contains__ = None
     __iter__ = None
@@ -260,7 +300,7 @@ def regular_expressions(x):
 
 
 PROGRAMS = [wrong_arguments, wrong_arguments_of_c_functions, wrong_operands, not_equal_by_equal, changes_a_deque, wrong_raises, contexts]
-PROGRAMS += [tracebacks_are_there, flags, wrong_truth, refused_protocols, regular_expressions]
+PROGRAMS += [tracebacks_are_there, flags, wrong_truth, refused_protocols, names_and_patterns, regular_expressions]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)

@@ -119,11 +119,10 @@ def match_exc(frame: Any, op: Any) -> None:
     error, pattern = frame.env[op.operands[0]][0], frame.env[op.operands[1]]
     if pattern[1] is not None:
         t.guards.is_object(pattern[1], pattern[0]) if isinstance(pattern[0], type) else t.register(pattern)
-    try:
-        matches = isinstance(error, pattern[0])
-    except TypeError as wrong:
-        raise UserError(wrong) from None
-    frame.env[op.results[0]] = (matches, None)
+    classes = pattern[0] if isinstance(pattern[0], tuple) else (pattern[0],)
+    if not all(isinstance(cls, type) and issubclass(cls, BaseException) for cls in classes):
+        raise UserError(TypeError("catching classes that do not inherit from BaseException is not allowed"))
+    frame.env[op.results[0]] = (any(cls in type(error).__mro__ for cls in classes), None)
 
 
 def with_enter(frame: Any, op: Any) -> None:

@@ -64,7 +64,7 @@ def read_global(frame: Any, name: str) -> Box:
         return t.wrap(now[name], source.item(name) if source is not None else None)
     found = builtins.__dict__.get(name, frame)
     if found is frame:
-        raise UserError(NameError(f"name '{name}' is not defined"))
+        raise UserError(NameError(f"name '{name}' is not defined", name=name))
     if not names.get("__name__", "").startswith("torch."):
         if module is not None and module.__dict__ is names:
             t.guards.no_attr(t.sources.module(module.__name__), name)
@@ -90,10 +90,17 @@ def store_global_rule(frame: Any, op: Any) -> None:
     store_global(frame.t, globals_of(frame), op.attrs["id"], frame.env[op.operands[0]])
 
 
+def _empty_cell(frame: Any, name: str) -> NameError:
+    """What reading a variable raises that nested functions share and that has no value: another error in the function that it belongs to."""
+    if name in frame.program.func.cells:
+        return UnboundLocalError(f"cannot access local variable '{name}' where it is not associated with a value")
+    return NameError(f"cannot access free variable '{name}' where it is not associated with a value in enclosing scope", name=name)
+
+
 def load_deref(frame: Any, op: Any) -> None:
     box = load_cell(frame.t, frame.cells[op.attrs["id"]])
     if box is None:
-        raise UserError(NameError(f"cannot access free variable '{op.attrs['id']}' where it is not associated with a value in enclosing scope"))
+        raise UserError(_empty_cell(frame, op.attrs["id"]))
     frame.env[op.results[0]] = box
 
 

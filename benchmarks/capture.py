@@ -1,5 +1,8 @@
 """`python -m benchmarks.capture`: what following a frame costs, what a call of a compiled one costs, and how both grow.
 
+First come whole models beside `torch.compile(backend="eager")`, each measurement in a process of its own: lect's is guards, graph and residual code
+of a cold process, torch's a first call (that of the model itself is a few milliseconds).  A limit that is not kept is marked OVER.
+
 Times are the best of several runs with the garbage collector off; guards and calls are medians. Graphs run through the
 reference interpreter of fx here, so that nothing but capture and guards is measured.
 """
@@ -8,6 +11,8 @@ from __future__ import annotations
 
 import gc
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -105,8 +110,42 @@ def row(name: str, module: nn.Module, x: torch.Tensor) -> None:
     print(f"{name:<22} {cold:9.1f} {warm:9.1f} {numbers} {holds:9.1f}", flush=True)
 
 
+# Model -> layers -> milliseconds that a cold capture may take, None where nothing is promised.
+LIMITS: dict[str, dict[int, float | None]] = {"gpt": {3: None, 6: None, 12: 60.0}, "llama": {3: None, 12: 200.0}}
+RATIO = 10.0  # how much faster than torch.compile(backend="eager") at least
+
+
+def measure(who: str, name: str, layers: int) -> tuple[float, float, int] | None:
+    """(cold ms, warm ms, torch calls) in a fresh process, the fastest of three; None when the model cannot be made here."""
+    found = []
+    for _ in range(3 if who == "lect" else 1):
+        done = subprocess.run([sys.executable, "-m", "benchmarks.capture_models", who, name, str(layers)], capture_output=True, text=True, check=False)
+        if done.returncode:
+            return None
+        cold, warm, calls = done.stdout.split()[-3:]
+        found.append((float(cold), float(warm), int(calls)))
+    return min(found)
+
+
+def models() -> None:
+    """The table of whole models."""
+    print(f"{'model':<10} {'layers':>6} {'calls':>6} {'cold ms':>9} {'limit':>7} {'warm ms':>9} {'torch cold':>11} {'torch warm':>11} {'ratio cold':>11}")
+    for name, limits in LIMITS.items():
+        for layers, limit in limits.items():
+            ours, theirs = measure("lect", name, layers), measure("torch", name, layers)
+            if ours is None or theirs is None:
+                print(f"{name:<10} {layers:6} cannot be made here")
+                continue
+            ratio = theirs[0] / ours[0]
+            over = " OVER" if (limit is not None and ours[0] > limit) or ratio < RATIO else ""
+            allowed = "" if limit is None else f"{limit:.0f}"
+            print(f"{name:<10} {layers:6} {ours[2]:6} {ours[0]:9.1f} {allowed:>7} {ours[1]:9.1f} {theirs[0]:11.1f} {theirs[1]:11.1f} {ratio:11.1f}{over}", flush=True)
+    print()
+
+
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
+    models()
     torch.set_num_threads(1)
     gc.disable()
     print(f"{'module':<22} {'cold ms':>9} {'warm ms':>9} {'calls':>6} {'frames':>7} {'guards':>7} {'check us':>9}")

@@ -13,21 +13,25 @@ from typing import Any, TypeVar, dataclass_transform
 T = TypeVar("T")
 
 
+# An integer is its own key: what equals it (True, 1.0) has a key with its class in front, and no attribute holds a class.
+_OWN_KEY = frozenset({str, int, type(None)})
+
+
 def literal_key(value: Any) -> Any:
     """A hashable key that tells apart what `==` does not: 1, 1.0 and True, 0.0 and -0.0, and that finds a NaN equal to itself."""
     kind = type(value)
-    if kind is str or value is None:
+    if kind is str or kind is int or value is None:
         return value
+    if kind is tuple or kind is list:
+        return tuple([item if type(item) in _OWN_KEY else literal_key(item) for item in value])
     if kind is float:
         return (float, value.hex())
     if kind is complex:
         return (complex, value.real.hex(), value.imag.hex())
-    if kind is tuple or kind is list:
-        return (tuple, tuple([literal_key(item) for item in value]))
     if kind is dict:
         return (dict, tuple([(name, literal_key(item)) for name, item in value.items()]))
-    if kind is int or kind is bool:
-        return (kind, value)
+    if kind is bool:
+        return (bool, value)
     return value
 
 
@@ -52,10 +56,10 @@ def interned(cls: type[T]) -> type[T]:
             args = _bind(klass, names, defaults, args, kwargs)
         if normalize is not None:
             args = tuple(normalize(**dict(zip(names, args))).values())
-        args = tuple([_freeze(value) for value in args])
-        key = tuple([literal_key(value) for value in args])
+        key = tuple([value if type(value) in _OWN_KEY else literal_key(value) for value in args])
         found = table.get(key)
         if found is None:
+            args = tuple([_freeze(value) for value in args])
             found = object.__new__(klass)
             for name, value in zip(names, args):
                 object.__setattr__(found, name, value)

@@ -60,6 +60,8 @@ def call(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
     if kind is FunctionType:
         if source is not None and not t.is_fresh(value):
             t.guards.is_object(source, value)
+        if source is None and not t.is_fresh(value) and id(value) not in t.seen and not (value.__module__ or "").startswith("torch."):
+            raise t.stop("LB0007", describe(value))
         return call_function(t, callee, args, kwargs)
     if kind is MethodType:
         return _call_method_object(t, callee, args, kwargs)
@@ -123,6 +125,16 @@ def _call_partial(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Bo
     merged = {str(name): box for name, box in mapping_items(t, part("keywords")).items()}
     merged.update(kwargs)
     return call(t, part("func"), iterate(t, part("args")) + args, merged)
+
+
+def _register_partial(t: Tracer, box: Box) -> None:
+    """C code takes a partial apart: make what is in it findable."""
+    value, source = box
+    if type(value) is functools.partial and source is not None:
+        t.guard_type(box)
+        _register_partial(t, t.wrap(value.func, source.attr("func")))
+        for name in ("args", "keywords"):
+            t.register(t.wrap(getattr(value, name), source.attr(name)))
 
 
 def _call_cached(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
@@ -319,6 +331,7 @@ def call_type(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
         return call_pure(t, cls, args, kwargs)
     if cls is functools.partial:
         keywords = {name: t.leak(box) for name, box in kwargs.items()}
+        _register_partial(t, args[0])
         return t.made(run_real(functools.partial, args[0][0], *t.leak_all(args[1:]), **keywords))
     if cls is weakref.ref and len(args) == 1 and not kwargs:
         return (run_real(weakref.ref, args[0][0]), None)

@@ -60,7 +60,7 @@ def call(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
     if kind is FunctionType:
         if source is not None and not t.is_fresh(value):
             t.guards.is_object(source, value)
-        if source is None and not t.is_fresh(value) and id(value) not in t.seen and not (value.__module__ or "").startswith("torch."):
+        if source is None and not t.is_fresh(value) and id(value) not in t.seen and not (value.__module__ or "").startswith(("torch.", "lect.")):
             raise t.stop("LB0007", describe(value))
         return call_function(t, callee, args, kwargs)
     if kind is MethodType:

@@ -139,7 +139,8 @@ def models() -> None:
             ratio = theirs[0] / ours[0]
             over = " OVER" if (limit is not None and ours[0] > limit) or ratio < RATIO else ""
             allowed = "" if limit is None else f"{limit:.0f}"
-            print(f"{name:<10} {layers:6} {ours[2]:6} {ours[0]:9.1f} {allowed:>7} {ours[1]:9.1f} {theirs[0]:11.1f} {theirs[1]:11.1f} {ratio:11.1f}{over}", flush=True)
+            times = f"{ours[0]:9.1f} {allowed:>7} {ours[1]:9.1f} {theirs[0]:11.1f} {theirs[1]:11.1f} {ratio:11.1f}"
+            print(f"{name:<10} {layers:6} {ours[2]:6} {times}{over}", flush=True)
     print()
 
 

@@ -20,7 +20,7 @@ from lect.frontends.capture.gradients import store_grad
 from lect.frontends.capture.keys import key_of
 from lect.frontends.capture.policy import MUTATORS
 from lect.frontends.capture.tracebacks import set_traceback
-from lect.frontends.capture.tracer import Box, Effect, Tracer
+from lect.frontends.capture.tracer import NONE, Box, Effect, Tracer
 from lect.frontends.tensors import LT, DataDependent
 from lect.ir import LectError
 
@@ -57,13 +57,18 @@ def shadow_of(t: Tracer, box: Box) -> Any:
             raise t.stop("LB0004", f"a write to a {type(value).__name__}")
         if source is not None:
             t.guard_type(box)
-            t.register(box)
+            t.register(box, deep=False)
         shadow = t.shadows.get(id(value))  # one with run-time numbers
         if shadow is None:
             shadow = t.shadows[id(value)] = copy.copy(value)
             t.made(shadow)
             t.keep.append(value)
     return shadow
+
+
+def _may_wait(function: Any, value: Any) -> bool:
+    """True for an append that tells nothing of what the container holds."""
+    return (function is list.append and type(value) is list) or (function is deque.append and type(value) is deque and value.maxlen is None)
 
 
 def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -> Box:
@@ -96,8 +101,12 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
     else:
         if target[1] is None and id(value) not in t.seen:
             raise t.stop("LB0007", f"{name} on a {type(value).__name__}")
-        shadow = shadow_of(t, target)
         t.mutated[id(value)] = target
+        if _may_wait(function, value) and not raw_kwargs and len(args) == 1 and t.shadows.defer(value, lambda: shadow_of(t, target), function, args):
+            t.guard_type(target)
+            t.effects.append(Effect(function, target, args, raw_kwargs, t.loc))
+            return NONE
+        shadow = shadow_of(t, target)
         if name in _KEYED and args:
             t.written.add((id(value), args[0])) if isinstance(value, dict) else None
         returned = run_real(function, shadow, *args, **raw_kwargs)

@@ -29,6 +29,7 @@ from lect.frontends.capture.numbers import Computed, NumberPolicy, RunTimeNumber
 from lect.frontends.capture.numpy_values import ARRAYS
 from lect.frontends.capture.objects import ObjectTable, describe
 from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
+from lect.frontends.capture.shadows import Shadows
 from lect.frontends.capture.sources import Source, SourceTable
 from lect.frontends.tensors import LT, make_lt, make_recorded, meta_of
 from lect.ir import UNKNOWN, Location
@@ -125,9 +126,9 @@ class Tracer:
         self.keep: list[Any] = []
         self.fresh: dict[int, Any] = {}
         self.tuples: dict[int, tuple[tuple, list[Box]]] = {}
-        self.registered: dict[int, Any] = {}
+        self.registered: dict[int, tuple[Any, bool]] = {}
         self.real_of: dict[int, torch.Tensor] = {}
-        self.shadows: dict[int, Any] = {}
+        self.shadows = Shadows()
         self.origins: dict[int, tuple[Any, list[Any]]] = {}  # views and iterators made in C, and the containers outside of the trace that they read
         self.mutated: dict[int, Box] = {}
         self.written: set[tuple[int, Any]] = set()
@@ -349,23 +350,25 @@ class Tracer:
         if found is not None and any(id(container) in self.shadows for container in found[1]):
             raise self.stop("LB0004", "a container is changed while an iterator over it or a view of it is in use")
 
-    def register(self, box: Box) -> None:
-        """C code is about to read this container: make its elements findable, and guard the scalars and the keys in it."""
+    def register(self, box: Box, deep: bool = True) -> None:
+        """C code is about to read this container: make its elements findable, and guard the scalars and the keys in it, and unless told otherwise those
+        in the containers among its elements."""
         value, source = box
         self._check_view(value)
         if source is None:
             if type(value) is tuple:
                 self.stored(box)
             return
-        if id(value) in self.registered:
+        done = self.registered.get(id(value))
+        if done is not None and (done[1] or not deep):
             return
-        self.registered[id(value)] = value
+        self.registered[id(value)] = (value, deep)
         if isinstance(value, dict):
-            self._register_dict(value, source)
+            self._register_dict(value, source, deep)
         elif isinstance(value, list | tuple):
-            self._register_elements(value, source, "item")
+            self._register_elements(value, source, "item", deep)
         elif isinstance(value, (set, frozenset, deque, *DICT_VIEWS)):
-            self._register_elements(value, source, "nth")
+            self._register_elements(value, source, "nth", deep)
 
     def register_keys(self, value: dict[Any, Any], source: Source) -> None:
         """Guard which keys a dictionary has."""
@@ -375,9 +378,9 @@ class Tracer:
         else:
             self.guards.keys(source, keys)
 
-    def _register_dict(self, value: dict[Any, Any], source: Source) -> None:
+    def _register_dict(self, value: dict[Any, Any], source: Source, deep: bool) -> None:
         self.register_keys(value, source)
-        items = {key: self._registered(item, entry(self, value, source, key)) for key, item in dict.items(value)}
+        items = {key: self._registered(item, entry(self, value, source, key), deep) for key, item in dict.items(value)}
         self._show(value, items, list(items.values()))
 
     def _register_tensor_keys(self, keys: tuple[Any, ...], source: Source) -> None:
@@ -391,14 +394,14 @@ class Tracer:
             else:
                 self.guards.is_object(place, key)
 
-    def _register_elements(self, value: Any, source: Source, step: str) -> None:
+    def _register_elements(self, value: Any, source: Source, step: str, deep: bool) -> None:
         items = tuple(elements(value))
         places = [entry(self, value, source, number) if step == "item" else source.step(step, number) for number in range(len(items))]
         if all(type(item) in SCALAR_TYPES for item in items) and not any(place.run_time for place in places):
             self.guards.items(source, items)
             return
         self.guards.length(source, len(items))
-        found = [self._registered(item, place) for item, place in zip(items, places)]
+        found = [self._registered(item, place, deep) for item, place in zip(items, places)]
         self._show(value, tuple(found) if type(value) is tuple else found, found)
 
     def _show(self, value: Any, shown: Any, items: list[Any]) -> None:
@@ -411,17 +414,17 @@ class Tracer:
             self.shadows[id(value)] = self.made(shown)[0]
             self.keep.append(value)
 
-    def _registered(self, value: Any, source: Source) -> Any:
+    def _registered(self, value: Any, source: Source, deep: bool) -> Any:
         """An element that C code will find: a run-time number, or the value itself, registered."""
         box = self.wrap(value, source)
         if type(box[0]) is RunTimeNumber:
             return box[0]
-        self._register_inner(box)
+        self._register_inner(box, deep)
         return value
 
-    def _register_inner(self, box: Box) -> None:
+    def _register_inner(self, box: Box, deep: bool) -> None:
         self.leak(box)
-        if isinstance(box[0], list | tuple | dict):
+        if deep and isinstance(box[0], list | tuple | dict):
             self.guard_type(box)
             self.register(box)
 

@@ -272,3 +272,65 @@ def test_weak_reference_is_made_and_kept():
     same(x * 2.0, graph_of(program)(x))
     assert holder.owner is weakref.ref(owner)
     assert stops() == []
+
+
+# ---- containers that grow --------------------------------------------------------------------------------------------
+
+
+def appended(x, log, table):
+    log.append(x * 2)
+    log.append(len(x))
+    return x + 1
+
+
+def appended_and_counted(x, log, table):
+    log.append(x)
+    return x * len(log)
+
+
+def appended_and_read(x, log, table):
+    log.append(x)
+    log.append(x * 3)
+    return log[-1] + log[-2]
+
+
+def appended_before_a_loop(x, log, table):
+    log.append(x)
+    total = x
+    for each in log:
+        total = total + each
+    return total, list(log), bool(log), x is log[0]
+
+
+def grown_in_a_table(x, log, table):
+    table.setdefault("losses", []).append(x.sum())
+    table.setdefault("sizes", []).append(x.shape[0])
+    return x + 1
+
+
+GROWING = {appended: 1, appended_and_counted: 4, appended_and_read: 4, appended_before_a_loop: 4, grown_in_a_table: 2}
+
+
+@pytest.mark.parametrize("program", GROWING, ids=lambda program: program.__name__)
+def test_list_that_grows_at_each_call(program):
+    compiled = graph_of(program)
+    eager, mine = ([], {}), ([], {})
+    for number in range(4):
+        x = torch.full((3,), float(number))
+        same(program(x, *eager), compiled(x, *mine))
+        same(eager, mine)
+    assert stops() == []
+    assert versions() <= GROWING[program]
+
+
+def test_list_that_grows_while_it_is_read():
+    def program(x, log):
+        for each in log:
+            if len(log) < 4:
+                log.append(each + 1)
+        return x * len(log)
+
+    x = torch.ones(3)
+    eager, mine = [x, x * 2], [x, x * 2]
+    same(program(x, eager), graph_of(program)(x, mine))
+    same(eager, mine)

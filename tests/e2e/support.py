@@ -11,23 +11,25 @@ import torch
 import lect
 
 
-def same(want: Any, got: Any, exact: bool = False) -> None:
-    """Equal type, structure, values, dtype, strides and device; floats up to rounding unless `exact`."""
+def same(want: Any, got: Any, exact: bool = False, scaled: bool = False) -> None:
+    """Equal type, structure, values, dtype, strides and device; floats up to rounding unless `exact`, with `scaled` up to that of the largest of them."""
     assert type(want) is type(got), (type(want), type(got))
     if isinstance(want, torch.Tensor):
         assert (want.dtype, want.device, want.stride(), want.requires_grad) == (got.dtype, got.device, got.stride(), got.requires_grad)
         tolerance = {"rtol": 0, "atol": 0} if exact else {"rtol": 2e-5, "atol": 2e-5} if want.dtype in (torch.float32, torch.float64) else {}
+        if scaled and tolerance and want.numel():
+            tolerance["atol"] *= max(1.0, want.abs().nan_to_num(0.0, 0.0).max().item())
         torch.testing.assert_close(got, want, equal_nan=True, **tolerance)
     elif isinstance(want, list | tuple | deque):
         assert len(want) == len(got)
         for a, b in zip(want, got):
-            same(a, b, exact)
+            same(a, b, exact, scaled)
     elif isinstance(want, dict):
         assert list(want) == list(got)
         for key in want:
-            same(want[key], got[key], exact)
+            same(want[key], got[key], exact, scaled)
     elif hasattr(want, "__dict__") and not isinstance(want, type):
-        same(vars(want), vars(got), exact)
+        same(vars(want), vars(got), exact, scaled)
     else:
         assert want == got
 

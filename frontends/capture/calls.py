@@ -19,7 +19,7 @@ from lect.frontends.capture import policy
 from lect.frontends.capture.arity import does_not_bind
 from lect.frontends.capture.attributes import MISSING, find_in_type, guard_class_entry, instance_dict, load_attr, lookup, python_method
 from lect.frontends.capture.breaks import UserError
-from lect.frontends.capture.effects import mutate, run_real, stored_key
+from lect.frontends.capture.effects import items_to_add, mutate, run_real, stored_key
 from lect.frontends.capture.generators import Callback, IterableForC, TracedGenerator
 from lect.frontends.capture.iteration import as_list, get_iter, is_lazy, is_python_iterable, iterate, iterate_raw, mapping_items
 from lect.frontends.capture.keys import check_key, key_of
@@ -368,7 +368,9 @@ def new_object(t: Tracer, new: Any, cls: type, args: list[Box], kwargs: Kwargs) 
         return t.made(run_real(new, cls, *t.leak_all(args)))
     if issubclass(cls, tuple) and len(args) <= 1:
         return t.made(run_real(new, cls, *[tuple(iterate_raw(t, box)) for box in args]))
-    if issubclass(cls, int | str | float | frozenset) and not kwargs:
+    if issubclass(cls, frozenset) and not kwargs:
+        return t.made(run_real(new, cls, *[iterate_raw(t, box) for box in args]))
+    if issubclass(cls, int | str | float) and not kwargs and all(type(box[0]) in SCALAR_TYPES for box in args):
         return t.made(run_real(new, cls, *t.leak_all(args)))
     raise t.stop("LB0003", f"making a {describe(cls)}")
 
@@ -393,6 +395,9 @@ def initialize(t: Tracer, made: Box, args: list[Box], kwargs: Kwargs) -> None:
         raise t.stop("LB0003", f"initializing a {describe(cls)}")
 
 
+_READABLE = frozenset({list, tuple, dict, set, frozenset, collections.deque, collections.OrderedDict, str, bytes, range, int, float, bool, type(None)})
+
+
 def call_c_init(t: Tracer, init: Any, made: Box, args: list[Box], kwargs: Kwargs) -> None:
     """Run the `__init__` of a builtin container or exception on an object that the trace has made."""
     args, kwargs = [plain(box) for box in args], {name: plain(box) for name, box in kwargs.items()}
@@ -400,7 +405,9 @@ def call_c_init(t: Tracer, init: Any, made: Box, args: list[Box], kwargs: Kwargs
         if type(box[0]) is LT and not isinstance(made[0], BaseException):
             raise t.stop("LB0002", f"a {type(made[0]).__name__} made of a tensor")
         t.leak(box) if type(box[0]) in SCALAR_TYPES else t.register(box)
-    run_real(init, made[0], *[t.now(box) for box in args], **{name: t.leak(box) for name, box in kwargs.items()})
+    filled = isinstance(made[0], dict | list | set | collections.deque)
+    raw = [t.now(box) if not filled or number or type(box[0]) in _READABLE else items_to_add(t, made[0], box) for number, box in enumerate(args)]
+    run_real(init, made[0], *raw, **{name: t.leak(box) for name, box in kwargs.items()})
 
 
 # ---- C functions -----------------------------------------------------------------------------------------------------

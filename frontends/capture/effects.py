@@ -26,7 +26,8 @@ from lect.ir import LectError
 
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that was made by Python code, whose attributes can be set
 _KEYED = frozenset({"__setitem__", "__delitem__", "pop", "setdefault"})
-_BULK = frozenset({"extend", "update", "__iadd__", "extendleft", "__ior__", "difference_update", "intersection_update", "symmetric_difference_update"})
+_SET_OPERATORS = frozenset({"__ior__", "__iand__", "__isub__", "__ixor__"})
+_BULK = _SET_OPERATORS | {"extend", "update", "__iadd__", "extendleft", "difference_update", "intersection_update", "symmetric_difference_update"}
 
 
 # The argument that only goes into the container.
@@ -84,7 +85,7 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
     if name in _ONE_BY_ONE and len(boxes) == 2 and not kwargs and is_lazy(t, type(boxes[1][0])):
         return _add_one_by_one(t, name, target, boxes[1])
     if name in _BULK and len(boxes) > 1:
-        args = [_copied(t, box) if isinstance(box[0], dict) else _items_to_add(t, value, box) for box in boxes[1:]]
+        args = [_copied(t, box) if isinstance(box[0], dict) else items_to_add(t, value, box, name) for box in boxes[1:]]
     else:
         kept = _KEPT_ARGUMENT.get(name)
         args = [t.stored(box) if number == kept else t.leak(box) for number, box in enumerate(boxes[1:])]
@@ -110,16 +111,20 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
         if name in _KEYED and args:
             t.written.add((id(value), args[0])) if isinstance(value, dict) else None
         returned = run_real(function, shadow, *args, **raw_kwargs)
+        if returned is NotImplemented:
+            return (returned, None)
         t.effects.append(Effect(function, target, args, raw_kwargs, t.loc))
         if returned is shadow:
             return target
     return target if returned is value else t.result(returned, 1)
 
 
-def _items_to_add(t: Tracer, target: Any, box: Box) -> Any:
-    """What `update` and its like add: the items of a mapping that is no dict, or those of an iterable."""
+def items_to_add(t: Tracer, target: Any, box: Box, name: str = "") -> Any:
+    """What `update` and its like add: the items of a mapping that is no dict, or those of an iterable.  Operators of sets take sets alone."""
     from lect.frontends.capture.iteration import iterate_raw, mapping_items
 
+    if isinstance(target, set) and name in _SET_OPERATORS:
+        return frozenset(iterate_raw(t, box)) if isinstance(box[0], set | frozenset) else t.leak(box)
     if isinstance(target, dict) and lookup(t, type(box[0]), "keys").kind != "missing":
         return {key: t.stored(item) for key, item in mapping_items(t, box).items()}
     return iterate_raw(t, box)
@@ -184,6 +189,8 @@ def store_attr(t: Tracer, box: Box, name: str, item: Box) -> None:
         return
     if kind is LT:
         raise t.stop("LB0016", f"assignment to {name}")
+    if kind.__module__.startswith("lect."):
+        raise t.stop("LB0009", f"assignment to {name} of what stands for a generator or traceback")
     t.guard_type(box)
     setter = python_method(t, kind, "__setattr__")
     if setter is not None:

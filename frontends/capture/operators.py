@@ -104,7 +104,9 @@ def binary(t: Tracer, function: Function, left: Box, right: Box) -> Box:
         if found.kind != "missing":
             if found.value not in MUTATORS:
                 raise t.stop("LB0004", f"{kind_a.__name__}.{found.value.__name__}")
-            return mutate(t, found.value, [left, right], {})
+            changed = mutate(t, found.value, [left, right], {})
+            if changed[0] is not NotImplemented:
+                return changed
     for box in (left, right):
         t.register(box)
         if function in _COMPARISONS and isinstance(box[0], list | tuple | dict | set):

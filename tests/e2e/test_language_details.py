@@ -213,6 +213,38 @@ def names_and_patterns(x):
     return x + 1, found
 
 
+class Sets(set):
+    pass
+
+
+class FrozenSets(frozenset):
+    pass
+
+
+class Pairs:
+    def keys(self):
+        return iter("ab")
+
+    def __getitem__(self, key):
+        return key * 2
+
+
+def containers(x):
+    s = {1, 2}
+    s |= {3}
+    s -= {1}
+    s ^= frozenset({7})
+    t = {1, 2, 3}
+    t &= {2, 3, 4}
+    d = {}
+    d.update(Pairs())
+    d |= {"c": 1}
+    d |= [("e", 2)]
+    cases = [message(f, {1}, other) for f in (operator.ior, operator.iand, operator.isub, operator.ixor) for other in ([1], 3, {1: 2}, "a", (i for i in "b"))]
+    made = [Sets(i for i in "ab"), Sets(), FrozenSets(i for i in "ab"), FrozenSets([1])]
+    return x + 1, s, t, d, cases, [sorted(map(str, each)) for each in made], [type(each).__name__ for each in made]
+
+
 class NoContainer:
     __contains__ = None
     __iter__ = None
@@ -300,7 +332,7 @@ def regular_expressions(x):
 
 
 PROGRAMS = [wrong_arguments, wrong_arguments_of_c_functions, wrong_operands, not_equal_by_equal, changes_a_deque, wrong_raises, contexts]
-PROGRAMS += [tracebacks_are_there, flags, wrong_truth, refused_protocols, names_and_patterns, regular_expressions]
+PROGRAMS += [tracebacks_are_there, flags, wrong_truth, refused_protocols, names_and_patterns, containers, regular_expressions]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)

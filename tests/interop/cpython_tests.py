@@ -6,7 +6,7 @@
 Every test method is run twice: as it is, and with its function compiled.  There is nothing to compute in them, so a compiled function consists of its
 guards and its residual code alone (`without_graph`), and the trace is what is tested: it runs everything for real.  A test whose trace ends by an
 exception is one that the trace got wrong, when the test passes uncompiled.  Doctests are taken too: an example that is an expression or a plain
-statement is made a function and compiled, definitions are executed as they are.
+statement is made a function, in both runs, and compiled in one; definitions are executed as they are.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def as_function(source: str) -> str | None:
 class Examples:
     """Takes the place of `compile` and `exec` in the module `doctest`."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: Watch | None) -> None:
         self.watch = watch
 
     def compile(self, source: str, filename: str, mode: str, flags: int, dont_inherit: bool) -> Any:
@@ -184,7 +184,8 @@ class Examples:
             return
         inner: dict[str, Any] = {}
         builtins.exec(function, names, inner)
-        sys.displayhook(self.watch.compiled(inner["_example"])())
+        made = inner["_example"]
+        sys.displayhook((made if self.watch is None else self.watch.compiled(made))())
 
 
 # ---- one module ------------------------------------------------------------------------------------------------------
@@ -202,9 +203,8 @@ def run_module(name: str, skipped: set[str], followed: bool) -> None:
         module = importlib.import_module(f"test.{name}")
     except (ImportError, unittest.SkipTest):
         return
-    if watch is not None:
-        examples = Examples(watch)
-        doctest.compile, doctest.exec = examples.compile, examples.exec  # type: ignore[attr-defined]
+    examples = Examples(watch)
+    doctest.compile, doctest.exec = examples.compile, examples.exec  # type: ignore[attr-defined]
     result = Outcomes(watch, report)
     sys.stdout = io.StringIO()
     for test in tests_of(module):

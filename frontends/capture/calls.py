@@ -366,7 +366,7 @@ def new_object(t: Tracer, new: Any, cls: type, args: list[Box], kwargs: Kwargs) 
         return t.made(run_real(new, cls))
     if issubclass(cls, BaseException):
         return t.made(run_real(new, cls, *t.leak_all(args)))
-    if issubclass(cls, tuple) and len(args) <= 1:
+    if issubclass(cls, tuple) and len(args) <= 1 and not kwargs:
         return t.made(run_real(new, cls, *[tuple(iterate_raw(t, box)) for box in args]))
     if issubclass(cls, frozenset) and not kwargs:
         return t.made(run_real(new, cls, *[iterate_raw(t, box) for box in args]))

@@ -276,6 +276,22 @@ class TakesArguments:
         super().__init__(*args)
 
 
+class Supers:
+    def without(*args):
+        return super().__init__()
+
+    def deleted(self):
+        del self
+        return super().__init__()
+
+    def fine(self):
+        return super().__init__()
+
+
+def supers(x):
+    return x + 1, message(Supers().without), message(Supers().deleted), message(Supers().fine)
+
+
 def unpack(value):
     a, *b = value
     return a, b
@@ -332,7 +348,7 @@ def regular_expressions(x):
 
 
 PROGRAMS = [wrong_arguments, wrong_arguments_of_c_functions, wrong_operands, not_equal_by_equal, changes_a_deque, wrong_raises, contexts]
-PROGRAMS += [tracebacks_are_there, flags, wrong_truth, refused_protocols, names_and_patterns, containers, regular_expressions]
+PROGRAMS += [tracebacks_are_there, flags, wrong_truth, refused_protocols, names_and_patterns, containers, supers, regular_expressions]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)

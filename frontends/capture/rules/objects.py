@@ -112,11 +112,17 @@ def call_rule(frame: Any, op: Any) -> None:
 
 def _zero_argument_super(frame: Any) -> Box:
     t = frame.t
-    cls = load_cell(t, frame.cells["__class__"])
-    name = frame.program.func.parameters[0]
-    me = frame.locals.get(name) or (load_cell(t, frame.cells[name]) if name in frame.cells else None)
-    if cls is None or me is None:
+    args = frame.program.func.args
+    if not args:
         raise UserError(RuntimeError("super(): no arguments"))
+    me = frame.locals.get(args[0]) or (load_cell(t, frame.cells[args[0]]) if args[0] in frame.cells else None)
+    if me is None:
+        raise UserError(RuntimeError("super(): arg[0] deleted"))
+    if "__class__" not in frame.cells:
+        raise UserError(RuntimeError("super(): __class__ cell not found"))
+    cls = load_cell(t, frame.cells["__class__"])
+    if cls is None:
+        raise UserError(RuntimeError("super(): empty __class__ cell"))
     return make_super(t, cls, me)
 
 

@@ -42,11 +42,11 @@ PLAIN_TENSORS = frozenset({torch.Tensor, torch.nn.Parameter, torch.nn.Buffer})
 
 
 def _count_in_callee(value: Any) -> int:
+    """What `getrefcount` gives inside a function for an object that nothing but its parameter holds.
+
+    It is asked for each time: another evaluator of frames in the process, as a compiler installs it, makes it one more.
+    """
     return sys.getrefcount(value)
-
-
-# What `getrefcount` gives inside a function for an object that nothing but its parameter holds.
-ONE_REFERENCE = _count_in_callee([])
 
 
 _PATH_KEYS = frozenset({int, str, bool, type(None)})
@@ -325,7 +325,7 @@ class Tracer:
         if kind in ARRAYS:
             raise self.stop("LB0003", "an array of numpy")
         box = self.wrap(value)
-        if count <= ONE_REFERENCE + held and box[0] is value and box[1] is None and kind is not tuple and kind is not LT:
+        if count <= _count_in_callee([]) + held and box[0] is value and box[1] is None and kind is not tuple and kind is not LT:
             self.fresh[id(value)] = value
             if self.births is not None:
                 self._note_birth(value)

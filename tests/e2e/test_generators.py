@@ -371,3 +371,25 @@ def test_generator_method_of_a_module():
     with torch.no_grad(), contextlib.nullcontext():
         same(net(X), lect.compile(net)(X))
     assert fallbacks() == []
+
+
+def test_iterators_while_another_evaluator_of_frames_is_installed():
+    """It holds one reference more to each argument of a call."""
+    import subprocess
+    import sys
+
+    source = """
+import torch, lect
+def program(x):
+    for a, b in zip([1, 2], [3, 4]):
+        x = x * a + b
+    return x
+try:
+    torch.cond(torch.tensor(True), lambda a: a, lambda a: a[:1], (torch.ones(2),))
+except Exception:
+    pass
+x = torch.ones(2)
+assert torch.equal(lect.compile(program)(x), program(x))
+assert not lect.events("graph break", "fallback"), lect.events("graph break", "fallback")
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", source], check=True)

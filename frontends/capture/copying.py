@@ -10,7 +10,8 @@ from typing import Any
 
 import torch
 
-from lect.frontends.capture.attributes import MISSING, find_in_type, load_attr
+from lect.frontends.capture.attributes import MISSING, find_in_type, instance_dict, load_attr
+from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import run_real
 from lect.frontends.capture.iteration import iterate, mapping_items
 from lect.frontends.capture.numbers import RunTimeNumber
@@ -26,8 +27,8 @@ _ATOMS = (type, FunctionType, BuiltinFunctionType, torch.dtype, torch.device, ra
 # A class that defines one of these says itself how it is copied.
 _COPY_HOOKS = (
     *("__deepcopy__", "__copy__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__", "__new__"),
-    *("__getattribute__", "__getattr__"),
 )
+_ASKED = ("__reduce_ex__", "__reduce__", "__getstate__")  # of an object by name, which a class may answer in Python
 
 
 def deepcopy(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
@@ -71,8 +72,12 @@ def _deep(t: Tracer, box: Box, memo: dict[int, Box]) -> Box:
         made.update({key: _deep(t, item, memo)[0] for key, item in mapping_items(t, box).items()})
     else:
         _check_plain_class(t, value)
+        _ask(t, box)
         made = object.__new__(kind)
         memo[id(value)] = t.made(made)
+        _ask_for_none(t, memo[id(value)], "__setstate__")
+        if load_attr(t, memo[id(value)], "__dict__")[0] is not instance_dict(t, made):
+            raise t.stop("LB0003", f"copy.deepcopy of a {describe(value)}")
         for name, item in mapping_items(t, load_attr(t, box, "__dict__")).items():
             made.__dict__[name] = _deep(t, item, memo)[0]
     return memo[id(value)]
@@ -94,8 +99,28 @@ def _deep_tensor(t: Tracer, box: Box, memo: dict[int, Box]) -> Box:
 def _check_plain_class(t: Tracer, value: Any) -> None:
     kind = type(value)
     own = [name for name in _COPY_HOOKS if find_in_type(kind, name) not in (MISSING, getattr(object, name, MISSING))]
-    if own or isinstance(value, ModuleType | MethodType) or kind is LT or type(getattr(value, "__dict__", None)) is not dict or _has_slots(kind):
+    if own or isinstance(value, ModuleType | MethodType) or kind is LT or type(instance_dict(t, value)) is not dict or _has_slots(kind):
         raise t.stop("LB0003", f"copy.deepcopy of a {describe(value)}")
+
+
+def _ask(t: Tracer, box: Box) -> None:
+    """Ask an object for what copying looks up on it, as its class may answer in Python.  Breaks for other answers than those of `object`."""
+    value = box[0]
+    _ask_for_none(t, box, "__deepcopy__")
+    for name in _ASKED:
+        found = load_attr(t, box, name)[0]
+        if getattr(found, "__self__", None) is not value or type(found) is not BuiltinFunctionType or found.__name__ != name:
+            raise t.stop("LB0003", f"copy.deepcopy of a {describe(value)}, whose {name} is its own")
+
+
+def _ask_for_none(t: Tracer, box: Box, name: str) -> None:
+    try:
+        load_attr(t, box, name)
+    except UserError as raised:
+        if isinstance(raised.error, AttributeError):
+            return
+        raise
+    raise t.stop("LB0003", f"copy.deepcopy of a {describe(box[0])}, which has a {name}")
 
 
 def _has_slots(cls: type) -> bool:

@@ -1,5 +1,6 @@
 """Hooks of modules, locks, attributes of classes and modules, weak references: what is shared behaves as uncompiled."""
 
+import copy
 import sys
 import threading
 import types
@@ -334,3 +335,46 @@ def test_list_that_grows_while_it_is_read():
     eager, mine = [x, x * 2], [x, x * 2]
     same(program(x, eager), graph_of(program)(x, mine))
     same(eager, mine)
+
+
+# ---- copies of objects that answer in Python --------------------------------------------------------------------------
+
+
+class Aliased:
+    """Reads under another name, as configurations do."""
+
+    aliases = {"width": "size"}  # noqa: RUF012
+
+    def __init__(self):
+        self.size, self.parts = 2.0, [1, 2]
+
+    def __getattribute__(self, name):
+        if name != "aliases" and name in super().__getattribute__("aliases"):
+            name = super().__getattribute__("aliases")[name]
+        return super().__getattribute__(name)
+
+
+class CopiesItself(Aliased):
+    def __getattr__(self, name):
+        if name == "__deepcopy__":
+            return lambda memo: Aliased()
+        raise AttributeError(name)
+
+
+@pytest.mark.parametrize(("made", "reasons"), [(Aliased, []), (CopiesItself, ["LB0003"])])
+def test_deep_copy_asks_the_object(made, reasons):
+    held = made()
+
+    def program(x):
+        copied = copy.deepcopy(held)
+        copied.size += 1
+        copied.parts.append(3)
+        return x * copied.width + len(copied.parts), copied, copied.parts is held.parts
+
+    compiled = graph_of(program)
+    x = torch.randn(3)
+    same(program(x), compiled(x))
+    held.size = 5.0
+    same(program(x), compiled(x))
+    assert held.parts == [1, 2]
+    assert stops()[:1] == reasons

@@ -17,8 +17,10 @@ import doctest
 import importlib
 import io
 import json
+import re
 import subprocess
 import sys
+import sysconfig
 import threading
 import unittest
 import warnings
@@ -295,6 +297,13 @@ outcome (pass, failure, exception) of *same* tests is that of the uncompiled run
 """
 
 
+def without_places(text: str) -> str:
+    """A sentence without addresses and folders of this machine, at most a line long."""
+    for folder in (f"{ROOT / 'src'}/", f"{ROOT}/", f"{sysconfig.get_path('stdlib')}/"):
+        text = text.replace(folder, "")
+    return re.sub(r" at 0x[0-9a-f]+", "", text)[:240]
+
+
 def table(rows: list[dict[str, Any]]) -> str:
     """The text of docs/cpython-tests.md."""
     lines = []
@@ -303,7 +312,7 @@ def table(rows: list[dict[str, Any]]) -> str:
         lines.append(f"| {row['module']} | {row['tests']} | {row.get('whole', 0)} | {row.get('in parts', 0)} | {row.get('same', 0)} | {left} |")
     total = [sum(row.get(column, 0) for row in rows) for column in ("tests", "whole", "in parts", "same")]
     lines.append(f"| **{len(rows)} modules** | " + " | ".join(f"**{number}**" for number in total) + " | |")
-    differ = [f"- {sentence}" for row in rows for sentence in row["differ"]]
+    differ = [f"- {without_places(sentence)}" for row in rows for sentence in row["differ"]]
     return HEAD.format(version=sys.version.split()[0]) + "\n".join(lines) + "\n" + ("\nThese differ:\n\n" + "\n".join(differ) + "\n" if differ else "")
 
 

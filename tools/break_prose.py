@@ -23,8 +23,8 @@ is given no tensors runs as a whole when it cannot be followed.
 see other modules each time.  An object that cannot be made again (a slot object, an exception, a lock) is made by running the operation that makes it:
 the cut moves up to there.
 
-**When the frame runs eagerly instead.**  Some places cannot be cut: LB0029 says so.  Functions that raise out of the frame (LB0012) or compute nothing
-(LB0022) are run as written, which is what they need.
+**When the frame runs eagerly instead.**  Some places cannot be cut, such as the middle of a comprehension that Python 3.12 has inlined: LB0029 says so.
+Functions that raise out of the frame (LB0012) or compute nothing (LB0022) are run as written, which is what they need.
 
 An event has the number, the place in the program, what exactly stopped, and a hint.  These are all reasons:
 """

@@ -9,7 +9,8 @@ import builtins
 import functools
 import itertools
 import operator
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -17,6 +18,7 @@ from lect.frontends.capture.calls import call, call_pure, pure_argument
 from lect.frontends.capture.effects import mutate, run_real, shadow_of
 from lect.frontends.capture.generators import ITSELF, Callback, Exhausted
 from lect.frontends.capture.iteration import each, get_iter, get_next, iterate
+from lect.frontends.capture.numbers import RunTimeNumber
 from lect.frontends.capture.operators import binary, check_plain, truth
 from lect.frontends.capture.tracer import NONE, Box, Effect, Tracer
 
@@ -94,13 +96,35 @@ def called_until(t: Tracer, callee: Box, sentinel: Box) -> Box:
     return t.made(run_real(iter, callback(t, callee, _comparable)[0], _comparable(t, sentinel)))
 
 
+COMPENSATED = sys.version_info >= (3, 12)
+_NUMBERS = frozenset({int, float, bool})
+
+
 def _sum(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     total = args[1] if len(args) > 1 else kwargs.get("start", (0, None))
     if isinstance(total[0], str | bytes | bytearray):
         run_real(sum, [], t.leak(total))
-    for item in each(t, args[0]):
+    items: Iterable[Box] = each(t, args[0])
+    if COMPENSATED:
+        total, items = _sum_of_numbers(t, total, items)
+    for item in items:
         total = binary(t, operator.add, total, item)
     return total
+
+
+def _sum_of_numbers(t: Tracer, total: Box, items: Iterable[Box]) -> tuple[Box, Iterable[Box]]:
+    """The sum of the numbers in front, and the other items.  Floats are added by `sum` itself, which since 3.12 keeps track of what rounding loses."""
+    numbers, rest, items = [total], [], iter(items)
+    if type(total[0]) in _NUMBERS or type(total[0]) is RunTimeNumber:
+        for item in items:
+            if type(item[0]) not in _NUMBERS and type(item[0]) is not RunTimeNumber:
+                rest.append(item)
+                break
+            numbers.append(item)
+    if any(type(box[0].value if type(box[0]) is RunTimeNumber else box[0]) is float for box in numbers):
+        raw = t.leak_all(numbers)
+        return (run_real(sum, raw[1:], raw[0]), None), itertools.chain(rest, items)
+    return total, itertools.chain(numbers[1:], rest, items)
 
 
 def _extreme(function: Callable[..., Any], better: Callable[..., Any]) -> Rule:

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import sys
 
 import pytest
 import torch
@@ -42,6 +43,8 @@ def test_program(program, level):
         got, says = run(compiled, x)
         assert says == said
         same(want, got, exact=level == "fx")
+    if program is break_programs.comprehension and sys.version_info >= (3, 12):
+        return  # an inlined comprehension is no place for a cut
     assert breaks(), [str(event) for event in lect.events()]
     assert set(fallbacks()) <= {"LB0022", "LB0012", "LB0027"}, [str(event) for event in lect.events("fallback")]
 

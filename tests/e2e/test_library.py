@@ -2,13 +2,15 @@
 
 import contextlib
 import copy
+import sys
 
 import pytest
 import torch
 
 import lect
+from lect.frontends.capture import consumers
 from tests.e2e import library
-from tests.e2e.support import check, fallbacks, stops, versions
+from tests.e2e.support import check, fallbacks, same, stops, versions
 
 
 @pytest.fixture(autouse=True)
@@ -164,3 +166,19 @@ def test_deep_copy_of_tensors_that_share_memory():
         return copied, x
 
     check(program, torch.randn(4, 2))
+
+
+@pytest.mark.parametrize("compensated", [False, True])
+def test_sum_of_floats_is_that_of_this_python(compensated, monkeypatch):
+    """Since 3.12 `sum` keeps track of what rounding loses; the way it is followed there gives the same on older ones."""
+    if not compensated and sys.version_info >= (3, 12):
+        pytest.skip("sum is compensated here")
+    monkeypatch.setattr(consumers, "COMPENSATED", compensated)
+
+    def program(x, values):
+        return sum(values), sum(values, 1), sum([x, *values]), sum([*values, x, 0.1, 0.2]), sum([1, 2, 3]), sum(n * 0.1 for n in range(10)), sum([], x)
+
+    compiled = lect.compile(program, options={"level": "fx"})
+    for values in ([0.1] * 10, [1e16, 1.0, -1e16], [1, 0.1, True, 0.2], [0.3] * 10):
+        same(program(torch.ones(2), values), compiled(torch.ones(2), values), exact=True)
+    assert fallbacks() == []

@@ -4,7 +4,7 @@ import pytest
 
 from tests.interop.cpython_tests import compare
 
-SAMPLE = ("test_raise", "test_with", "test_genexps", "test_keywordonlyarg", "test_exception_variations", "test_unpack_ex", "test_iter", "test_super")
+SAMPLE = ("test_raise", "test_with", "test_keywordonlyarg", "test_augassign", "test_bool", "test_contains", "test_contextlib", "test_copy", "test_named_expressions")
 FEWEST = 0.4  # of the tests of a module that are followed to their end
 
 

@@ -246,6 +246,7 @@ WIDE: Mapping[str, Row] = MappingProxyType(
         "LlamaForSequenceClassification": ("LlamaConfig", DECODER, text),
         "BartForConditionalGeneration": ("BartConfig", BOTH, two_texts),
         "T5EncoderModel": ("T5Config", T5, text),
+        "WhisperForConditionalGeneration": ("WhisperConfig", WHISPER, partial(spectrum, shape=(2, 8, 32), words="decoder_input_ids")),
         "Wav2Vec2ForCTC": ("Wav2Vec2Config", {**SPEECH, "vocab_size": WORDS}, sound),
     }
 )

@@ -31,6 +31,7 @@ from tests.models.catalogue import (
     resnet_backbone,
     series,
     sound,
+    spectrum,
     text,
     text_and_image,
     two_texts,

@@ -129,6 +129,7 @@ class Tracer:
         self.registered: dict[int, tuple[Any, bool]] = {}
         self.real_of: dict[int, torch.Tensor] = {}
         self.shadows = Shadows()
+        self.showing: set[int] = set()  # the containers whose shadow holds their run-time numbers
         self.origins: dict[int, tuple[Any, list[Any]]] = {}  # views and iterators made in C, and the containers outside of the trace that they read
         self.mutated: dict[int, Box] = {}
         self.written: set[tuple[int, Any]] = set()
@@ -405,12 +406,18 @@ class Tracer:
         self._show(value, tuple(found) if type(value) is tuple else found, found)
 
     def _show(self, value: Any, shown: Any, items: list[Any]) -> None:
-        """C code reads `shown` for a container with run-time numbers, which has them among its items; a container of another class needs their values."""
+        """C code reads `shown` for a container with run-time numbers, which has them among its items.
+
+        A container of another class needs their values, and so does one of which a copy was made before.
+        """
         numbers = [item for item in items if type(item) is RunTimeNumber]
-        if type(value) is not type(shown):
+        if not numbers or id(value) in self.showing:
+            return
+        if type(value) is not type(shown) or id(value) in self.shadows:
             for number in numbers:
                 number.needed()
-        elif numbers:
+        else:
+            self.showing.add(id(value))
             self.shadows[id(value)] = self.made(shown)[0]
             self.keep.append(value)
 

@@ -406,7 +406,8 @@ def call_c_init(t: Tracer, init: Any, made: Box, args: list[Box], kwargs: Kwargs
             raise t.stop("LB0002", f"a {type(made[0]).__name__} made of a tensor")
         t.leak(box) if type(box[0]) in SCALAR_TYPES else t.register(box)
     filled = isinstance(made[0], dict | list | set | collections.deque)
-    raw = [t.now(box) if not filled or number or type(box[0]) in _READABLE else items_to_add(t, made[0], box) for number, box in enumerate(args)]
+    items = 1 if isinstance(made[0], collections.defaultdict) else 0  # behind its factory
+    raw = [items_to_add(t, made[0], box) if filled and number == items and type(box[0]) not in _READABLE else t.now(box) for number, box in enumerate(args)]
     run_real(init, made[0], *raw, **{name: t.leak(box) for name, box in kwargs.items()})
 
 

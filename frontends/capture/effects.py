@@ -189,7 +189,7 @@ def store_attr(t: Tracer, box: Box, name: str, item: Box) -> None:
         return
     if kind is LT:
         raise t.stop("LB0016", f"assignment to {name}")
-    if kind.__module__.startswith("lect."):
+    if kind.__module__.startswith("lect.frontends."):
         raise t.stop("LB0009", f"assignment to {name} of what stands for a generator or traceback")
     t.guard_type(box)
     setter = python_method(t, kind, "__setattr__")

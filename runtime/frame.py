@@ -26,7 +26,7 @@ NEVER_RAISED = frozenset({"LB0012", "LB0020", "LB0022", "LB0025", "LB0027"})
 
 
 # Reasons that hold for every call of the function.
-NEVER_COMPILED = frozenset({"LB0009", "LB0026"})
+NEVER_COMPILED = frozenset({"LB0009", "LB0026", "LB0031"})
 
 
 class CompileError(LectError):

@@ -73,6 +73,9 @@ REASONS: Mapping[str, Reason] = MappingProxyType(
         "LB0030": Reason(
             "traceback", "the frames of a trace are not those that the program would be shown", "look at tracebacks outside of the compiled function"
         ),
+        "LB0031": Reason(
+            "too long to follow", "the frame does so much in Python that following it would take longer than running it", "compile what computes with tensors"
+        ),
         "LB0028": Reason("disabled function", "the function is marked so that it is never compiled", "remove lect.disable"),
         "LB0029": Reason(
             "place that cannot be cut",

@@ -30,6 +30,7 @@ from lect.ir import UNKNOWN, Block, Operation, Value
 
 Step = tuple[Callable[["Frame", Any], Any], Operation]
 MAX_DEPTH = 300
+MAX_BLOCKS = 300_000  # blocks entered in one trace: some seconds
 
 
 class Program:
@@ -189,6 +190,8 @@ def run(frame: Frame, suspended: Any = None) -> Box | None:
         now: Iterable[Step]
         now, steps = steps or of_block[block], None
         t.entered += 1
+        if t.entered > MAX_BLOCKS:
+            raise t.stop("LB0031", f"more than {MAX_BLOCKS} basic blocks")
         frame.position = t.entered
         if t.births is not None:
             now = _watched(t, frame, now)

@@ -33,6 +33,7 @@ MAX_PAIRS = 64  # of objects that are compared one by one
 
 
 MAX_TRACES = 16
+TOO_LONG = "LB0031"
 
 
 def run(module: Operation, ctx: Context) -> None:
@@ -89,7 +90,7 @@ class Search:
                 return self._begin_anew()
             if not stop.loc.known:
                 stop.loc = t.loc
-            if self.reason is None:
+            if self.reason is None and stop.number != TOO_LONG:
                 self._leave_guards(t)
             raise Refused(self._both(stop)) from None
         except Exception:
@@ -131,7 +132,7 @@ class Search:
             if stop.number == "LB0012" and t.asked_compiling and self.policy.compiling:
                 self.policy.compiling = False
                 raise ToldOtherwise from None
-            if not stop.frames:
+            if not stop.frames or stop.number == TOO_LONG:
                 raise
             moment = chain_of(t, stop.frames)[0][-1].stop
             stop.let_go()

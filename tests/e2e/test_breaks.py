@@ -91,3 +91,24 @@ def test_explain_of_one_graph_does_not_run_it():
 
     assert lect.explain(program)(torch.ones(2)).graphs == 1
     assert seen == []
+
+
+def test_frame_that_is_too_long_to_follow_runs_eagerly_for_good(monkeypatch):
+    from lect.frontends.capture import interpreter
+
+    monkeypatch.setattr(interpreter, "MAX_BLOCKS", 500)
+
+    def program(x, n):
+        total = 0
+        for i in range(n):
+            total += i
+        return x + total
+
+    compiled = lect.compile(program)
+    x = torch.ones(3)
+    same(program(x, 10), compiled(x, 10))
+    assert fallbacks() == []
+    for n in (1000, 1001, 1002):
+        same(program(x, n), compiled(x, n))
+    assert fallbacks() == ["LB0031"]
+    assert len(lect.events("trace")) == 1

@@ -118,7 +118,7 @@ RATIO = 10.0  # how much faster than torch.compile(backend="eager") at least
 def measure(who: str, name: str, layers: int) -> tuple[float, float, int] | None:
     """(cold ms, warm ms, torch calls) in a fresh process, the fastest of three; None when the model cannot be made here."""
     found = []
-    for _ in range(3 if who == "lect" else 1):
+    for _ in range(3):
         done = subprocess.run([sys.executable, "-m", "benchmarks.capture_models", who, name, str(layers)], capture_output=True, text=True, check=False)
         if done.returncode:
             return None

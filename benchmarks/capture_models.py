@@ -92,7 +92,7 @@ def lect_capture(model: nn.Module, kwargs: dict[str, Any]) -> Callable[[], int]:
 
 
 def torch_capture(model: nn.Module, kwargs: dict[str, Any]) -> Callable[[], int]:
-    """A first call with `torch.compile(backend="eager")`, which only captures, less the call itself."""
+    """A first call with `torch.compile(backend="eager")`, which captures and then runs the model, for a few milliseconds."""
     compiler: Any = torch.compile
 
     def capture() -> int:

@@ -15,16 +15,15 @@ VERSION_LIMIT = 8
 class Version:
     """One way to run the function: when `predicate` holds, `run` takes the call.  `eager` says that `run` is the function itself."""
 
-    __slots__ = ("eager", "holds", "number", "objects", "parameters", "predicate", "reason", "run", "text")
+    __slots__ = ("eager", "holds", "number", "objects", "parameters", "predicate", "reason", "run")
 
-    def __init__(self, number: int, predicate: Predicate, run: Callable[..., Any], eager: bool, reason: str, text: str) -> None:
+    def __init__(self, number: int, predicate: Predicate, run: Callable[..., Any], eager: bool, reason: str) -> None:
         self.number = number
         self.predicate = predicate
         self.holds = predicate.holds
         self.run = run
         self.eager = eager
         self.reason = reason
-        self.text = text
         self.parameters: Any = None
         self.objects: Any = ()
 

@@ -80,8 +80,9 @@ def compile(
 ) -> Any:
     """Compile a function or an `nn.Module`; the result is called like the original and gives the same values.
 
-    As a decorator with arguments it takes none in front.  Compilation happens at the first call, and again when a guard fails.  What cannot be
-    compiled runs eagerly, and an event says why; `fullgraph=True` raises `CompileError` instead.  Numbers are constants of the first version, and run-time
+    As a decorator with arguments it takes none in front.  Compilation happens at the first call, and again when a guard fails.  Where the
+    function cannot be followed it is cut, and what cannot be compiled runs eagerly; an event says why, and `fullgraph=True` raises `CompileError` instead.
+    Numbers are constants of the first version, and run-time
     numbers as soon as they alone have changed; with `dynamic=True` those among the arguments are so from the start, with `dynamic=False` never.  Each
     combination of sizes is a version of its own.  Raises `LectError` for a mode or option that does not exist.
     """

@@ -98,38 +98,42 @@ class Recompile(Event):
 
 
 @dataclass(frozen=True)
-class Break(Event):
-    """A frame is left at one operation, which runs eagerly, and entered again behind it: the reason, and the functions that were cut, outermost first."""
+class Obstacle(Event):
+    """Base of the events about what is in the way: the number of the reason, what exactly, and where in the user's program."""
 
-    kind: ClassVar[str] = "graph break"
     number: str = ""
     title: str = ""
     detail: str = ""
     location: str = ""
     hint: str = ""
-    frames: tuple[str, ...] = ()
 
-    def text(self) -> str:
+    def what(self) -> str:
+        """Place, number, title and detail."""
         place = f"{self.location}: " if self.location else ""
-        through = f" (in {' <- '.join(reversed(self.frames))})" if len(self.frames) > 1 else ""
-        return f"{place}{self.number} {self.title}: {self.detail}{through} ({self.hint})"
+        return f"{place}{self.number} {self.title}: {self.detail}"
 
 
 @dataclass(frozen=True)
-class Fallback(Event):
-    """A frame runs eagerly: the number of the reason, what exactly, where in the user's program, and the stage that refused."""
+class Break(Obstacle):
+    """A frame is left at one operation, which runs eagerly, and entered again behind it; `frames` are the functions that were cut, outermost first."""
+
+    kind: ClassVar[str] = "graph break"
+    frames: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        through = f" (in {' <- '.join(reversed(self.frames))})" if len(self.frames) > 1 else ""
+        return f"{self.what()}{through} ({self.hint})"
+
+
+@dataclass(frozen=True)
+class Fallback(Obstacle):
+    """A frame runs eagerly; `stage` is the one that refused."""
 
     kind: ClassVar[str] = "fallback"
-    number: str = ""
-    title: str = ""
-    detail: str = ""
-    location: str = ""
-    hint: str = ""
     stage: str = "capture"
 
     def text(self) -> str:
-        place = f"{self.location}: " if self.location else ""
-        return f"{place}{self.number} {self.title}: {self.detail} (stage {self.stage}; {self.hint})"
+        return f"{self.what()} (stage {self.stage}; {self.hint})"
 
 
 @dataclass(frozen=True)
@@ -139,8 +143,7 @@ class Note(Fallback):
     kind: ClassVar[str] = "note"
 
     def text(self) -> str:
-        place = f"{self.location}: " if self.location else ""
-        return f"{place}{self.number} {self.title}: {self.detail}; the graph runs through torch (stage {self.stage}; {self.hint})"
+        return f"{self.what()}; the graph runs through torch (stage {self.stage}; {self.hint})"
 
 
 class EventLog:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ import torch
 
 from lect.frontends.capture.api import python_function
 from lect.frontends.capture.interpreter import CodeTable
+from lect.ir import Operation, print_module
 from lect.runtime.continuation import ResumePoints
 from lect.runtime.events import Break, EventLog, Fallback, Note
 from lect.runtime.frame import CompiledFrame
@@ -106,57 +108,68 @@ class Explanation:
         return "\n".join(lines) + ("\n\n" + self.text if self.text else "")
 
 
+class _Record:
+    """The parts so far.  `observe` is told of each level, and keeps the text of the captured module."""
+
+    def __init__(self) -> None:
+        self.parts: list[Part] = []
+        self.text = ""
+
+    def observe(self, stage: str, module: Operation) -> None:
+        """Take the text of a capture."""
+        if stage == "capture":
+            self.text = print_module(module)
+
+    def add(self, name: str, made: Compiled) -> None:
+        """A part that has been compiled."""
+        self.parts.append(_part(name, made, self.text))
+        self.text = ""
+
+
 class _Recording(CompiledFrame):
     """A frame that keeps what each compile gave."""
 
-    def __init__(self, *args: Any) -> None:
+    def __init__(self, record: _Record, *args: Any) -> None:
         super().__init__(*args)
-        self.parts: list[Part] = []
+        self.record = record
 
     def _kind_of_rest(self) -> Callable[..., CompiledFrame]:
-        def make(*args: Any) -> CompiledFrame:
-            frame = _Recording(*args)
-            frame.parts = self.parts
-            return frame
-
-        return make
+        return functools.partial(_Recording, self.record)
 
     def _report(self, made: Compiled) -> None:
-        self.parts.append(_part(self.function.__qualname__, made))
+        self.record.add(self.function.__qualname__, made)
 
 
 def explain_call(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explanation:
     """Compile `fn(*args, **kwargs)` without keeping it.  The call runs only when the graph breaks: what is behind a break depends on the values there."""
     name = getattr(fn, "__qualname__", type(fn).__qualname__)
-    made = compile_call(fn, args, kwargs, CodeTable(), {}, _ignore, points=ResumePoints(_no_rest))
+    record = _Record()
+    made = compile_call(fn, args, kwargs, CodeTable(), {}, record.observe, points=ResumePoints(_no_rest))
     if made.cut is None or made.fallback is not None:
-        return Explanation(name, (_part(name, made),))
+        record.add(name, made)
+        return Explanation(name, tuple(record.parts))
     function, front = python_function(fn)
     is_module = isinstance(fn, torch.nn.Module)
     table = CodeTable()
-    frame = _Recording(fn if is_module else function, function, function, Settings(), EventLog(), lambda: table, _ignore)
+    frame = _Recording(record, fn if is_module else function, function, function, Settings(), EventLog(), lambda: table, record.observe)
     raised = None
     try:
         frame.miss((*front, *args), kwargs)
     except Exception as error:
         raised = error
-    return Explanation(name, tuple(frame.parts), raised)
-
-
-def _ignore(stage: str, module: Any) -> None:
-    """Nobody looks at the levels."""
+    return Explanation(name, tuple(record.parts), raised)
 
 
 def _no_rest(rest: Any, eager: Any) -> Any:
     """The first part is compiled and not run."""
 
 
-def _part(name: str, made: Compiled) -> Part:
+def _part(name: str, made: Compiled, text: str) -> Part:
     counts = made.statistics
     cut = break_event(name, made.cut) if made.cut is not None else None
     return Part(
         name,
-        made.text,
+        text,
         counts.get("guards", 0),
         counts.get("torch calls", 0),
         counts.get("effects", 0),

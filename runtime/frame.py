@@ -104,7 +104,7 @@ class CompiledFrame:
         predicate = build_predicate(made.guards, self.function, made.residual.attrs, made.objects, made.bound)
         run = self.eager if made.run is None else made.run
         reason = made.fallback.number if made.fallback is not None else ""
-        return Version(self.cache.made, predicate, run, made.run is None, reason, made.text)
+        return Version(self.cache.made, predicate, run, made.run is None, reason)
 
     def forget(self) -> None:
         """Forget all versions."""

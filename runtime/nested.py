@@ -10,15 +10,15 @@ one hold, the residual code runs in the function's own frame.  What cannot be co
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
-from itertools import islice
 from threading import RLock
 from types import CodeType, FunctionType
 from typing import Any
 
 import torch
 
+from lect.frontends.capture.search_tensors import mentions_tensors
 from lect.runtime.code_cache import VERSION_LIMIT, Version
 from lect.runtime.events import EventLog
 from lect.runtime.frame import CompiledFrame
@@ -31,7 +31,6 @@ KNOWN_CODES = 1024  # per region: beyond it the oldest is forgotten, so that a p
 INSTANCES = 64  # modules of one class that are compiled one by one
 CALLS_WITHOUT_TENSORS = 16  # after that many a function is not asked for again
 REFUSALS_IN_A_ROW = 4  # each cost a trace; after that many a function runs as written when none of its versions holds
-SEARCHED = 16  # elements of a container in which tensors are looked for
 
 # Reasons to run a frame eagerly that are as good for each frame below it.
 SHARED_REASONS = frozenset({"LB0012", "LB0022", "LB0025"})
@@ -55,7 +54,7 @@ class NestedFrame(CompiledFrame):
     def _version(self, made: Compiled) -> Version:
         plain = super()._version(made)
         assert made.guards is not None and made.residual is not None
-        version = FrameVersion(plain.number, plain.predicate, plain.run, plain.eager, plain.reason, plain.text)
+        version = FrameVersion(plain.number, plain.predicate, plain.run, plain.eager, plain.reason)
         pinned = any(op.name == "pyframe.load_resource" and op.attrs["id"] == "function" for op in made.residual.walk())
         version.guard = build_frame_guard(made.guards, self.function, made.residual.attrs, made.objects, made.bound, pinned and not plain.eager)
         version.entered = False
@@ -188,28 +187,3 @@ class NestedFrames:
             frames[function] = frame
         return frame
 
-
-def mentions_tensors(values: Iterable[Any], depth: int = 3) -> bool:
-    """True when there is a tensor or a module among `values`, in their containers, or in the attributes of an object.  Runs no code of the objects."""
-    for value in values:
-        kind = type(value)
-        if issubclass(kind, torch.Tensor | torch.nn.Module):
-            return True
-        if depth and mentions_tensors(_parts(value, kind), depth - 1):
-            return True
-    return False
-
-
-def _parts(value: Any, kind: type) -> Iterable[Any]:
-    """The first elements of a container or attributes of an object."""
-    if kind is tuple or kind is list:
-        return value[:SEARCHED]
-    if kind is dict:
-        return [*islice(value.values(), SEARCHED)]
-    if kind.__module__ == "builtins" or kind.__dictoffset__ == 0:
-        return ()
-    try:
-        members = object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        return ()
-    return [*islice(members.values(), SEARCHED)] if type(members) is dict else ()

@@ -18,7 +18,7 @@ from lect.frontends.capture.cut import Cut
 from lect.frontends.capture.interpreter import CodeTable
 from lect.frontends.capture.numbers import NumberPolicy
 from lect.frontends.tensors.errors import NumberNeeded
-from lect.ir import Context, LectError, Operation, print_module
+from lect.ir import Context, LectError, Operation
 from lect.passes.manager import PassManager, collector_off
 from lect.runtime.continuation import ResumePoints, cut_resources
 from lect.runtime.events import Break, Fallback, Note
@@ -47,7 +47,6 @@ class Compiled:
     fallback: Fallback | None = None
     note: Note | None = None
     cut: Cut | None = None
-    text: str = ""
     numbers: Mapping[int, Any] = field(default_factory=dict)  # the graph's arguments that are numbers, and their dtypes
     constants: tuple[int, ...] = ()  # the graph's arguments whose value a lowering needs
 
@@ -77,6 +76,7 @@ def compile_call(
         module = _timed(made, "capture", lambda: _capture(fn, args, kwargs, ctx))
         _take_capture(made, module, ctx)
         observe("capture", module)
+        _only_residual(made, module)
         if not made.statistics.get("torch calls"):
             if made.cut is None and not ctx.options.get("without_graph"):  # which tests of the capture alone ask for
                 made.fallback = fallback(name, "LB0022", "no torch function was called on a tensor")
@@ -133,8 +133,11 @@ def _take_capture(made: Compiled, module: Operation, ctx: Context) -> None:
     made.bound = ctx.resources["frame"].bound
     made.statistics = dict(ctx.statistics)
     made.cut = ctx.resources["cut"]
-    made.text = print_module(module)
-    for op in list(module.body):  # later stages have nothing to do with the other functions of a cut
+
+
+def _only_residual(made: Compiled, module: Operation) -> None:
+    """Take the steps and resume functions of a cut out: later stages have nothing to do with them."""
+    for op in list(module.body):
         if op.name == "pyframe.func" and op is not made.residual:
             op.detach()
 

@@ -26,5 +26,8 @@ the cut moves up to there.
 **When the frame runs eagerly instead.**  Some places cannot be cut, such as the middle of a comprehension that Python 3.12 has inlined: LB0029 says so.
 Functions that raise out of the frame (LB0012) or compute nothing (LB0022) are run as written, which is what they need.
 
+**Lifetimes.**  What is handed to a resume function lives until that function has ended, iterators of loops excepted.  A finaliser or a weak reference of
+an object that the program lets go of before may see that.
+
 An event has the number, the place in the program, what exactly stopped, and a hint.  These are all reasons:
 """

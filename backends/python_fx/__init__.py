@@ -5,7 +5,7 @@ views, writes, random numbers and gradients are eager's.
 """
 
 from lect.backends.python_fx.emit import print_python
-from lect.backends.python_fx.load import GraphProgram, load
+from lect.backends.python_fx.load import load
 from lect.ir import Context, Operation
 
 
@@ -14,4 +14,4 @@ def source_text(func: Operation, ctx: Context) -> str:
     return print_python(func).text
 
 
-__all__ = ["GraphProgram", "load", "print_python", "source_text"]
+__all__ = ["load", "print_python", "source_text"]

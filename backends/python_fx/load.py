@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import functools
-import hashlib
-import linecache
-from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from lect.backends.python_fx.emit import Source, print_python
+from lect.backends.python_fx.emit import print_python
+from lect.backends.python_source import SourceProgram, load_source
 from lect.dialects.fx.modes import kept_modes
 from lect.dialects.fx.python_values import decode, resolve
 from lect.dialects.fx.region_rules import RULES
 from lect.ir import Operation
 
 
-class GraphProgram:
-    """A loaded graph: `run(*tensors) -> list of tensors`, with its `text`."""
-
-    def __init__(self, run: Callable[..., list[Any]], text: str, filename: str) -> None:
-        self.run = run
-        self.text = text
-        self.filename = filename
-
-
-def load(graph: Operation) -> GraphProgram:
+def load(graph: Operation) -> SourceProgram:
     """Compile an `fx.graph`.  Raises `LectError` when it calls what no graph may call, or has no Python form."""
     source = print_python(graph)
     namespace: dict[str, Any] = {
@@ -44,13 +33,4 @@ def load(graph: Operation) -> GraphProgram:
         namespace[name] = functools.partial(RULES[op.name], op)
     for name, constant in source.constants.items():
         namespace[name] = decode(constant, ())
-    return _compile(source, namespace)
-
-
-def _compile(source: Source, namespace: dict[str, Any]) -> GraphProgram:
-    text = source.text
-    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
-    filename = f"<lect graph {source.name} {digest}>"
-    exec(compile(text, filename, "exec"), namespace)  # the text is the printer's, never a file's
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    return GraphProgram(namespace[source.name], text, filename)
+    return load_source("graph", source.name, source.text, namespace)

@@ -5,7 +5,7 @@ beyond what torch offers and decides nothing: allocation, order and sizes are th
 """
 
 from lect.backends.python_host.emit import print_python
-from lect.backends.python_host.load import HostProgram, load
+from lect.backends.python_host.load import load
 from lect.ir import Context, Operation
 
 
@@ -14,4 +14,4 @@ def source_text(func: Operation, ctx: Context) -> str:
     return print_python(func).text
 
 
-__all__ = ["HostProgram", "load", "print_python", "source_text"]
+__all__ = ["load", "print_python", "source_text"]

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
-import linecache
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
 import torch
 
-from lect.backends.python_host.emit import Source, print_python
+from lect.backends.python_host.emit import print_python
+from lect.backends.python_source import SourceProgram, load_source
 from lect.backends.writes import write, written
 from lect.ir import LectError, Operation
 
@@ -27,16 +26,7 @@ DTYPES: Mapping[str, torch.dtype] = MappingProxyType({
 REFUSED = frozenset({"from_file"})
 
 
-class HostProgram:
-    """A loaded host function: `run(*tensors) -> list of tensors`, with its `text`."""
-
-    def __init__(self, run: Callable[..., list[torch.Tensor]], text: str, filename: str) -> None:
-        self.run = run
-        self.text = text
-        self.filename = filename
-
-
-def load(func: Operation, kernels: Mapping[str, int], launch: Launch | None) -> HostProgram:
+def load(func: Operation, kernels: Mapping[str, int], launch: Launch | None) -> SourceProgram:
     """Compile a `host.func`.
 
     `kernels` gives the address of each kernel by symbol, and `launch(address, pointers, grid, grain)` runs one.  Raises `LectError` when the
@@ -64,16 +54,7 @@ def load(func: Operation, kernels: Mapping[str, int], launch: Launch | None) -> 
         namespace[name] = library_function(path, func)
     for count in source.arities:
         namespace[f"pointers{count}"] = ctypes.c_void_p * count
-    return _compile(source, namespace)
-
-
-def _compile(source: Source, namespace: dict[str, Any]) -> HostProgram:
-    text = source.text
-    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
-    filename = f"<lect host {source.name} {digest}>"
-    exec(compile(text, filename, "exec"), namespace)  # the text is the printer's, never a file's
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    return HostProgram(namespace[source.name], text, filename)
+    return load_source("host", source.name, source.text, namespace)
 
 
 def library_function(path: tuple[str, ...], op: Operation) -> Callable[..., Any]:

@@ -82,10 +82,10 @@ def does_not_bind(function: FunctionType, args: list[Box], kwargs: dict[str, Box
     empty = code.replace(
         co_code=_EMPTY.co_code, co_consts=_EMPTY.co_consts, co_names=(), co_exceptiontable=b"", co_linetable=_EMPTY.co_linetable, co_flags=flags
     )
-    stub = FunctionType(empty, {}, function.__name__, function.__defaults__, tuple([types.CellType() for _ in code.co_freevars]))
-    stub.__kwdefaults__, stub.__qualname__ = function.__kwdefaults__, function.__qualname__
+    same_parameters = FunctionType(empty, {}, function.__name__, function.__defaults__, tuple([types.CellType() for _ in code.co_freevars]))
+    same_parameters.__kwdefaults__, same_parameters.__qualname__ = function.__kwdefaults__, function.__qualname__
     try:
-        stub(*[None for _ in args], **dict.fromkeys(kwargs))
+        same_parameters(*[None for _ in args], **dict.fromkeys(kwargs))
     except TypeError as error:
         error.__traceback__ = error.__context__ = None
         return UserError(error)

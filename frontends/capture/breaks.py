@@ -70,17 +70,17 @@ REASONS: Mapping[str, Reason] = MappingProxyType(
         "LB0027": Reason(
             "too many versions", "one function was compiled again and again because its guards failed", "see the recompile events for what changes"
         ),
-        "LB0030": Reason(
-            "traceback", "the frames of a trace are not those that the program would be shown", "look at tracebacks outside of the compiled function"
-        ),
-        "LB0031": Reason(
-            "too long to follow", "the frame does so much in Python that following it would take longer than running it", "compile what computes with tensors"
-        ),
         "LB0028": Reason("disabled function", "the function is marked so that it is never compiled", "remove lect.disable"),
         "LB0029": Reason(
             "place that cannot be cut",
             "the frame cannot be left and entered again here",
             "move the statement that breaks the graph into a function of its own",
+        ),
+        "LB0030": Reason(
+            "traceback", "the frames of a trace are not those that the program would be shown", "look at tracebacks outside of the compiled function"
+        ),
+        "LB0031": Reason(
+            "too long to follow", "the frame does so much in Python that following it would take longer than running it", "compile what computes with tensors"
         ),
     }
 )

@@ -11,27 +11,27 @@ alive is made real, then the innermost step runs the operation, and the steps of
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
-from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from collections.abc import Mapping
+from types import CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple
-
-import torch
 
 from lect.dialects.pyframe import building
 from lect.dialects.pyframe import ops as py
 from lect.dialects.pyframe.control import FuncOp
 from lect.frontends.capture.attributes import MISSING, find_in_type, instance_dict
 from lect.frontends.capture.breaks import FrameState, GraphBreak
-from lect.frontends.capture.calls import MODULE_CALL, MODULE_HOOKS, is_leaf
+from lect.frontends.capture.calls import MODULE_CALL, hooks_of, is_leaf
 from lect.frontends.capture.generators import TracedGenerator
 from lect.frontends.capture.residual import ResidualBuilder
 from lect.frontends.capture.resume import Cuttable, NotResumable, Resume
 from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.search_tensors import mentions_tensors
 from lect.frontends.capture.steps import Step
 from lect.frontends.capture.tracer import Box, Tracer
 from lect.frontends.tensors import LT
 from lect.ir import Value
 
+SEARCH_DEPTH, SEARCHED = 4, 64  # how far tensors are looked for in what a call is given
 _CALLS = ("pyframe.call", "pyframe.call_ex")
 FINISH = "finish"
 
@@ -71,42 +71,8 @@ def chain_of(t: Tracer, states: list[FrameState]) -> tuple[list[FrameState], boo
 
 def _takes_tensors(t: Tracer, state: FrameState) -> bool:
     """True when a call is given tensors or modules.  One that is not runs natively as a whole: it may log or count, but there is nothing to capture."""
-    return mentions_tensors([state.frame.env[value][0] for value in state.op.operands])
-
-
-def mentions_tensors(values: Iterable[Any], depth: int = 4) -> bool:
-    """True when there is a traced tensor or a module among `values`, in containers, or in what an object or function holds.  Runs no code of theirs."""
-    for value in values:
-        if isinstance(value, torch.Tensor | torch.nn.Module) or type(value) is TracedGenerator:
-            return True
-        if depth and mentions_tensors(_parts(value), depth - 1):
-            return True
-    return False
-
-
-def _parts(value: Any) -> Iterable[Any]:
-    kind = type(value)
-    if kind is FunctionType:
-        return [content for cell in value.__closure__ or () for content in _content(cell)]
-    if kind is MethodType:
-        return (value.__self__, value.__func__)
-    if kind is functools.partial:
-        return (value.func, *value.args, *value.keywords.values())
-    if isinstance(value, tuple | list):
-        return tuple(value)
-    if isinstance(value, dict):
-        return list(dict.values(value))
-    if kind.__module__ == "builtins" or kind.__dictoffset__ == 0 or isinstance(value, type | ModuleType):
-        return ()
-    members = object.__getattribute__(value, "__dict__")
-    return list(members.values()) if type(members) is dict else ()
-
-
-def _content(cell: CellType) -> list[Any]:
-    try:
-        return [cell.cell_contents]
-    except ValueError:
-        return []
+    values = [state.frame.env[value][0] for value in state.op.operands]
+    return any(type(value) is TracedGenerator for value in values) or mentions_tensors(values, SEARCH_DEPTH, SEARCHED)
 
 
 def _called_by(t: Tracer, state: FrameState) -> FunctionType | None:
@@ -138,9 +104,9 @@ def _call_of_object(t: Tracer, value: Any, kind: type) -> Any:
     found = find_in_type(kind, "__call__")
     if found is not MODULE_CALL:
         return found if type(found) is FunctionType else None
-    names = instance_dict(t, value) or {}
-    if any(names.get(hook) for hook in MODULE_HOOKS):
+    if hooks_of(t, (value, None)):
         return None
+    names = instance_dict(t, value) or {}
     forward = names.get("forward", find_in_type(kind, "forward"))
     return None if forward is MISSING else forward
 

@@ -28,7 +28,7 @@ import torch
 
 from lect.dialects.guard.arithmetic import NAMES
 from lect.dialects.guard.types import PathAttr
-from lect.frontends.capture.scalars import DTYPE_OF, ELEMENT_OF
+from lect.frontends.capture.scalars import DTYPE_OF, ELEMENT_OF, map_leaves
 from lect.frontends.capture.sources import Source
 from lect.frontends.tensors.numbers import NumberNode, symbolic
 
@@ -332,16 +332,7 @@ def with_symbols(value: Any) -> Any:
 
 def with_constants(value: Any) -> Any:
     """The arguments of a function of torch with the value for each number of run time."""
-    kind = type(value)
-    if kind is RunTimeNumber:
-        return value.needed()
-    if kind is tuple or kind is list:
-        return kind([with_constants(item) for item in value])
-    if kind is dict:
-        return {key: with_constants(item) for key, item in value.items()}
-    if kind is slice:
-        return slice(*[plain_value(part) for part in (value.start, value.stop, value.step)])
-    return value
+    return map_leaves(value, plain_value)
 
 
 def with_values(value: Any) -> Any:

@@ -8,7 +8,7 @@ import numpy
 
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.objects import describe
-from lect.frontends.capture.scalars import NUMPY_NUMBERS, SCALAR_TYPES
+from lect.frontends.capture.scalars import NUMPY_NUMBERS, SCALAR_TYPES, map_leaves
 
 if TYPE_CHECKING:
     from lect.frontends.capture.tracer import Box, Tracer
@@ -67,13 +67,4 @@ def _plain(t: Tracer, box: Box, function: Any) -> Any:
 
 def python_numbers(value: Any) -> Any:
     """An argument with Python's numbers in the place of numpy's."""
-    kind = type(value)
-    if kind in NUMPY_NUMBERS:
-        return value.item()
-    if kind is tuple or kind is list:
-        return kind([python_numbers(item) for item in value])
-    if kind is dict:
-        return {key: python_numbers(item) for key, item in value.items()}
-    if kind is slice:
-        return slice(python_numbers(value.start), python_numbers(value.stop), python_numbers(value.step))
-    return value
+    return map_leaves(value, lambda leaf: leaf.item() if type(leaf) in NUMPY_NUMBERS else leaf)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -56,6 +56,18 @@ def greatest(element: Any) -> int | float:
     """The greatest finite number of a float or integer type."""
     dtype = DTYPE_OF[element]
     return torch.finfo(dtype).max if dtype.is_floating_point else torch.iinfo(dtype).max
+
+
+def map_leaves(value: Any, change: Callable[[Any], Any]) -> Any:
+    """`value` with `change` applied to what its tuples, lists, dictionaries and slices hold."""
+    kind = type(value)
+    if kind is tuple or kind is list:
+        return kind([map_leaves(item, change) for item in value])
+    if kind is dict:
+        return {key: map_leaves(item, change) for key, item in value.items()}
+    if kind is slice:
+        return slice(map_leaves(value.start, change), map_leaves(value.stop, change), map_leaves(value.step, change))
+    return change(value)
 
 
 def tensor_type(tensor: torch.Tensor) -> TensorType:

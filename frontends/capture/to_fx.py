@@ -30,8 +30,6 @@ from lect.ir import Block, Context, Location, Operation, PassFailure, Region
 
 RECURSION_LIMIT = 12_000
 MAX_PAIRS = 64  # of objects that are compared one by one
-
-
 MAX_TRACES = 16
 TOO_LONG = "LB0031"
 
@@ -51,11 +49,10 @@ def run(module: Operation, ctx: Context) -> None:
     whole = live.rest.resume.base if live.rest is not None else None
     code = live.rest.code if live.rest is not None else live.function.__code__
     search = Search(ctx, module, func, live, Program(func, live.codes, code, live.part, whole))
-    for _ in range(MAX_TRACES):
-        if search.attempt():
-            return
-        ctx.count("traces begun anew")
-    raise Refused(search.reason or GraphBreak("LB0029", "no place was found where the frame can be left", func.loc))
+    try:
+        search.run()
+    finally:
+        search.close()
 
 
 class Search:
@@ -76,6 +73,22 @@ class Search:
         self.stop: Stop | None = None
         self.watched = False
         self.reason: GraphBreak | None = None
+        self.first: Tracer | None = None  # the trace that broke there
+
+    def run(self) -> None:
+        """Trace until the module is written.  Raises `Refused`."""
+        for _ in range(MAX_TRACES):
+            if self.attempt():
+                return
+            self.ctx.count("traces begun anew")
+        if self.first is not None:
+            self._leave_guards(self.first)
+        raise Refused(self.reason or GraphBreak("LB0029", "no place was found where the frame can be left", self.func.loc))
+
+    def close(self) -> None:
+        """Let go of all objects of the program."""
+        if self.first is not None:
+            self.first.close()
 
     def attempt(self) -> bool:
         """Trace once; True when the module is written, False when another trace has to end at `stop`.  Raises `Refused`."""
@@ -90,18 +103,19 @@ class Search:
                 return self._begin_anew()
             if not stop.loc.known:
                 stop.loc = t.loc
-            if self.reason is None and stop.number != TOO_LONG:
-                self._leave_guards(t)
+            if stop.number != TOO_LONG:
+                self._leave_guards(self.first or t)
             raise Refused(self._both(stop)) from None
         except Exception:
-            if self.reason is None:
-                self._leave_guards(t)
+            self._leave_guards(self.first or t)
             raise
         finally:
-            t.close()
+            if t is not self.first:
+                t.close()
 
     def _begin_anew(self) -> bool:
-        self.stop, self.watched, self.reason = None, False, None
+        self.close()
+        self.stop, self.watched, self.reason, self.first = None, False, None, None
         return False
 
     def _both(self, stop: GraphBreak) -> GraphBreak:
@@ -172,8 +186,7 @@ class Search:
         if self.whole or (moment is not None and self.stop is not None and moment >= self.stop):
             raise stop
         if self.reason is None:
-            self.reason = stop
-            self._leave_guards(t)
+            self.reason, self.first = stop, t
         self.watched = True
         if moment is not None:
             self.stop = moment

@@ -9,8 +9,7 @@ WRITERS_OF_CODE = MappingProxyType(
     {
         "ir/define.py": "constructors, from declared fields",
         "ir/structure.py": "structural checks, from declared fields",
-        "backends/python_fx/load.py": "the graph as calls of torch, which is Python by design",
-        "backends/python_host/load.py": "the host program, which is Python by design",
+        "backends/python_source.py": "host programs, and graphs as calls of torch, which are Python by design",
         "runtime/guards.py": "guard checks, from a syntax tree",
     }
 )

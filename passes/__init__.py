@@ -22,6 +22,7 @@ PASSES: Mapping[str, str] = MappingProxyType(
         "canonicalize": "lect.passes.common.canonicalize:Canonicalize",
         "cse": "lect.passes.common.cse:Cse",
         "dce": "lect.passes.common.dce:Dce",
+        "functional-fold-constants": "lect.passes.functional.functional_fold_constants:FunctionalFoldConstants",
         "functional-to-loop": "lect.passes.convert.functional_to_loop:FunctionalToLoop",
         "loop-realize": "lect.passes.loop.loop_realize:LoopRealize",
         "loop-inline": "lect.passes.loop.loop_inline:LoopInline",

@@ -13,7 +13,7 @@ from types import MappingProxyType
 PIPELINES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "capture": ("pyframe-to-fx",),
-        "aot": ("fx-to-functional", "canonicalize", "cse", "dce"),
+        "aot": ("fx-to-functional", "canonicalize", "functional-fold-constants", "canonicalize", "cse", "dce"),
         "loop": (
             "functional-to-loop",
             "loop-realize",
@@ -47,6 +47,7 @@ class Before:
 
 ORDER: tuple[Before, ...] = (
     Before("pyframe-to-fx", "fx-to-functional", "the graph is recorded before it is lowered"),
+    Before("fx-to-functional", "functional-fold-constants", "constants are functional operations"),
     Before("fx-to-functional", "functional-to-loop", "loops are made of functional operations"),
     Before("functional-to-loop", "loop-realize", "what to store is decided on nests"),
     Before("loop-realize", "loop-inline", "what is not stored is computed by its readers"),

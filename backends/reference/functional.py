@@ -78,6 +78,14 @@ def _step(op: Operation, values: dict[Value, torch.Tensor]) -> None:
         values[value] = laid_out(op, value.type, result)
 
 
+def evaluate(op: Operation, operands: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """The results of one operation that is not opaque, in any layout.  Raises `LectError` for one that cannot be run by itself, and what torch raises."""
+    tensors = dict(zip(op.operands, operands))
+    with torch.no_grad():
+        found = _reference(op)(op, lambda value: None if value is None else tensors[value])
+    return list(found) if isinstance(found, tuple | list) else [found]
+
+
 def _reference(op: Operation) -> Callable[..., Any]:
     found = REFERENCES.get(op.name)
     if found is None:

@@ -1,0 +1,63 @@
+"""What passes over functional graphs share: the graphs of a module, results that share memory, and values under a given type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lect.dialects.functional.creation import CopyOp
+from lect.dialects.functional.ops import FuncOp, ReturnOp
+from lect.dialects.functional.types import TensorType
+from lect.dialects.functional.view import ExpandOp
+from lect.ir import Builder, Context, Operation, PassFailure, Value
+
+NUMERICS = ("eager", "fused")
+
+
+def functions(module: Operation) -> list[FuncOp]:
+    """The functional graphs of a module."""
+    return [op for op in module.body if isinstance(op, FuncOp)]
+
+
+def relaxed(given: str, ctx: Context) -> bool:
+    """True when values need not be rounded where eager rounds them: `given` is a pass's option, which the compile's option stands in for when empty.
+
+    Raises `PassFailure` for a name that is none.
+    """
+    chosen = given or ctx.options.get("numerics", "eager")
+    if chosen not in NUMERICS:
+        raise PassFailure(f"numerics is one of {', '.join(NUMERICS)}, got '{chosen}'")
+    return chosen == "fused"
+
+
+def sharing_results(func: FuncOp) -> set[Value]:
+    """Results that lie in the memory of an input or of another result, or in whose memory another lies: they must stay views of what they are views of."""
+    end = func.body.last
+    if not isinstance(end, ReturnOp) or end.aliases is None:
+        return set()
+    found = set()
+    for value, alias in zip(end.operands, end.aliases):
+        if alias is not None:
+            found.add(value)
+            if alias[0] == "result":
+                found.add(end.operands[alias[1]])
+    return found
+
+
+def restated(op: Any, type: Any) -> Any:
+    """The operation with the strides of `type` for its one result."""
+    result = op.results[0]
+    if result.type is not type:
+        assert result.type.with_strides(type.strides) is type, (result.type, type)
+        op.attrs["strides"] = type.strides
+        result.type = type
+    return op
+
+
+def shown_as(anchor: Operation, value: Value, type: TensorType) -> Value:
+    """A value under a type to which it broadcasts, by operations in front of `anchor`."""
+    own = value.type
+    assert isinstance(own, TensorType)
+    if own is type:
+        return value
+    new = ExpandOp(value, type.shape, loc=anchor.loc) if own.shape != type.shape else CopyOp(value, loc=anchor.loc)
+    return Builder.before(anchor).insert(restated(new, type)).results[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from .operation import Operation
 from .types import Type
@@ -16,6 +16,7 @@ class Block:
     """A sequence of operations with arguments.  Insertion and removal are O(1); there are no positions to keep up to date."""
 
     __slots__ = ("args", "first", "hint", "last", "parent")
+    is_operation: ClassVar[bool] = False
 
     def __init__(self, arg_types: Sequence[Type] = (), hints: Sequence[str | None] = (), hint: str | None = None) -> None:
         self.args: list[Value] = []

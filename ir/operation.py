@@ -27,6 +27,7 @@ class Operation:
     name: ClassVar[str] = ""
     definition: ClassVar[OpDefinition | None] = None
     traits: ClassVar[tuple[Any, ...]] = ()
+    is_operation: ClassVar[bool] = True  # tells the two kinds of owners of a value apart, without an import
 
     operands: list[Value]
     results: tuple[Value, ...]

@@ -34,21 +34,19 @@ class Value:
     @property
     def op(self) -> Operation | None:
         """The operation that makes this value, or None for a block argument."""
-        from .operation import Operation
-
-        return self.owner if isinstance(self.owner, Operation) else None
+        owner = self.owner
+        return owner if owner.is_operation else None
 
     @property
     def block(self) -> Block | None:
         """The block in which the value is defined (None while detached)."""
-        from .operation import Operation
-
-        return self.owner.parent if isinstance(self.owner, Operation) else self.owner
+        owner = self.owner
+        return owner.parent if owner.is_operation else owner
 
     @property
     def is_argument(self) -> bool:
         """True for a block argument."""
-        return self.op is None
+        return not self.owner.is_operation
 
     def has_one_use(self) -> bool:
         """Exactly one operand in the whole IR is this value."""

@@ -23,6 +23,8 @@ PASSES: Mapping[str, str] = MappingProxyType(
         "cse": "lect.passes.common.cse:Cse",
         "dce": "lect.passes.common.dce:Dce",
         "functional-fold-constants": "lect.passes.functional.functional_fold_constants:FunctionalFoldConstants",
+        "functional-fold-views": "lect.passes.functional.functional_fold_views:FunctionalFoldViews",
+        "functional-remove-casts": "lect.passes.functional.functional_remove_casts:FunctionalRemoveCasts",
         "functional-to-loop": "lect.passes.convert.functional_to_loop:FunctionalToLoop",
         "loop-realize": "lect.passes.loop.loop_realize:LoopRealize",
         "loop-inline": "lect.passes.loop.loop_inline:LoopInline",

@@ -13,7 +13,16 @@ from types import MappingProxyType
 PIPELINES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "capture": ("pyframe-to-fx",),
-        "aot": ("fx-to-functional", "canonicalize", "functional-fold-constants", "canonicalize", "cse", "dce"),
+        "aot": (
+            "fx-to-functional",
+            "canonicalize",
+            "functional-fold-constants",
+            "functional-remove-casts",
+            "functional-fold-views",
+            "canonicalize",
+            "cse",
+            "dce",
+        ),
         "loop": (
             "functional-to-loop",
             "loop-realize",
@@ -48,6 +57,8 @@ class Before:
 ORDER: tuple[Before, ...] = (
     Before("pyframe-to-fx", "fx-to-functional", "the graph is recorded before it is lowered"),
     Before("fx-to-functional", "functional-fold-constants", "constants are functional operations"),
+    Before("functional-fold-constants", "functional-fold-views", "a constant that views show is shown as a constant"),
+    Before("functional-remove-casts", "functional-fold-views", "a cast between two views keeps them apart"),
     Before("fx-to-functional", "functional-to-loop", "loops are made of functional operations"),
     Before("functional-to-loop", "loop-realize", "what to store is decided on nests"),
     Before("loop-realize", "loop-inline", "what is not stored is computed by its readers"),

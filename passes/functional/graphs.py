@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from lect.dialects.functional.creation import CopyOp
 from lect.dialects.functional.ops import FuncOp, ReturnOp
 from lect.dialects.functional.types import TensorType
 from lect.dialects.functional.view import ExpandOp
-from lect.ir import Builder, Context, Operation, PassFailure, Value
+from lect.ir import Builder, Context, Operation, PassFailure, Value, VerifyError
 
 NUMERICS = ("eager", "fused")
 
@@ -61,3 +62,20 @@ def shown_as(anchor: Operation, value: Value, type: TensorType) -> Value:
         return value
     new = ExpandOp(value, type.shape, loc=anchor.loc) if own.shape != type.shape else CopyOp(value, loc=anchor.loc)
     return Builder.before(anchor).insert(restated(new, type)).results[0]
+
+
+def rebuilt(op: Any, operands: Sequence[Value], type: TensorType) -> Any:
+    """The elementwise operation on other operands, its result of the given type; None when only strides could not make it that type."""
+    attrs = {name: value for name, value in op.attrs.items() if name != "strides"}
+    new = op.__class__.create(list(operands), [type], attrs, (), (), op.loc)
+    try:
+        (found,) = new.infer()
+    except VerifyError:
+        found = None
+    if found is not None and found is not type:
+        new.attrs["strides"] = type.strides
+        found = found.with_strides(type.strides)
+    if found is not type:
+        new.drop_operands()
+        return None
+    return new

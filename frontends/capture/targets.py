@@ -13,7 +13,7 @@ from torch._ops import OpOverload, OpOverloadPacket
 
 from lect.dialects.fx.python_values import BUILTINS, MODULES, OPERATORS, is_callable_name, namespace, resolve
 
-_CALLABLE = (
+_CALLABLE: tuple[Any, ...] = (
     types.FunctionType,
     types.BuiltinFunctionType,
     types.MethodDescriptorType,
@@ -44,12 +44,73 @@ def _names() -> dict[int, tuple[Any, str]]:
     return found
 
 
+_OWNERS: tuple[Any, ...] = (*torch.Tensor.__mro__[:-1], object)
+_MODULE_ROOTS = frozenset({"torch", "_operator", "builtins"})
+_RENAMED = frozenset({"abs", "neg", "positive", "__idiv__"})  # functions whose name in the table is not their own
+
+
 def name_of(function: Callable[..., Any]) -> str | None:
     """The public name of a torch function, method of Tensor or operator; None when it has none."""
+    kind = type(function)
+    if kind is types.FunctionType:
+        return _function_name(function) if _is_of_torch(function) else None
+    if kind is types.BuiltinFunctionType:
+        return _lasting_name(function) if _is_of_torch(function) else None
+    if kind in _CALLABLE:
+        return _lasting_name(function) if function.__objclass__ in _OWNERS else None  # type: ignore[attr-defined]
+    if kind is OpOverload or kind is OpOverloadPacket:
+        return operator_name(function)  # type: ignore[arg-type]
+    return _table_name(function) if function is torch.nn.Parameter else None
+
+
+def _is_of_torch(function: Any) -> bool:
+    """False for most functions that are not torch's, and for the methods of an object."""
+    module = function.__module__
+    if module is None:
+        owner = getattr(function, "__self__", None)
+        return owner is None or any(owner is each for each in _OWNERS)
+    return type(module) is str and module.partition(".")[0] in _MODULE_ROOTS
+
+
+@cache
+def _lasting() -> dict[int, tuple[Any, str | None]]:
+    """What `_lasting_name` found, by identity: builtin functions may be equal that are not the same."""
+    return {}
+
+
+def _lasting_name(function: Any) -> str | None:
+    """`_function_name` of what lives as long as a module or a class of C code does."""
+    entry = _lasting().get(id(function))
+    if entry is None:
+        entry = _lasting()[id(function)] = (function, _function_name(function))
+    return entry[1]
+
+
+@cache
+def _public() -> tuple[tuple[str, dict[str, Any]], ...]:
+    """The public modules in the list and what they hold."""
+    return tuple([(name, vars(namespace(name))) for name in MODULES[:-1] if "._" not in name])
+
+
+def _function_name(function: Any) -> str | None:
+    """The name of a function: its own name where that leads to it, else what the table says, which takes milliseconds to make."""
+    name = function.__name__
+    if name not in _RENAMED:
+        if not name.startswith("__"):
+            for module, members in _public():
+                if members.get(name) is function and is_callable_name(module, [name]):
+                    return f"{module}.{name}"
+        for cls in _OWNERS[:-1]:
+            if cls.__dict__.get(name) is function and getattr(torch.Tensor, name, None) is function:
+                return f"torch.Tensor.{name}"
+        if builtins.__dict__.get(name) is function:
+            return f"builtins.{name}" if name in BUILTINS else None
+    return _table_name(function)
+
+
+def _table_name(function: Any) -> str | None:
     entry = _names().get(id(function))
-    if entry is not None and entry[0] is function:
-        return entry[1]
-    return operator_name(function) if isinstance(function, OpOverload | OpOverloadPacket) else None
+    return entry[1] if entry is not None and entry[0] is function else None
 
 
 def operator_name(function: OpOverload | OpOverloadPacket) -> str | None:

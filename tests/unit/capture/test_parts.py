@@ -1,5 +1,7 @@
 """The small parts of capture: names of functions, sources, guard predicates."""
 
+import builtins
+import math
 import operator
 import types
 import weakref
@@ -20,6 +22,15 @@ from lect.runtime.guards import HOLDS, RAISED, build_predicate
 def test_every_name_leads_back_to_its_function():
     wrong = [name for value, name in _names().values() if resolve(name) is not value]
     assert wrong == []
+
+
+def test_names_are_found_without_the_table_that_holds_them_all():
+    table = _names()
+    others = [value for namespace in (builtins, operator, math, list, dict, str, object, pytest, torch, torch.nn) for value in vars(namespace).values()]
+    others = [value for value in others if not isinstance(value, torch._ops.OpOverloadPacket)]
+    for value in [*(value for value, _ in table.values()), *others, [].append, str.maketrans]:
+        entry = table.get(id(value))
+        assert name_of(value) == (entry[1] if entry is not None and entry[0] is value else None), value
 
 
 @pytest.mark.parametrize(

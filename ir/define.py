@@ -25,6 +25,7 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
+from .construct import interpreted
 from .interning import literal_key
 from .operation import Operation
 
@@ -177,7 +178,7 @@ def _build(cls: Any, name: str) -> Any:
     bases = cls.__bases__ if issubclass(cls, Operation) else (Operation,)
     made = type(cls.__name__, bases, body)
     made.__qualname__ = cls.__qualname__
-    _compile_on_first_use(made, definition)
+    _compile_when_used(made, definition)
     definition.has_verify = made.verify is not Operation.verify  # type: ignore[attr-defined]
     definition.checked_traits = tuple([trait for trait in made.traits if trait.checks()])  # type: ignore[attr-defined]
     return made
@@ -289,14 +290,22 @@ def _required_attribute(name: str) -> property:
 # ---- the constructor, written as straight-line code ------------------------------------------------------------------
 
 _CONSTRUCTORS: dict[str, Any] = {}
+_INTERPRETED = 64  # operations of a class that are made by reading its definition: as many as take the time of compiling a constructor for them
 
 
-def _compile_on_first_use(made: Any, definition: OpDefinition) -> None:
-    """Most of the declared operations are never made in a process, and compiling all their constructors would cost more than a small graph does."""
+def _compile_when_used(made: Any, definition: OpDefinition) -> None:
+    """Most of the declared operations are never or seldom made in a process, and compiling all their constructors would cost more than a small graph does."""
+    left = _INTERPRETED
+    construct: Callable[..., bool] | None = None
 
     def __init__(self: Operation, *args: Any, **kwargs: Any) -> None:
-        made.__init__ = _constructor(definition)
-        made.__init__(self, *args, **kwargs)
+        nonlocal left, construct
+        if construct is None:
+            construct = interpreted(definition, SEGMENTS)
+        left -= 1
+        if left < 0 or not construct(self, args, kwargs):
+            made.__init__ = _constructor(definition)
+            made.__init__(self, *args, **kwargs)
 
     made.__init__ = __init__
 

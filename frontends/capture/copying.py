@@ -91,7 +91,8 @@ def _deep_tensor(t: Tracer, box: Box, memo: dict[int, Box]) -> Box:
     whole = layout.storage_offset == 0 and (real is None or real.untyped_storage().nbytes() == real.numel() * real.itemsize)
     others = [each for each in (t.real_of.get(key) for key in memo) if each is not None and each is not real]
     whole = whole and (real is None or all(each.untyped_storage().data_ptr() != real.untyped_storage().data_ptr() for each in others))
-    if tensor.requires_grad or not tensor.is_leaf or tensor._is_view() or not whole or type(real) not in (torch.Tensor, type(None)):
+    is_view = tensor._is_view() or id(tensor) in t.repeats.views
+    if tensor.requires_grad or not tensor.is_leaf or is_view or not whole or type(real) not in (torch.Tensor, type(None)):
         raise t.stop("LB0003", "copy.deepcopy of a tensor that shares memory, requires gradients or is a parameter")
     return torch_call(t, torch.clone, [box], {})
 

@@ -156,6 +156,7 @@ def _grad_and_value(t: Tracer, args: list[Box]) -> tuple[Box, Box, Box | None]:
             raise t.stop("LB0012", "grad of a function whose value is no tensor without dims")
         return box_of_tree(t, (value, aux))
 
+    t.repeats.autograd_comes_on()
     with torch.enable_grad():
         region, tensors, returned = trace_region(t, points.standing, body, "a function under grad", effects=True)
     attrs = {"transform": "grad", "argnums": tuple(range(len(points.operands)))}
@@ -195,6 +196,7 @@ def _two_parts(t: Tracer, function: Box, points: Points, keywords: Kwargs, has_a
         counts.append(len(leaves))
         return box_of_tree(t, (value, aux))
 
+    t.repeats.autograd_comes_on()
     with torch.enable_grad():
         region, tensors, returned = trace_region(t, points.standing, body, f"a function under {what}", effects=True)
     return region, returned, counts[0], len(tensors)

@@ -159,6 +159,14 @@ class GraphRecorder:
             self.define(tensor, value)
         self.calls += 1
 
+    def repeat(self, attrs: dict[str, Any], types: list[Any], operands: list[LT], results: list[LT], loc: Location) -> None:
+        """Append a call with the attributes and result types of an earlier one."""
+        op = self.block.append(fx.CallOp.create([self.values[id(tensor)] for tensor in operands], types, dict(attrs), loc=loc))
+        for tensor, value in zip(results, op.results):
+            self.values[id(tensor)] = value
+        self.alive += results
+        self.calls += 1
+
     def record_mode(self, name: str, args: list[Any], loc: Location) -> None:
         """Append a call that switches a mode of torch; it is no torch call of its own."""
         self.block.append(fx.CallOp.create([], [], {"target": SymbolRef(name), "args": tuple([scalar_attribute(item) for item in args])}, loc=loc))

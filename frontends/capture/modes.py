@@ -37,6 +37,8 @@ def set_grad_enabled(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     """`torch._C._set_grad_enabled(mode)`."""
     mode = t.leak(args[0])
     torch._C._set_grad_enabled(mode)
+    if torch.is_grad_enabled():
+        t.repeats.autograd_comes_on()
     t.graph.record_mode("torch.set_grad_enabled", [mode], t.loc)
     return NONE
 

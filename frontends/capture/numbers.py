@@ -51,7 +51,7 @@ class NumberPolicy:
 
     `run_time` are sources whose value has changed between calls, `by_value` those whose value turned out to be needed; with `arguments` every number
     among the arguments is a run-time number from the start.  `compiling` is no number: what the program is told when it asks whether it is compiled.
-    Neither is `inference`: whether blocks of inference mode are followed.
+    Neither are `inference`, whether blocks of inference mode are followed, and `repeats`, whether a torch call may be taken for one made before.
     """
 
     def __init__(self, arguments: bool = False) -> None:
@@ -60,6 +60,7 @@ class NumberPolicy:
         self.by_value: set[PathAttr] = set()
         self.compiling = True
         self.inference = True
+        self.repeats = True
 
     def allows(self, path: PathAttr) -> bool:
         """True when the number there may be one of run time."""

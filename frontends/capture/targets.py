@@ -53,7 +53,8 @@ def name_of(function: Callable[..., Any]) -> str | None:
     """The public name of a torch function, method of Tensor or operator; None when it has none."""
     kind = type(function)
     if kind is types.FunctionType:
-        return _function_name(function) if _is_of_torch(function) else None
+        name = _function_name(function) if _is_of_torch(function) else None
+        return name if name is None or resolve(name) is function else None  # not so for one that has taken the place of another
     if kind is types.BuiltinFunctionType:
         return _lasting_name(function) if _is_of_torch(function) else None
     if kind in _CALLABLE:

@@ -214,8 +214,10 @@ class NeedsValues(Exception):
 
 
 def _needs_values(t: Tracer) -> bool:
+    """True when the frame has to be followed once more with what the policy now says."""
     t.policy.by_value |= needed_for_value(t)
-    return bool(t.pinned)
+    t.policy.repeats = t.policy.repeats and not t.repeats.misjudged
+    return bool(t.pinned) or t.repeats.misjudged
 
 
 def _trace(t: Tracer, func: FuncOp, live: LiveFrame, program: Program) -> Box:
@@ -309,6 +311,7 @@ def _write(t: Tracer, search: Search, state: dict[str, Any], returned: Box | Non
     ctx.resources["through_torch"] = through_torch
     ctx.count("frames inlined", t.calls)
     ctx.count("torch calls", t.graph.calls)
+    ctx.count("torch calls repeated", t.repeats.given)
     ctx.count("guards", len(t.guards.entries))
     ctx.count("effects", len(t.effects))
     if cut is not None:

@@ -78,6 +78,10 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
     name = name_of(function)
     if name is None:
         raise t.stop("LB0015", describe(function))
+    asked = t.repeats.ask(name, raw, raw_kwargs, t.mode.draws) if t.repeats.on else None
+    again = t.repeats.calls.get(asked.key) if asked is not None else None
+    if asked is not None and again is not None:
+        return _boxed(t, t.repeats.give(again, asked, t.loc))
     short = short_name(name)
     on_tensor = holds_tensor(raw) or holds_tensor(raw_kwargs)
     if not on_tensor and short not in policy.WITHOUT_TENSOR:
@@ -88,6 +92,43 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
             return number
     if on_tensor and short in policy.NEEDS_ELEMENTS:
         return known_call(t, function, name, raw, raw_kwargs, torch_call)
+    _check_allowed(t, function, name, short, raw, raw_kwargs)
+    out = raw_kwargs.get("out")
+    tensors = traced_tensors([raw, raw_kwargs]) if on_tensor else []
+    before, writes = _write_counts(tensors), t.known.writes
+    layout = None if out is None else layout_of(out)
+    given = raw
+    try:
+        raw, raw_kwargs, returned = _run_reading(t, function, raw, raw_kwargs, name)
+    except GraphBreak as stop:
+        if stop.number != "LB0002" or _is_in_place(function, short):
+            raise
+        return known_call(t, function, name, with_constants(raw), with_constants(raw_kwargs), torch_call)
+    if out is not None and (returned is not out or layout_of(out) != layout):
+        raise t.stop("LB0004", f"{name} with an out of another shape or type")
+    wrote = _write_counts(tensors) != before or (type(function) is OpOverload and function._schema.is_mutable)
+    wrote = wrote or _is_in_place(function, short) or _writes_statistics(short, raw, raw_kwargs)
+    if short in policy.GRADIENT_SWITCHES:
+        t.graph.gradients, asked = True, None
+    calls = t.graph.calls
+    made = _record(t, function, name, raw, raw_kwargs, returned)
+    recorded = t.graph.calls != calls
+    if t.known.writes != writes:
+        wrote = True
+        if recorded:
+            t.graph.writers.add(id(t.graph.block.last))
+    t.graph.writes = t.graph.writes or wrote
+    if t.graph.foreign_numbers:
+        t.graph.foreign_numbers = False
+        if not alike(returned, _run(t, function, python_numbers(raw), python_numbers(raw_kwargs), name)):
+            raise t.stop("LB0006", f"{name} takes a number of numpy for another one than Python's")
+    elif asked is not None and recorded and not wrote and raw is given:
+        t.repeats.learn(asked, t.graph.block.last, returned, t.mode.draws)
+    return made
+
+
+def _check_allowed(t: Tracer, function: Any, name: str, short: str, raw: list[Any], raw_kwargs: dict[str, Any]) -> None:
+    """Break for functions, and for arguments of functions, that no graph may hold."""
     converts = function is torch.Tensor.type and len(raw) > 1 and isinstance(raw[1], torch.dtype)  # else it gives or takes the name of a class
     refused = short in policy.REFUSED_METHODS and not converts and function is not torch.autograd.grad
     if refused or short in _RANDOM:
@@ -97,31 +138,6 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
         raise t.stop("LB0004", f"{name} with an out that is no tensor")
     if function is setattr or (function is getattr and raw[1] in policy.REFUSED_METHODS):
         raise t.stop("LB0016", str(raw[1]))
-    tensors = traced_tensors([raw, raw_kwargs]) if on_tensor else []
-    before, writes = _write_counts(tensors), t.known.writes
-    layout = None if out is None else layout_of(out)
-    try:
-        raw, raw_kwargs, returned = _run_reading(t, function, raw, raw_kwargs, name)
-    except GraphBreak as stop:
-        if stop.number != "LB0002" or _is_in_place(function, short):
-            raise
-        return known_call(t, function, name, with_constants(raw), with_constants(raw_kwargs), torch_call)
-    if out is not None and (returned is not out or layout_of(out) != layout):
-        raise t.stop("LB0004", f"{name} with an out of another shape or type")
-    if _write_counts(tensors) != before or (type(function) is OpOverload and function._schema.is_mutable):
-        t.graph.writes = True
-    if short in policy.GRADIENT_SWITCHES:
-        t.graph.gradients = True
-    calls = t.graph.calls
-    made = _record(t, function, name, raw, raw_kwargs, returned)
-    t.graph.writes = t.graph.writes or t.known.writes != writes
-    if t.known.writes != writes and t.graph.calls != calls:
-        t.graph.writers.add(id(t.graph.block.last))
-    if t.graph.foreign_numbers:
-        t.graph.foreign_numbers = False
-        if not alike(returned, _run(t, function, python_numbers(raw), python_numbers(raw_kwargs), name)):
-            raise t.stop("LB0006", f"{name} takes a number of numpy for another one than Python's")
-    return made
 
 
 def _of_number(function: Any, args: list[Box], kwargs: dict[str, Box]) -> tuple[Any, dict[str, Box]]:
@@ -196,11 +212,16 @@ def _record(t: Tracer, function: Any, name: str, raw: list[Any], raw_kwargs: dic
     if isinstance(returned, torch.Tensor) and kind is not LT:
         if function not in _MAKE_FROM_DATA:
             raise t.stop("LB0007", f"{name} gave a tensor that is not traced")
-        returned, kind = make_lt(meta_of(returned)), LT
-    short = short_name(name)
-    if _is_in_place(function, short) or torch.is_inference_mode_enabled() or _writes_statistics(short, raw, raw_kwargs):
+        returned = make_lt(meta_of(returned))
+    if torch.is_inference_mode_enabled():
         t.graph.writes = True
     t.graph.record(name, raw, raw_kwargs, returned, t.loc)
+    return _boxed(t, returned)
+
+
+def _boxed(t: Tracer, returned: Any) -> Box:
+    """The box of the tensors that a recorded call returned."""
+    kind = type(returned)
     if kind is LT:
         return t.seen.get(id(returned)) or (returned, None)
     if kind is list:

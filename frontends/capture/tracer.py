@@ -28,6 +28,7 @@ from lect.frontends.capture.known_values import KnownValues
 from lect.frontends.capture.numbers import Computed, NumberPolicy, RunTimeNumber, read_number
 from lect.frontends.capture.numpy_values import ARRAYS
 from lect.frontends.capture.objects import ObjectTable, describe
+from lect.frontends.capture.repeats import Repeats
 from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
 from lect.frontends.capture.shadows import Shadows
 from lect.frontends.capture.sources import Source, SourceTable
@@ -118,6 +119,7 @@ class Tracer:
         self.guards = GuardList(self.objects)
         self.graph = GraphRecorder()
         self.known = KnownValues(self.graph)
+        self.repeats = Repeats(self.graph, self.policy.repeats)
         self.elements = InputElements(self)
         self.context: dict[int, Box] = {}  # context variables that were set, by identity
         self.gradients: dict[int, Box] = {}  # what was assigned to the grad of a tensor
@@ -177,6 +179,7 @@ class Tracer:
         self.numbers.clear()
         self.computed.clear()
         self.known.clear()
+        self.repeats.clear()
         self.elements.clear()
         self.gradients.clear()
         self.context.clear()

@@ -37,6 +37,40 @@ def test_text_of_each_program_verifies_and_reads_back(program, args):
     assert print_module(parse_module(generic, make_context())) == text
 
 
+class Layers(nn.Module):
+    """Layers of one shape, in a block without autograd that a block with it may follow."""
+
+    def __init__(self, switches):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(5))
+        self.switches = switches
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = torch.relu(layer(x)).view(-1, 2, 2).flatten(1)
+        if self.switches:
+            with torch.enable_grad():
+                x = x + 1
+        return x
+
+
+def test_calls_of_later_layers_are_those_of_the_first_one():
+    texts = []
+    for grad in (False, True):
+        with torch.set_grad_enabled(grad):
+            module, ctx = capture(Layers(False).requires_grad_(False), torch.randn(3, 4))
+        texts.append(print_module(module).replace(f"grad = {str(grad).lower()}", ""))
+        assert ctx.statistics["torch calls repeated"] == (0 if grad else 4 * 4)
+        assert ctx.statistics["torch calls"] == 5 * 4
+    assert texts[0] == texts[1]
+
+
+def test_trace_that_switches_autograd_on_behind_repeated_views_is_begun_anew():
+    with torch.no_grad():
+        _, ctx = capture(Layers(True), torch.randn(3, 4))
+    assert (ctx.statistics["traces begun anew"], ctx.statistics["torch calls repeated"]) == (1, 0)
+
+
 def snapshot(value, seen=None):
     """A nested picture of all that is reachable from plain containers, objects and tensors, with identities."""
     seen = {} if seen is None else seen

@@ -17,7 +17,10 @@ OPTIONS: Mapping[str, tuple[tuple[Any, ...] | None, str]] = MappingProxyType(
     {
         "level": (LEVELS, "the level at which graphs run: native code, or a reference interpreter for finding out which level is wrong"),
         "host": (("python",), "the form of the host program"),
-        "numerics": (("strict",), "values are rounded where eager rounds them"),
+        "numerics": (
+            ("eager", "fused"),
+            "values are rounded where eager rounds them, or 16-bit floats stay f32 between the operations of one kernel and patterns are computed by one operation",
+        ),
         "trigger": (TRIGGERS, "what is compiled: the function itself, or with the frame hook also functions called in a frame that runs eagerly"),
         "breaks": (("resume", "eager"), "what happens where a frame cannot be followed: it is cut there and goes on behind, or runs eagerly as a whole"),
         "version_limit": (None, "the number of versions of one function before it runs eagerly"),

@@ -100,17 +100,17 @@ class Constants:
         return (dims[0], numbers[0], step) if steady else None
 
     def is_lower_triangle(self, value: Value, shown: float | bool) -> bool:
-        """True when the last two dims are `shown` on and below the diagonal, and hide (false, or the least numbers) above it, the same for all others."""
+        """True when the last two dims are `shown` on and below the diagonal and hide above it (the other truth value, -inf, or the least number of the type), the
+        same for all other dims."""
         found = self.known.get(value)
-        if found is None or found.dim() < 2 or _count(found.shape[:-2]) != 1:
+        if found is None or found.dim() < 2 or _count(found.shape[:-2]) != 1 or found.shape[-2] != found.shape[-1]:
             return False
-        rows, columns = found.shape[-2:]
-        square = found.reshape(rows, columns)
-        seen = torch.ones(rows, columns, dtype=torch.bool).tril()
+        square = found.reshape(found.shape[-2:])
+        seen = torch.ones(square.shape, dtype=torch.bool).tril()
         if square.dtype is torch.bool:
-            return torch.equal(square, seen) and shown is True
+            return torch.equal(square == shown, seen)
         hidden = square[~seen]
-        return bool((square[seen] == shown).all()) and bool((hidden == -float("inf")).all())
+        return bool((square[seen] == shown).all()) and bool((hidden <= torch.finfo(square.dtype).min).all())
 
 
 def learned(ops: Iterable[Operation], budget: int) -> Constants:

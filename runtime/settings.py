@@ -19,7 +19,7 @@ OPTIONS: Mapping[str, tuple[tuple[Any, ...] | None, str]] = MappingProxyType(
         "host": (("python",), "the form of the host program"),
         "numerics": (
             ("eager", "fused"),
-            "values are rounded where eager rounds them, or 16-bit floats stay f32 between the operations of one kernel and patterns are computed by one operation",
+            "values are rounded where eager rounds them, or 16-bit floats stay f32 inside of a kernel and patterns of operations become one",
         ),
         "trigger": (TRIGGERS, "what is compiled: the function itself, or with the frame hook also functions called in a frame that runs eagerly"),
         "breaks": (("resume", "eager"), "what happens where a frame cannot be followed: it is cut there and goes on behind, or runs eagerly as a whole"),

@@ -100,8 +100,9 @@ class Constants:
         return (dims[0], numbers[0], step) if steady else None
 
     def is_lower_triangle(self, value: Value, shown: float | bool) -> bool:
-        """True when the last two dims are `shown` on and below the diagonal and hide above it (the other truth value, -inf, or the least number of the type), the
-        same for all other dims."""
+        """True when the last two dims are `shown` on and below the diagonal and hide above it, the same for all other dims.
+
+        The other truth value hides, and so do -inf and the least number of the type."""
         found = self.known.get(value)
         if found is None or found.dim() < 2 or _count(found.shape[:-2]) != 1 or found.shape[-2] != found.shape[-1]:
             return False

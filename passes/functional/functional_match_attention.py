@@ -10,8 +10,8 @@ The scale may be a factor, a divisor, or none; the mask is added, or chosen by `
 triangle whatever the inputs becomes `is_causal`.  Keys and values repeated for groups of heads are taken as they are.  Copies that were made for the
 products alone are not made.  Weights that something else reads, dropout, and masks of another kind are left alone.
 
-This needs `numerics` to be "fused".  The one operation never stores the weights, so 16-bit floats are not rounded between the steps; and it differs from the
-steps where they are not finite: a row whose weights are all hidden (or have overflowed to -inf) is NaN in eager and 0 in the kernel, and a NaN among values that are
+This needs `numerics` to be "fused".  The one operation never stores the weights, so 16-bit floats are not rounded between the steps; and it
+differs from the steps where they are not finite: a row whose weights are all hidden (or have overflowed to -inf) is NaN in eager and 0 in the kernel, and a NaN among values that are
 hidden shows in eager alone.  So under "eager" no type is matched, f32 included.
 """
 
@@ -36,6 +36,8 @@ from lect.passes.functional.graphs import functions, relaxed, restated
 
 LEARNED = "lect.backends.reference.constants:learned"
 LEAST = {"f16": -65504.0, "bf16": -3.3895313892515355e38, "f32": -3.4028234663852886e38, "f64": -1.7976931348623157e308}
+
+FACTORS = (MulOp, DivOp)
 
 
 @dataclass(frozen=True)
@@ -199,8 +201,8 @@ def _inputs(softmax: SoftmaxOp) -> tuple[Any, Any, float]:
         op: Any = value.op
         if isinstance(op, CastOp) and op.device is None and op.x.type.element.is_float and holds(op.x.type.element, op.to):
             value = op.x
-        elif isinstance(op, MulOp | DivOp) and mask_is_outside(op) and not (isinstance(op, DivOp) and (op.mode != "true" or op.other == 0)):
-            scale = scale * op.other if isinstance(op, MulOp) else scale / op.other
+        elif type(op) in FACTORS and mask_is_outside(op) and not (type(op) is DivOp and (op.mode != "true" or op.other == 0)):
+            scale = scale / op.other if type(op) is DivOp else scale * op.other
             value = op.x
         elif mask is None and scale == 1.0 and (found := _masked(op)) is not None:
             value, mask = found
@@ -216,7 +218,7 @@ def mask_is_outside(op: Any) -> bool:
 
 def _masked(op: Any) -> Any:
     """(what is masked, the mask) for an operation that masks, or None."""
-    if isinstance(op, AddOp) and op.y is not None and len(op.operands) == 2 and op.alpha == 1:
+    if type(op) is AddOp and op.y is not None and len(op.operands) == 2 and op.alpha == 1:
         for x, y in ((op.x, op.y), (op.y, op.x)):
             if x.type.shape == op.output.type.shape and _is_product(x):
                 return x, ("add", y)
@@ -225,10 +227,15 @@ def _masked(op: Any) -> Any:
     elif isinstance(op, WhereOp) and op.y.type.shape == op.output.type.shape and _hides(op.x) and _is_product(op.y):
         return op.y, ("hide", op.condition, True)
     elif isinstance(op, MaskedFillOp) and op.x.type.shape == op.output.type.shape and _is_product(op.x):
-        number = op.other if op.other is not None else getattr(op.value.op, "value", None)
+        number = op.other if op.other is not None else _filled(op.value)
         if number is not None and number <= LEAST[op.x.type.element.spelling]:
             return op.x, ("hide", op.mask, True)
     return None
+
+
+def _filled(value: Any) -> Any:
+    """The number that a tensor is filled with, or None."""
+    return value.op.value if isinstance(value.op, FullOp) else None
 
 
 def _is_product(value: Any) -> bool:
@@ -237,7 +244,7 @@ def _is_product(value: Any) -> bool:
         op = value.op
         if isinstance(op, BmmOp):
             return True
-        if not isinstance(op, ReshapeOp | CastOp | MulOp | DivOp) or getattr(op, "y", None) is not None:
+        if type(op) not in (ReshapeOp, CastOp, *FACTORS) or getattr(op, "y", None) is not None:
             return False
         value = op.x
     return False

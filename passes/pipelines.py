@@ -23,6 +23,7 @@ PIPELINES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "functional-match-attention",
             "cse",
             "dce",
+            "functional-reinplace",
         ),
         "loop": (
             "functional-to-loop",
@@ -62,6 +63,8 @@ ORDER: tuple[Before, ...] = (
     Before("functional-remove-casts", "functional-fold-views", "a cast between two views keeps them apart"),
     Before("functional-fold-constants", "functional-match-attention", "a causal mask is recognised by its elements, and padding that hides nothing is gone"),
     Before("functional-fold-views", "functional-match-attention", "views between the steps are few"),
+    Before("dce", "functional-reinplace", "who reads an input is asked, and the dead do not"),
+    Before("functional-reinplace", "functional-to-loop", "the form of a slice that is written is chosen when it is lowered"),
     Before("fx-to-functional", "functional-to-loop", "loops are made of functional operations"),
     Before("functional-to-loop", "loop-realize", "what to store is decided on nests"),
     Before("loop-realize", "loop-inline", "what is not stored is computed by its readers"),

@@ -209,7 +209,8 @@ def _launch(source: Source, op: host.LaunchOp) -> None:
     source.emit(f"launch({kernel}, pointers{len(op.buffers)}({pointers}), {op.grid}, {op.grain})")
 
 
-def _extern(source: Source, op: host.ExternOp) -> None:
+def _call(source: Source, op: host.ExternOp | host.UpdateOp) -> tuple[str, list[str]]:
+    """The name of the library function that an operation calls, and its arguments as text."""
     path = op.callee.path if len(op.callee.path) > 1 else tuple(op.callee.leaf.split("."))
     if not all(part.isidentifier() for part in path):
         raise LectError(f"'{op.callee}' names no library function", op=op)
@@ -220,6 +221,16 @@ def _extern(source: Source, op: host.ExternOp) -> None:
         if not name.isidentifier() or keyword.iskeyword(name):
             raise LectError(f"'{name}' is no name of an argument", op=op)
         arguments.append(f"{name}={source.literal(value, op.operands)}")
+    return callee, arguments
+
+
+def _update(source: Source, op: host.UpdateOp) -> None:
+    callee, (target, *others) = _call(source, op)
+    source.emit(f"{callee}({', '.join([f'{target}.data', *others])})")  # data: behind the back of autograd
+
+
+def _extern(source: Source, op: host.ExternOp) -> None:
+    callee, arguments = _call(source, op)
     call = f"{callee}({', '.join(arguments)})"
     results = [source.define(value) for value in op.results]
     if not results:
@@ -263,6 +274,7 @@ _PRINTERS: Mapping[type, Callable[[Source, Any], None]] = MappingProxyType(
         host.SizeOp: _size,
         host.LaunchOp: _launch,
         host.ExternOp: _extern,
+        host.UpdateOp: _update,
         host.WriteOp: _write,
         host.WrittenOp: _written,
         host.FreeOp: _free,

@@ -73,7 +73,8 @@ def _launch(op: host.LaunchOp, values: dict[Value, Any]) -> None:
     kernel.run(found, [values[value] for value in op.buffers])
 
 
-def _extern(op: host.ExternOp, values: dict[Value, Any]) -> None:
+def _called(op: host.ExternOp | host.UpdateOp, values: dict[Value, Any]) -> Any:
+    """What a library function returns for the arguments of an operation."""
     tensors = [values[value] for value in op.tensors]
 
     def argument(value: Any) -> Any:
@@ -87,7 +88,16 @@ def _extern(op: host.ExternOp, values: dict[Value, Any]) -> None:
 
     path = op.callee.path if len(op.callee.path) > 1 else tuple(op.callee.leaf.split("."))
     callee = library_function(path, op)
-    found = callee(*[argument(value) for value in op.args], **{name: argument(value) for name, value in op.kwargs.items()})
+    return callee(*[argument(value) for value in op.args], **{name: argument(value) for name, value in op.kwargs.items()})
+
+
+def _update(op: host.UpdateOp, values: dict[Value, Any]) -> None:
+    target = op.tensors[op.args[0].number]
+    _called(op, {**values, target: values[target].data})
+
+
+def _extern(op: host.ExternOp, values: dict[Value, Any]) -> None:
+    found = _called(op, values)
     for value, tensor in zip(op.results, found if isinstance(found, (tuple, list)) else [found]):
         if tuple(tensor.shape) != value.type.sizes:
             raise LectError(f"{op.callee} gave sizes {tuple(tensor.shape)}, its type says {value.type.sizes}", op=op)
@@ -115,6 +125,7 @@ _STEPS: Mapping[type, Callable[[Any, dict[Value, Any]], None]] = MappingProxyTyp
         host.SizeOp: _size,
         host.LaunchOp: _launch,
         host.ExternOp: _extern,
+        host.UpdateOp: _update,
         host.WriteOp: _write,
         host.WrittenOp: _written,
         host.FreeOp: _free,

@@ -159,6 +159,22 @@ class ExternOp(Operation):
             require(0 <= number < len(self.operands), self, "there is no operand {}, the call has {}", number, len(self.operands))
 
 
+@op("host.update")
+class UpdateOp(Operation):
+    """Call a library function that writes to its first argument, a tensor that the caller keeps.  Autograd sees nothing of it; `host.written` counts."""
+
+    tensors: Variadic[TensorType]
+    callee: Attr[SymbolRef]
+    args: Attr[tuple] = ()
+    kwargs: Attr[dict] = {}  # noqa: RUF012
+    traits = (Reads("tensors"), Writes("tensors"))
+
+    def verify(self) -> None:
+        for number in _operand_numbers((self.args, self.kwargs)):
+            require(0 <= number < len(self.operands), self, "there is no operand {}, the call has {}", number, len(self.operands))
+        require(bool(self.args) and isinstance(self.args[0], OperandRef), self, "the first argument of 'host.update' is the operand that it writes")
+
+
 @op("host.write")
 class WriteOp(Operation):
     """Copy `value` into a tensor that the caller keeps: a parameter or a view of its memory.  Autograd counts `versions` writes in place."""

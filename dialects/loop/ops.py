@@ -425,6 +425,7 @@ class ExternOp(Operation):
 
     `views` says how each operand is seen as a tensor, `result_views` the tensors that the library returns, each in a new buffer whose sizes are its
     physical order.  A type among the arguments stands for a torch dtype.  A call may raise, so it is never dropped.
+    `in_place` pairs (result, operand): the library writes to the operand, a parameter that `loop.write` gives the result in the end.
     """
 
     operands_: Variadic[BufferType]
@@ -435,6 +436,7 @@ class ExternOp(Operation):
     kwargs: Attr[dict] = {}  # noqa: RUF012
     result_views: Attr[tuple] = ()
     slots: Attr[tuple] = ()
+    in_place: Attr[tuple] = ()
     buffers: VariadicResult[BufferType]
     traits = (HasParent("loop.func"),)
 
@@ -448,6 +450,9 @@ class ExternOp(Operation):
             _verify_view(self, value, view)
         for number in _operand_numbers((self.args, self.kwargs)):
             require(0 <= number < len(self.operands), self, "there is no operand {}, the call has {}", number, len(self.operands))
+        for pair in self.in_place:
+            good = isinstance(pair, tuple) and len(pair) == 2 and pair[0] in range(count) and pair[1] in range(len(self.operands))
+            require(good, self, "'in_place' cannot have the entry {}", pair)
 
 
 def _operand_numbers(value: object) -> list[int]:

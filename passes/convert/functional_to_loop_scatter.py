@@ -13,8 +13,8 @@ from lect.passes.convert.functional_to_loop_extern import call
 
 
 def _slice_scatter(lowering: Lowering, op: Any) -> list[Seen]:
-    """One nest: the new part is read where the index along `dim` falls into it, the old elements everywhere."""
-    if op.step != 1 or not op.src.type.count:
+    """One nest: the new part is read where the index along `dim` falls into it, the old elements everywhere.  A library call if it shall be in place."""
+    if op.step != 1 or not op.src.type.count or op.attrs.get("in_place"):
         return call(lowering, op)
     body = lowering.body(op.output.type, op.loc)
     along = body.indices[op.dim]

@@ -14,7 +14,8 @@ from lect.dialects.host.types import BufferType, TensorType
 from lect.dialects.kernel.ops import FuncOp
 from lect.dialects.loop import ops as loop
 from lect.dialects.loop.attributes import OperandAttr, ViewAttr
-from lect.ir import Block, Operation, Region, SymbolRef, Value
+from lect.ir import Block, Operation, PassFailure, Region, SymbolRef, Value
+from lect.passes.loop.updates import IN_PLACE
 
 
 def tensor_type(view: ViewAttr, buffer: Value) -> TensorType:
@@ -33,6 +34,7 @@ class HostProgram:
         self.buffers: dict[Value, Value] = {}
         self.tensors: dict[tuple[Value, ViewAttr], Value] = {}
         self.owners: dict[Value, Value] = {}
+        self.updated: set[Value] = set()  # results that lie in a parameter
         self.views = _views_of(func)
         for number, value in enumerate(args):
             self.tensors[value, func.argument_view(number)] = self.block.args[number]
@@ -100,6 +102,9 @@ class HostProgram:
 
     def extern(self, op: loop.ExternOp) -> None:
         """A library call on tensors; its results are tensors."""
+        if op.in_place:
+            self.update(op)
+            return
         tensors = [self.tensor(value, view, op) for value, view in zip(op.operands, op.views)]
         types = [tensor_type(view, value) for value, view in zip(op.results, op.result_views)]
         made = self.insert(host.ExternOp(tensors, op.callee, _arguments(op.args), _arguments(op.kwargs), result_types=types), op)
@@ -107,8 +112,37 @@ class HostProgram:
             tensor.hint = value.hint
             self.tensors[value, view] = tensor
 
+    def update(self, op: loop.ExternOp) -> None:
+        """A library call that changes a parameter: its result is the parameter from there on."""
+        ((_, number),) = op.in_place
+        target = self.tensor(op.operands[number], op.views[number], op)
+        if op.callee.leaf not in IN_PLACE:
+            raise PassFailure(f"{op.callee.leaf} has no form that writes to its first argument", op=op)
+        callee = IN_PLACE[op.callee.leaf]
+        if callee is None:
+            self._copy_into_slice(op, number)
+        else:
+            tensors = [self.tensor(value, view, op) for value, view in zip(op.operands, op.views)]
+            self.insert(host.UpdateOp(tensors, SymbolRef(callee), _arguments(op.args), _arguments(op.kwargs)), op)
+        self.tensors[op.results[0], op.result_views[0]] = target
+        self.updated.add(op.results[0])
+
+    def _copy_into_slice(self, op: loop.ExternOp, number: int) -> None:
+        """slice_scatter: a copy into the part of the memory that the slice shows."""
+        whole, (dim, start, end, step) = op.views[number], op.args[2:]
+        sizes, strides = list(whole.sizes), list(whole.strides)
+        offset = whole.offset + start * strides[dim]
+        sizes[dim] = (end - start + step - 1) // step
+        strides[dim] *= step
+        part = self.tensor(op.operands[number], ViewAttr(tuple(sizes), tuple(strides), offset), op)
+        source = op.args[1].number
+        self.insert(host.WriteOp(part, self.tensor(op.operands[source], op.views[source], op), 0), op)
+
     def write(self, op: loop.WriteOp) -> None:
         """A copy into a parameter, unless the value was made in its memory."""
+        if op.value in self.updated:
+            self.insert(host.WrittenOp(self.tensors[op.target, self.func.argument_view(op.target.index)], op.versions), op)
+            return
         if op.value in self.buffers and self.buffers[op.value] is self.buffers.get(op.target):
             whole = self.tensors[op.target, self.func.argument_view(op.target.index)]
             self.insert(host.WrittenOp(whole, op.versions), op)

@@ -10,9 +10,9 @@ The scale may be a factor, a divisor, or none; the mask is added, or chosen by `
 triangle whatever the inputs becomes `is_causal`.  Keys and values repeated for groups of heads are taken as they are.  Copies that were made for the
 products alone are not made.  Weights that something else reads, dropout, and masks of another kind are left alone.
 
-This needs `numerics` to be "fused".  The one operation never stores the weights, so 16-bit floats are not rounded between the steps; and it
-differs from the steps where they are not finite: a row whose weights are all hidden (or have overflowed to -inf) is NaN in eager and 0 in the kernel, and a NaN among values that are
-hidden shows in eager alone.  So under "eager" no type is matched, f32 included.
+This needs `numerics` to be "fused".  The one operation never stores the weights, so 16-bit floats are not rounded between the steps.  And it differs from
+the steps where they are not finite: a row whose weights are all hidden (or have overflowed to -inf) is NaN in eager and 0 in the kernel, and a NaN among
+values that are hidden shows in eager alone.  So under "eager" no type is matched, f32 included.
 """
 
 from __future__ import annotations
@@ -218,7 +218,8 @@ def mask_is_outside(op: Any) -> bool:
 
 def _masked(op: Any) -> Any:
     """(what is masked, the mask) for an operation that masks, or None."""
-    if type(op) is AddOp and op.y is not None and len(op.operands) == 2 and op.alpha == 1:
+    adds: Any = AddOp
+    if type(op) is adds and op.y is not None and len(op.operands) == 2 and op.alpha == 1:
         for x, y in ((op.x, op.y), (op.y, op.x)):
             if x.type.shape == op.output.type.shape and _is_product(x):
                 return x, ("add", y)

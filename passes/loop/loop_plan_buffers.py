@@ -8,7 +8,9 @@
 A slot is memory that a call allocates once; `slots` of a nest names the slot of each result, none for memory of its own (what the graph returns).
 Results of library calls are the library's.  A result takes the slot of an input that dies there (`in_place`) when both have one size and every
 point reads only the element that it writes.  So does a result that `loop.write` puts into a parameter as a whole, when nothing reads the parameter
-behind the nest: then there is nothing left to copy.  `peak_bytes` is the most that is live at once, parameters not counted.
+behind the nest: then there is nothing left to copy.  A library call that gives a parameter with other elements in some places (`index_put`,
+`scatter`, `slice_scatter`) changes the parameter itself (`in_place`) when that is where its result goes and nothing reads the old elements any more.
+`peak_bytes` is the most that is live at once, parameters not counted.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from lect.dialects.loop.ops import FuncOp, NestOp, ReturnOp, WriteOp
 from lect.ir import Context, Operation, Value
 from lect.passes.base import Pass
 from lect.passes.loop.nests import functions, nbytes, readers
+from lect.passes.loop.updates import updates_in_place, written_operand
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class LoopPlanBuffers(Pass):
             ctx.count("slots", len(plan.sizes))
             ctx.count("slot bytes", sum(plan.sizes))
             ctx.count("buffers in place", plan.in_place)
+            ctx.count("parameters updated in place", plan.updated)
             ctx.count("peak bytes", func.peak_bytes)
 
 
@@ -52,9 +56,14 @@ class Plan:
         self.free: dict[int, list[int]] = {}
         self.in_place = 0
         self.in_parameters: set[Value] = set()
+        self.updated = 0
 
     def run(self) -> None:
         """Assign slots and note the peak."""
+        for call in updates_in_place(self.func):
+            call.in_place = ((0, written_operand(call)),)
+            self.in_parameters.add(call.results[0])
+            self.updated += 1
         live = peak = 0
         for op in self.func.body:
             dying = [value for value in dict.fromkeys(op.operands) if self.last_use.get(value) is op and value not in self.returned]
@@ -66,7 +75,7 @@ class Plan:
                 if value in self.last_use:
                     live -= 0 if value in self.in_parameters else nbytes(value)
                     del self.last_use[value]
-            live -= sum(nbytes(value) for value in op.results if not value.users)
+            live -= sum(nbytes(value) for value in op.results if not value.users and value not in self.in_parameters)
             for value in dying:
                 if value in self.slot:
                     self.free.setdefault(nbytes(value), []).append(self.slot[value])

@@ -90,15 +90,17 @@ host.func @constructed_arguments(%x: !host.tensor<2x3x4x5xf32>) {
 
 // Tensors of the caller are written at the end.
 // CHECK-LABEL: # @writes
-// CHECK: def writes(x, y):
+// CHECK: def writes(x, y, i):
 // CHECK-NEXT: write(x, y, 1)
 // CHECK-NEXT: write(y, x, 0)
 // CHECK-NEXT: written(x, 2)
+// CHECK-NEXT: aten_index_add__default(x.data, 0, i, y)
 // CHECK-NEXT: return []
-host.func @writes(%x: !host.tensor<4xf32>, %y: !host.tensor<4xf32>) {
+host.func @writes(%x: !host.tensor<4xf32>, %y: !host.tensor<4xf32>, %i: !host.tensor<4xi64>) {
   host.write(%x, %y)
   host.write(%y, %x) {versions = 0}
   host.written(%x) {versions = 2}
   host.written(%y) {versions = 0}
+  host.update(%x, %i, %y) {callee = @aten.index_add_.default, args = [#host.operand<0>, 0, #host.operand<1>, #host.operand<2>]}
   host.return()
 }

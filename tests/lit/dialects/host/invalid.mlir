@@ -150,3 +150,19 @@ host.func @written_counts_backwards(%x: !host.tensor<4xf32>) {
   host.written(%x) {versions = -1}
   host.return()
 }
+
+// -----
+
+host.func @update_without_an_operand_to_write(%x: !host.tensor<4xf32>) {
+  // expected-error @+1 {{the first argument of 'host.update' is the operand that it writes}}
+  host.update(%x) {callee = @aten.copy_.default, args = [1.0, #host.operand<0>]}
+  host.return()
+}
+
+// -----
+
+host.func @update_with_too_few_operands(%x: !host.tensor<4xf32>) {
+  // expected-error @+1 {{there is no operand 1, the call has 1}}
+  host.update(%x) {callee = @aten.copy_.default, args = [#host.operand<0>, #host.operand<1>]}
+  host.return()
+}

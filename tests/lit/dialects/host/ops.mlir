@@ -21,6 +21,8 @@ host.func @everything(%x: !host.tensor<8x16xf32>, %w: !host.tensor<16x4xf32, str
   %p, %q = host.extern(%r) {callee = @aten.max.dim, args = [#host.operand<0>, 1], kwargs = {keepdim = true}} : (!host.tensor<8x1xf32>, !host.tensor<8x1xi64>)
   // CHECK-NEXT: host.write(%x, %v) {versions = 2}
   host.write(%x, %v) {versions = 2}
+  // CHECK-NEXT: host.update(%x, %v) {callee = @aten.copy_.default, args = [#host.operand<0>, #host.operand<1>], kwargs = {non_blocking = false}}
+  host.update(%x, %v) {callee = @aten.copy_.default, args = [#host.operand<0>, #host.operand<1>], kwargs = {non_blocking = false}}
   // CHECK-NEXT: host.written(%x)
   host.written(%x)
   // CHECK-NEXT: host.free(%b)

@@ -575,3 +575,11 @@ loop.func @decision_of_the_wrong_kind(%x: !loop.buffer<4x8xf32>) {
 loop.func @negative_size(%x: !loop.buffer<(0 - 4)xf32>) {
   loop.return()
 }
+
+// -----
+
+loop.func @extern_in_place_of_no_operand(%x: !loop.buffer<4xf32>) {
+  // expected-error @+1 {{'in_place' cannot have the entry (0, 1)}}
+  %0 = loop.extern @e0(%x) {callee = @aten.neg.default, views = [#loop.view<4>], args = [#loop.operand<0>], result_views = [#loop.view<4>], in_place = [[0, 1]]} : !loop.buffer<4xf32>
+  loop.return()
+}

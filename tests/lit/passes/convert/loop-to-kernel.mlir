@@ -1,4 +1,4 @@
-// RUN: lect-opt %s --split-input-file -p loop-to-kernel | filecheck %s
+// RUN: lect-opt %s --split-input-file -p loop-to-kernel --verify-diagnostics | filecheck %s
 
 // CHECK-LABEL: kernel.func @flat(%x: !kernel.ptr<f32>, %y: !kernel.ptr<f32>) {grid = [4], axes = #kernel.axes<X: 100 grid>, blocks = #kernel.blocks<X = 32>, vector = "X"} {
 // CHECK-NEXT: %[[P:.*]] = kernel.program_id() : index
@@ -232,5 +232,35 @@ loop.func @written_in_place(%x: !loop.buffer<16xf32>) {
     loop.store(%2) {map = #loop.map<(d0) -> (d0)>}
   }
   loop.write(%x, %0) {place = #loop.view<16>, view = #loop.view<16>, versions = 2}
+  loop.return()
+}
+
+// -----
+
+// A call in place changes the parameter, which the product reads; a slice is a copy into a part of the parameter.
+// CHECK-LABEL: host.func @updated_in_place(%x: !host.tensor<4x4xf32>, %y: !host.tensor<4x4xf32>, %r: !host.tensor<1x4xf32>, %i: !host.tensor<1xi64>) {
+// CHECK-NEXT: host.update(%x, %i, %r) {callee = @aten.index_copy_.default, args = [#host.operand<0>, 0, #host.operand<1>, #host.operand<2>]}
+// CHECK-NEXT: %[[M:.*]] = host.memory(%y)
+// CHECK-NEXT: %[[V:.*]] = host.view(%[[M]]) {offset = 8} : !host.tensor<1x4xf32>
+// CHECK-NEXT: host.write(%[[V]], %r) {versions = 0}
+// CHECK: %[[P:.*]] = host.extern(%x, %y) {callee = @aten.mm.default
+// CHECK-NEXT: host.written(%x) {versions = 2}
+// CHECK-NEXT: host.written(%y)
+// CHECK-NEXT: host.return(%[[P]])
+loop.func @updated_in_place(%x: !loop.buffer<4x4xf32>, %y: !loop.buffer<4x4xf32>, %r: !loop.buffer<1x4xf32>, %i: !loop.buffer<1xi64>) {
+  %0 = loop.extern @e0(%x, %i, %r) {callee = @aten.index_copy.default, views = [#loop.view<4x4>, #loop.view<1>, #loop.view<1x4>], args = [#loop.operand<0>, 0, #loop.operand<1>, #loop.operand<2>], result_views = [#loop.view<4x4>], in_place = [[0, 0]]} : !loop.buffer<4x4xf32>
+  %1 = loop.extern @e1(%y, %r) {callee = @aten.slice_scatter.default, views = [#loop.view<4x4>, #loop.view<1x4>], args = [#loop.operand<0>, #loop.operand<1>, 0, 2, 3, 1], result_views = [#loop.view<4x4>], in_place = [[0, 0]]} : !loop.buffer<4x4xf32>
+  %2 = loop.extern @e2(%0, %1) {callee = @aten.mm.default, views = [#loop.view<4x4>, #loop.view<4x4>], args = [#loop.operand<0>, #loop.operand<1>], result_views = [#loop.view<4x4>]} : !loop.buffer<4x4xf32>
+  loop.write(%x, %0) {place = #loop.view<4x4>, view = #loop.view<4x4>, versions = 2}
+  loop.write(%y, %1) {place = #loop.view<4x4>, view = #loop.view<4x4>}
+  loop.return(%2) {views = [#loop.view<4x4>]}
+}
+
+// -----
+
+loop.func @no_form_in_place(%x: !loop.buffer<4xf32>) {
+  // expected-error @+1 {{aten.neg.default has no form that writes to its first argument}}
+  %0 = loop.extern @e0(%x) {callee = @aten.neg.default, views = [#loop.view<4>], args = [#loop.operand<0>], result_views = [#loop.view<4>], in_place = [[0, 0]]} : !loop.buffer<4xf32>
+  loop.write(%x, %0) {place = #loop.view<4>, view = #loop.view<4>}
   loop.return()
 }

@@ -196,3 +196,79 @@ loop.func @not_in_a_parameter_as_the_result_has_an_owner(%x: !v) {
   loop.write(%x, %0) {place = #loop.view<16>, view = #loop.view<16>}
   loop.return(%0) {views = [#loop.view<16>]}
 }
+
+// -----
+!m = !loop.buffer<4x4xf32>
+!r = !loop.buffer<1x4xf32>
+!i = !loop.buffer<1xi64>
+
+// Two calls change a parameter one after the other, and what reads all of it comes behind them.
+// CHECK-LABEL: loop.func @a_parameter_is_updated_in_place(%x: !loop.buffer<4x4xf32>, %r: !loop.buffer<1x4xf32>, %i: !loop.buffer<1xi64>) {peak_bytes = 64}
+// CHECK: loop.extern @e0({{.*}}in_place = {{\[\[}}0, 0{{\]\]}}}
+// CHECK: loop.extern @e1({{.*}}in_place = {{\[\[}}0, 0{{\]\]}}}
+loop.func @a_parameter_is_updated_in_place(%x: !m, %r: !r, %i: !i) {
+  %0 = loop.extern @e0(%x, %i, %r) {callee = @aten.index_copy.default, views = [#loop.view<4x4>, #loop.view<1>, #loop.view<1x4>], args = [#loop.operand<0>, 0, #loop.operand<1>, #loop.operand<2>], result_views = [#loop.view<4x4>]} : !m
+  %1 = loop.extern @e1(%0, %i, %r) {callee = @aten.index_copy.default, views = [#loop.view<4x4>, #loop.view<1>, #loop.view<1x4>], args = [#loop.operand<0>, 0, #loop.operand<1>, #loop.operand<2>], result_views = [#loop.view<4x4>]} : !m
+  %2 = loop.extern @e2(%1) {callee = @aten.mm.default, views = [#loop.view<4x4>], args = [#loop.operand<0>, #loop.operand<0>], result_views = [#loop.view<4x4>]} : !m
+  loop.write(%x, %1) {place = #loop.view<4x4>, view = #loop.view<4x4>}
+  loop.return(%2) {views = [#loop.view<4x4>]}
+}
+
+// -----
+!m = !loop.buffer<4x4xf32>
+!r = !loop.buffer<1x4xf32>
+!i = !loop.buffer<1xi64>
+
+// CHECK-LABEL: loop.func @no_update_in_place_as_the_old_elements_are_read_later
+// CHECK-NOT: in_place
+// CHECK: loop.return
+loop.func @no_update_in_place_as_the_old_elements_are_read_later(%x: !m, %r: !r, %i: !i) {
+  %0 = loop.extern @e0(%x, %i, %r) {callee = @aten.index_copy.default, views = [#loop.view<4x4>, #loop.view<1>, #loop.view<1x4>], args = [#loop.operand<0>, 0, #loop.operand<1>, #loop.operand<2>], result_views = [#loop.view<4x4>]} : !m
+  %2 = loop.extern @e2(%x) {callee = @aten.mm.default, views = [#loop.view<4x4>], args = [#loop.operand<0>, #loop.operand<0>], result_views = [#loop.view<4x4>]} : !m
+  loop.write(%x, %0) {place = #loop.view<4x4>, view = #loop.view<4x4>}
+  loop.return(%2) {views = [#loop.view<4x4>]}
+}
+
+// -----
+!m = !loop.buffer<4x4xf32>
+!r = !loop.buffer<1x4xf32>
+!i = !loop.buffer<1xi64>
+
+// CHECK-LABEL: loop.func @no_update_in_place_as_a_result_between_is_read_later
+// CHECK-NOT: in_place
+// CHECK: loop.return
+loop.func @no_update_in_place_as_a_result_between_is_read_later(%x: !m, %r: !r, %i: !i) {
+  %0 = loop.extern @e0(%x, %i, %r) {callee = @aten.index_copy.default, views = [#loop.view<4x4>, #loop.view<1>, #loop.view<1x4>], args = [#loop.operand<0>, 0, #loop.operand<1>, #loop.operand<2>], result_views = [#loop.view<4x4>]} : !m
+  %1 = loop.extern @e1(%0, %i, %r) {callee = @aten.index_copy.default, views = [#loop.view<4x4>, #loop.view<1>, #loop.view<1x4>], args = [#loop.operand<0>, 0, #loop.operand<1>, #loop.operand<2>], result_views = [#loop.view<4x4>]} : !m
+  %2 = loop.extern @e2(%0) {callee = @aten.mm.default, views = [#loop.view<4x4>], args = [#loop.operand<0>, #loop.operand<0>], result_views = [#loop.view<4x4>]} : !m
+  loop.write(%x, %1) {place = #loop.view<4x4>, view = #loop.view<4x4>}
+  loop.return(%2) {views = [#loop.view<4x4>]}
+}
+
+// -----
+!m = !loop.buffer<4x4xf32>
+!r = !loop.buffer<1x4xf32>
+!i = !loop.buffer<1xi64>
+
+// CHECK-LABEL: loop.func @no_update_in_place_as_the_result_is_returned
+// CHECK-NOT: in_place
+// CHECK: loop.return
+loop.func @no_update_in_place_as_the_result_is_returned(%x: !m, %r: !r, %i: !i) {
+  %0 = loop.extern @e0(%x, %i, %r) {callee = @aten.index_copy.default, views = [#loop.view<4x4>, #loop.view<1>, #loop.view<1x4>], args = [#loop.operand<0>, 0, #loop.operand<1>, #loop.operand<2>], result_views = [#loop.view<4x4>]} : !m
+  loop.write(%x, %0) {place = #loop.view<4x4>, view = #loop.view<4x4>}
+  loop.return(%0) {views = [#loop.view<4x4>]}
+}
+
+// -----
+!m = !loop.buffer<4x4xf32>
+!r = !loop.buffer<1x4xf32>
+!i = !loop.buffer<1xi64>
+
+// CHECK-LABEL: loop.func @no_update_in_place_of_another_parameter
+// CHECK-NOT: in_place
+// CHECK: loop.return
+loop.func @no_update_in_place_of_another_parameter(%x: !m, %y: !m, %r: !r, %i: !i) {
+  %0 = loop.extern @e0(%y, %i, %r) {callee = @aten.index_copy.default, views = [#loop.view<4x4>, #loop.view<1>, #loop.view<1x4>], args = [#loop.operand<0>, 0, #loop.operand<1>, #loop.operand<2>], result_views = [#loop.view<4x4>]} : !m
+  loop.write(%x, %0) {place = #loop.view<4x4>, view = #loop.view<4x4>}
+  loop.return()
+}

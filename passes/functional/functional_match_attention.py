@@ -18,7 +18,9 @@ values that are hidden shows in eager alone.  So under "eager" no type is matche
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from lect.dialects.functional.canonicalization import PATTERNS, AddOp, MulOp, holds
@@ -35,7 +37,7 @@ from lect.passes.base import Pass, load_body, option
 from lect.passes.functional.graphs import functions, relaxed, restated
 
 LEARNED = "lect.backends.reference.constants:learned"
-LEAST = {"f16": -65504.0, "bf16": -3.3895313892515355e38, "f32": -3.4028234663852886e38, "f64": -1.7976931348623157e308}
+LEAST: Mapping[str, float] = MappingProxyType({"f16": -65504.0, "bf16": -3.3895313892515355e38, "f32": -3.4028234663852886e38, "f64": -1.7976931348623157e308})
 
 FACTORS = (MulOp, DivOp)
 

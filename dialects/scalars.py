@@ -6,6 +6,11 @@ operation has one name, one type rule and one meaning at both levels.
 Meaning.  A float operation rounds once to its element type; NaN, infinities and signed zeros are IEEE's.  A 16-bit float never computes in
 16 bits: it is cast to f32, computed, and cast back, and that cast is the rounding.  Integers wrap around.  Integer division by zero, and the
 one quotient that does not fit, give some value and never trap.  Comparisons with NaN are false, `ne` is true.
+
+Random numbers are functions too: `philox32` and `philox64` give words of the counter-based generator Philox 4x32-10 (Salmon, Moraes, Dror, Shaw:
+Parallel random numbers: as easy as 1, 2, 3; SC 2011).  Their operands are a key, the number of a stream and the number of a word in it, so a number
+that is computed again is the same number.  Block b of a stream is the generator's output of four 32-bit words for the key's two halves and the counter
+whose low 64 bits are b and whose high 64 bits are the stream.
 """
 
 from __future__ import annotations
@@ -16,7 +21,7 @@ from types import MappingProxyType
 from typing import Any
 
 from lect.ir import Operand, Operation, Pure, Result, ScalarType, Type, VerifyError, op, require
-from lect.ir.types import i1
+from lect.ir.types import i1, i64
 
 FLOATS = frozenset({"float"})
 INTEGERS = frozenset({"signed", "unsigned", "index"})
@@ -27,17 +32,25 @@ ANY = NUMBERS | {"bool"}
 
 @dataclass(frozen=True)
 class ScalarOp:
-    """One row: operands are `arity` values of one element type whose kind is in `kinds`; the result has that type, or is i1 if `predicate`."""
+    """One row: operands are `arity` values of one element type whose kind is in `kinds`; the result has that type, or is i1 if `predicate`.
+
+    `element` is the one element type that the operation takes, where it does not take all of its kinds.
+    """
 
     name: str
     arity: int
     kinds: frozenset[str]
     doc: str
     predicate: bool = False
+    element: ScalarType | None = None
+
+    def takes(self, element: ScalarType) -> bool:
+        """Whether operands may have this element type."""
+        return element.kind in self.kinds and self.element in (None, element)
 
 
-def _rows(arity: int, kinds: frozenset[str], predicate: bool = False, **docs: str) -> list[ScalarOp]:
-    return [ScalarOp(name.rstrip("_"), arity, kinds, doc, predicate) for name, doc in docs.items()]
+def _rows(arity: int, kinds: frozenset[str], predicate: bool = False, element: ScalarType | None = None, **docs: str) -> list[ScalarOp]:
+    return [ScalarOp(name.rstrip("_"), arity, kinds, doc, predicate, element) for name, doc in docs.items()]
 
 
 TABLE: MappingProxyType[str, ScalarOp] = MappingProxyType(
@@ -97,6 +110,13 @@ TABLE: MappingProxyType[str, ScalarOp] = MappingProxyType(
                 ge="Greater than or equal.",
             ),
             *_rows(3, FLOATS, fma="first * second + third, rounded once."),
+            *_rows(
+                3,
+                frozenset({"signed"}),
+                element=i64,
+                philox32="Word `third` of stream `second` under the key `first`, in 0..2^32-1: word third mod 4 of block third div 4.",
+                philox64="Words 2 * third (the low half) and 2 * third + 1 of stream `second` under the key `first`, as 64 bits.",
+            ),
             *_rows(1, BITS, not_="Bitwise complement."),
             *_rows(1, NUMBERS, neg="The operand with the other sign.", abs="Absolute value.", sign="-1, 0 or 1; 0 for NaN and for zeros of either sign."),
             *_rows(1, FLOATS, True, isnan="True for NaN.", isinf="True for either infinity."),
@@ -136,7 +156,12 @@ TABLE: MappingProxyType[str, ScalarOp] = MappingProxyType(
         ]
     }
 )
-HEAVY = frozenset("exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc sigmoid pow atan2 hypot".split())
+HEAVY = frozenset(
+    (
+        "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc sigmoid pow atan2 hypot "
+        "philox32 philox64"
+    ).split()
+)
 """Operations that cost more than a memory access to the first cache."""
 
 
@@ -183,8 +208,8 @@ def _declare(dialect: str, row: ScalarOp, element_of: ElementOf, join: Join) -> 
             if element_of(value.type) is not element:
                 elements = ", ".join([str(element_of(each.type)) for each in self.operands])
                 require(False, self, "'{}' needs operands of one element type, got {}", self.name, elements)
-        if element.kind not in row.kinds:
-            require(False, self, "'{}' takes {}, got {}", self.name, _kinds_text(row.kinds), element)
+        if not row.takes(element):
+            require(False, self, "'{}' takes {}, got {}", self.name, row.element or _kinds_text(row.kinds), element)
 
     names = OPERAND_NAMES[row.arity - 1]
     body: dict[str, Any] = {

@@ -19,6 +19,7 @@ PASSES: Mapping[str, str] = MappingProxyType(
     {
         "pyframe-to-fx": "lect.passes.convert.pyframe_to_fx:PyframeToFx",
         "fx-to-functional": "lect.passes.convert.fx_to_functional:FxToFunctional",
+        "functional-seed-random": "lect.passes.functional.functional_seed_random:FunctionalSeedRandom",
         "canonicalize": "lect.passes.common.canonicalize:Canonicalize",
         "cse": "lect.passes.common.cse:Cse",
         "dce": "lect.passes.common.dce:Dce",

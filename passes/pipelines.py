@@ -15,6 +15,7 @@ PIPELINES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "capture": ("pyframe-to-fx",),
         "aot": (
             "fx-to-functional",
+            "functional-seed-random",
             "canonicalize",
             "functional-fold-constants",
             "functional-remove-casts",
@@ -46,6 +47,16 @@ PIPELINES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 
+# A pass that a compile leaves out -> the option, and the value of it (its default) with which the pass runs.
+OPTIONAL: Mapping[str, tuple[str, str]] = MappingProxyType({"functional-seed-random": ("rng", "counter")})
+
+
+def pipeline_under(name: str, options: Mapping[str, object]) -> str:
+    """The text of a pipeline without the passes that the options leave out."""
+    passes = PIPELINES[name]
+    kept = [each for each in passes if each not in OPTIONAL or options.get(*OPTIONAL[each]) == OPTIONAL[each][1]]
+    return name if len(kept) == len(passes) else ",".join(kept)
+
 
 @dataclass(frozen=True)
 class Before:
@@ -58,6 +69,9 @@ class Before:
 
 ORDER: tuple[Before, ...] = (
     Before("pyframe-to-fx", "fx-to-functional", "the graph is recorded before it is lowered"),
+    Before("fx-to-functional", "functional-seed-random", "there are no functional operations before"),
+    Before("functional-seed-random", "cse", "numbers of two streams must not be merged, and what is pure may be"),
+    Before("functional-seed-random", "dce", "the operands whose elements a random operator ignores are not needed any more"),
     Before("fx-to-functional", "functional-fold-constants", "constants are functional operations"),
     Before("functional-fold-constants", "functional-fold-views", "a constant that views show is shown as a constant"),
     Before("functional-remove-casts", "functional-fold-views", "a cast between two views keeps them apart"),

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from lect.backends.reference.functional_blocks import BLOCKS, GATHER, WINDOWS, Reference
+from lect.backends.reference.functional_random import RANDOM
 from lect.dialects.functional.python_values import dtype_of
 
 aten = torch.ops.aten
@@ -197,9 +198,7 @@ CREATION: Final[dict[str, Reference]] = {
     "full": lambda op, t: torch.full(op.shape, op.value, dtype=dtype_of(op.element), device=op.device),
     "undefined": lambda op, t: torch.zeros(op.shape, dtype=dtype_of(op.element), device=op.device),
     "iota": lambda op, t: _arange(op),
-    "rand": lambda op, t: torch.rand(op.shape, dtype=dtype_of(op.element), device=op.device, generator=_generator(op, t)),
-    "randn": lambda op, t: torch.randn(op.shape, dtype=dtype_of(op.element), device=op.device, generator=_generator(op, t)),
-    "randint": lambda op, t: torch.randint(op.low, op.high, op.shape, dtype=dtype_of(op.element), device=op.device, generator=_generator(op, t)),
+    **RANDOM,
 }
 
 
@@ -209,10 +208,6 @@ def _arange(op: Any) -> torch.Tensor:
     if isinstance(end, float):
         end -= op.step / 2
     return torch.arange(op.start, end, op.step, dtype=dtype_of(op.element), device=op.device)
-
-
-def _generator(op: Any, t: Any) -> torch.Generator:
-    return torch.Generator(op.device).manual_seed((int(t(op.seed)) + 0x9E3779B97F4A7C15 * op.offset) % (1 << 63))
 
 
 VIEW: Final[dict[str, Reference]] = {

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from lect.backends.reference import philox
 from lect.backends.writes import write
 from lect.dialects.functional.python_values import decode_argument
 from lect.dialects.loop import ops as loop
@@ -312,6 +313,8 @@ SCALAR: Mapping[str, Callable[..., torch.Tensor]] = MappingProxyType(
         "fma": _fused,
         "neg": _negative,
         "sign": torch.sign,
+        "philox32": philox.philox32,
+        "philox64": philox.philox64,
         **{
             name: getattr(torch, name)
             for name in (

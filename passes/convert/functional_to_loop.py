@@ -42,6 +42,7 @@ from lect.passes.convert import functional_to_loop_composite as composite
 from lect.passes.convert import functional_to_loop_extern as extern
 from lect.passes.convert import functional_to_loop_normalization as normalization
 from lect.passes.convert import functional_to_loop_pointwise as pointwise
+from lect.passes.convert import functional_to_loop_random as random
 from lect.passes.convert import functional_to_loop_reduction as reduction
 from lect.passes.convert import functional_to_loop_scatter as scatter
 from lect.passes.convert import functional_to_loop_view as view
@@ -50,7 +51,7 @@ from lect.passes.convert.functional_to_loop_base import Layout, Lowering, Rule, 
 RULES: Mapping[type[Operation], Rule] = MappingProxyType(
     {
         **dict.fromkeys((*extern.CALLS, *extern.SPECIAL), extern.call),
-        **{cls: pointwise.elementwise(formula, extern.call) for cls, formula in {**pointwise.FORMULAS, **composite.FORMULAS}.items()},
+        **{cls: pointwise.elementwise(formula, extern.call) for cls, formula in {**pointwise.FORMULAS, **composite.FORMULAS, **random.FORMULAS}.items()},
         **view.RULES,
         **scatter.RULES,
         **reduction.RULES,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from types import MappingProxyType
 from typing import NamedTuple
 
-from . import error_function, exponential, half, hyperbolic, inverse_trigonometric, logarithm, power, trigonometric
-from .builder import ELEMENTS, F16, F32, I16, Body, Element, Value, per_lane_function
+from . import error_function, exponential, half, hyperbolic, inverse_trigonometric, logarithm, philox, power, trigonometric
+from .builder import ELEMENTS, F16, F32, I16, I64, Body, Element, Value, per_lane_function
 from .features import CpuFeatures
 
 FLOATS = ("f32", "f64")
@@ -61,10 +61,17 @@ CONVERSIONS = MappingProxyType(
         ("round", "f16"): Function(half.round_f16, operand=F32, result=F32),
     }
 )
+RANDOM = MappingProxyType(
+    {
+        ("philox32", "i64"): Function(philox.philox32, arity=3, operand=I64, result=I64),
+        ("philox64", "i64"): Function(philox.philox64, arity=3, operand=I64, result=I64),
+    }
+)
 FUNCTIONS = MappingProxyType(
     {(op, element): Function(define) for op, define in UNARY.items() for element in FLOATS}
     | {(op, element): Function(define, arity=2) for op, define in BINARY.items() for element in FLOATS}
     | dict(CONVERSIONS)
+    | dict(RANDOM)
 )
 
 

@@ -1,0 +1,272 @@
+"""Random operators become functions of one seed, which is drawn once, and of the number of a stream.
+
+    %0 = functional.opaque(%x) {target = @aten.bernoulli.p, args = [#functional.operand<0>, 0.7]} : !t
+    %1 = functional.opaque() {target = @aten.randn.default, args = [[8]]} : !u
+    =>
+    %seed = functional.opaque() {target = @aten.randint.low, args = [-9223372036854775808, 9223372036854775807, []], kwargs = {dtype = i64}} : !functional.tensor<i64>
+    %0 = functional.rand(%seed) {shape = [8], element = f32} : !t
+    %1 = functional.lt(%0) {other = 0.7} : !m
+    %2 = functional.cast(%1) {to = f32} : !t
+    %3 = functional.randn(%seed) {shape = [8], element = f32, offset = 1} : !u
+
+The seed is the graph's only draw from torch's default generator, made before everything else: `torch.manual_seed` makes a run repeatable, and two runs
+differ.  Every random operator gets a stream of its own, its `offset`, so no two of them share numbers and none is merged with another.  What is left is
+pure: it fuses with its neighbours, and what is computed again is the same.
+
+The numbers have eager's distribution and are not eager's numbers.  Operators stay as they are, and draw what eager draws, when they have a generator of
+their own, when they may raise for what a tensor holds (`bernoulli` and `normal` of tensors, `multinomial`), and when no formula is given here
+(`randperm`, `poisson`, `cauchy_`, ...).
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from lect.dialects.functional import creation, pointwise
+from lect.dialects.functional.ops import FuncOp, OpaqueOp, OperandRef
+from lect.dialects.functional.types import TensorType
+from lect.ir import Context, Location, Operation, ScalarType, SymbolRef, Value
+from lect.ir.types import f32, f64, i64
+from lect.passes.base import Pass
+
+DRAW = "aten.randint.low"
+DRAWN = (-(1 << 63), (1 << 63) - 1, ())
+# Half of the least distance of uniform numbers: its logarithm is finite.
+LEAST: Mapping[str, float] = MappingProxyType({"f32": 2.0**-25, "f64": 2.0**-54})
+LARGEST: Mapping[str, float] = MappingProxyType({"f16": 65504.0, "bf16": (2 - 2.0**-7) * 2.0**127, "f32": (2 - 2.0**-23) * 2.0**127, "f64": sys.float_info.max})
+DIGITS: Mapping[str, int] = MappingProxyType({"f16": 11, "bf16": 8, "f32": 24, "f64": 53})
+RARE = 2.0**-10
+"""A probability nearer than this to 0 or 1 is compared with numbers of f64."""
+
+
+@dataclass(frozen=True)
+class FunctionalSeedRandom(Pass):
+    """Replace random operators that draw from the default generator of the CPU."""
+
+    name: ClassVar[str] = "functional-seed-random"
+
+    def run(self, op: Operation, ctx: Context) -> None:
+        for func in op.body:
+            if isinstance(func, FuncOp):
+                ctx.count("random operators seeded", _Streams(func).replace_all())
+
+
+class _Streams:
+    """The rewrite of one graph: the seed, once it is needed, and how many streams were given away."""
+
+    def __init__(self, func: FuncOp) -> None:
+        self.func = func
+        self.seed: Value | None = None
+        self.streams = 0
+
+    def replace_all(self) -> int:
+        """Replace what has a formula; how many operators those are."""
+        count = 0
+        for op in list(self.func.body):
+            rule = RULES.get(op.target.leaf) if isinstance(op, OpaqueOp) else None
+            if rule is None or op.args == DRAWN or not _is_plain(op):
+                continue
+            found = rule(Writer(self, op), *op.args, **_settings(op.kwargs))
+            if found is not None:
+                op.replace(list(found) if isinstance(found, tuple) else [found])
+                count += 1
+        return count
+
+    def the_seed(self) -> Value:
+        """The seed of the graph."""
+        if self.seed is None:
+            type = TensorType((), i64, (), "cpu")
+            draw = OpaqueOp([], SymbolRef(DRAW), args=DRAWN, kwargs={"dtype": i64}, result_types=[type], loc=self.func.loc)
+            self.func.body.insert_before(self.func.body.first, draw)
+            self.seed = draw.results[0]
+            self.seed.hint = "seed"
+        return self.seed
+
+
+def _is_plain(op: Operation) -> bool:
+    """Whether the operator makes real numbers on the CPU."""
+    types = [value.type for value in op.results]
+    return all(type.device == "cpu" and type.element.kind != "complex" for type in types)  # type: ignore[attr-defined]
+
+
+def _settings(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The keyword arguments that say more than the type of the result does."""
+    return {name: value for name, value in kwargs.items() if name not in ("dtype", "layout", "device", "pin_memory", "memory_format")}
+
+
+class Writer:
+    """Writes operations in front of `op`, laid out as its result `number` is."""
+
+    def __init__(self, streams: _Streams, op: OpaqueOp, number: int = 0) -> None:
+        self.streams = streams
+        self.op = op
+        self.loc: Location = op.loc
+        self.type: TensorType = op.results[number].type
+
+    @property
+    def element(self) -> ScalarType:
+        """The element type of the result."""
+        return self.type.element
+
+    @property
+    def wide(self) -> ScalarType:
+        """The type in which numbers are computed before they are rounded to the result's: f64 or f32."""
+        return f64 if self.element is f64 else f32
+
+    def operand(self, reference: Any) -> Value:
+        """The operand that an argument stands for."""
+        return self.op.operands[reference.number]
+
+    def write(self, cls: Any, *operands: Value, **attrs: Any) -> Value:
+        """One operation; its result has the strides of the operator's."""
+        made = cls(*operands, loc=self.loc, **attrs)
+        value: Value = made.results[0]
+        type: Any = value.type
+        if type.shape == self.type.shape and type.strides != self.type.strides:
+            value.type = type.with_strides(self.type.strides)
+            made.attrs["strides"] = self.type.strides
+        return self.streams.func.body.insert_before(self.op, made).results[0]
+
+    def to(self, value: Value, element: ScalarType) -> Value:
+        """The value in another element type."""
+        return value if value.type.element is element else self.write(creation.CastOp, value, to=element)  # type: ignore[attr-defined]
+
+    def draw(self, cls: Any, element: ScalarType, **attrs: Any) -> Value:
+        """One of the random operations, with the next stream."""
+        value = self.write(cls, self.streams.the_seed(), shape=self.type.shape, element=element, offset=self.streams.streams, **attrs)
+        self.streams.streams += 1
+        return value
+
+    def chance(self, p: float) -> Value:
+        """True with the probability p."""
+        rare = min(p, 1 - p) < RARE
+        return self.write(pointwise.LtOp, self.draw(creation.RandOp, f64 if rare else f32), other=float(p))
+
+    def scaled(self, value: Value, factor: float, added: float, element: ScalarType | None = None) -> Value:
+        """value * factor + added, each rounded, then rounded to `element` (the result's where it is left out)."""
+        if factor != 1:
+            value = self.write(pointwise.MulOp, value, other=float(factor))
+        if added != 0:
+            value = self.write(pointwise.AddOp, value, other=float(added))
+        return self.to(value, element or self.element)
+
+
+Rule = Callable[..., "Value | tuple[Value, ...] | None"]
+
+
+def _is_number(*values: Any) -> bool:
+    return all(type(value) in (int, float) and math.isfinite(value) for value in values)
+
+
+def bernoulli(w: Writer, _: Any, p: Any = 0.5) -> Any:
+    """bernoulli_(p)."""
+    if not _is_number(p) or not 0 <= p <= 1:
+        return None
+    return w.to(w.chance(p), w.element)
+
+
+def uniform(w: Writer, _: Any, low: Any = 0.0, high: Any = 1.0) -> Any:
+    """uniform_(from, to): eager rounds the bounds to the tensor's type, and rounds the sum, which may be `to`."""
+    if not w.element.is_float or not _is_number(low, high) or low > high:
+        return None
+    if max(-low, high, high - low) > LARGEST[w.element.spelling]:
+        return None
+    drawn = w.to(w.draw(creation.RandOp, w.element), w.wide)
+    return w.scaled(drawn, high - low, low)
+
+
+def normal(w: Writer, _: Any, mean: Any = 0.0, std: Any = 1.0) -> Any:
+    """normal_(mean, std)."""
+    if not w.element.is_float or not _is_number(mean, std) or std < 0:
+        return None
+    return w.scaled(w.draw(creation.RandnOp, w.wide), std, mean)
+
+
+def normal_of_sizes(w: Writer, mean: Any, std: Any, _: Any) -> Any:
+    """normal(mean, std, size)."""
+    return normal(w, None, mean, std)
+
+
+def exponential(w: Writer, _: Any, rate: Any = 1.0) -> Any:
+    """exponential_(lambd): -log(u) / lambd of a number u in (0, 1), so that no result is zero."""
+    if not w.element.is_float or not _is_number(rate) or rate <= 0:
+        return None
+    drawn = w.write(pointwise.ClampOp, w.draw(creation.RandOp, w.wide), min=LEAST[w.wide.spelling])
+    return w.scaled(w.write(pointwise.LogOp, drawn), -1.0 / rate, 0)
+
+
+def rand(w: Writer, _: Any) -> Any:
+    """rand, rand_like."""
+    return w.draw(creation.RandOp, w.element) if w.element.is_float else None
+
+
+def randn(w: Writer, _: Any) -> Any:
+    """randn, randn_like."""
+    return w.draw(creation.RandnOp, w.element) if w.element.is_float else None
+
+
+def integers(w: Writer, low: Any, high: Any) -> Any:
+    """Numbers in low..high-1 that the result's type holds."""
+    if type(low) is not int or type(high) is not int or low >= high:
+        return None
+    return w.draw(creation.RandintOp, w.element, low=low, high=high) if _holds(w.element, low, high - 1) else None
+
+
+def _holds(element: ScalarType, least: int, greatest: int) -> bool:
+    """Whether a type holds all integers between two, both counted."""
+    if element.is_float:
+        exact = 1 << DIGITS[element.spelling]
+        return -exact <= least and greatest <= exact
+    if element.kind == "bool":
+        return least >= 0 and greatest <= 1
+    low = 0 if element.kind == "unsigned" else -(1 << element.bits - 1)
+    return low <= least and greatest < low + (1 << element.bits)
+
+
+def dropout(w: Writer, x: Any, p: Any, train: Any) -> Any:
+    """native_dropout in training: the operand times the mask, times 1 / (1 - p), each rounded, and the mask."""
+    if train is not True or not _is_number(p) or not 0 <= p <= 1 or not w.element.is_float:
+        return None
+    kept = Writer(w.streams, w.op, 1).chance(1 - p)
+    product = w.write(pointwise.MulOp, w.operand(x), w.to(kept, w.element))
+    return w.write(pointwise.MulOp, product, other=1.0 / (1 - p) if p < 1 else 0.0), kept
+
+
+def rrelu(w: Writer, x: Any, noise: Any, lower: Any, upper: Any, train: Any, generator: Any = None) -> Any:
+    """rrelu_with_noise in training: slopes between two numbers where the operand is not above zero; the noise is the slope, or 1."""
+    if train is not True or generator is not None or not _is_number(lower, upper) or lower > upper or not w.element.is_float:
+        return None
+    slopes = w.scaled(w.draw(creation.RandOp, w.wide), upper - lower, lower, w.wide)
+    value = w.operand(x)
+    below = w.write(pointwise.LeOp, value, other=0.0)
+    product = w.to(w.write(pointwise.MulOp, w.to(value, w.wide), slopes), w.element)
+    one = w.write(creation.FullOp, shape=(), value=1.0, element=w.element)
+    return w.write(pointwise.WhereOp, below, product, value), w.write(pointwise.WhereOp, below, w.to(slopes, w.element), one)
+
+
+RULES: Mapping[str, Rule] = MappingProxyType(
+    {
+        "aten.rand.default": rand,
+        "aten.rand_like.default": rand,
+        "aten.randn.default": randn,
+        "aten.randn_like.default": randn,
+        "aten.randint.default": lambda w, high, _: integers(w, 0, high),
+        "aten.randint.low": lambda w, low, high, _: integers(w, low, high),
+        "aten.randint_like.default": lambda w, _, high: integers(w, 0, high),
+        "aten.randint_like.low_dtype": lambda w, _, low, high: integers(w, low, high),
+        "aten.random.from": lambda w, _, low, high: integers(w, low, high),
+        "aten.random.to": lambda w, _, high: integers(w, 0, high),
+        "aten.bernoulli.p": bernoulli,
+        "aten.uniform.default": uniform,
+        "aten.normal_functional.default": normal,
+        "aten.normal.float_float": normal_of_sizes,
+        "aten.exponential.default": exponential,
+        "aten.native_dropout.default": dropout,
+        "aten.rrelu_with_noise_functional.default": rrelu,
+    }
+)

@@ -18,6 +18,7 @@ from lect.backends.llvm.addresses import Index, as_offset, evaluate
 from lect.backends.llvm.arithmetic import scalar_operation
 from lect.backends.llvm.casts import cast
 from lect.backends.llvm.memory import Access, combine_masks, live_mask
+from lect.backends.llvm.random_words import random_words
 from lect.backends.llvm.values import TRUE, IndexTile, Tile, memory_type, power_of_two
 from lect.backends.llvm.writer import Writer, literal
 from lect.dialects.kernel import ops as kernel
@@ -441,6 +442,8 @@ HANDLERS: MappingProxyType[str, Handler] = MappingProxyType(
         "kernel.reduce_index": FunctionEmitter.reduce_index,
         "kernel.scan": FunctionEmitter.scan,
         "kernel.dot": FunctionEmitter.dot,
+        "kernel.philox32": random_words,
+        "kernel.philox64": random_words,
         "kernel.for": FunctionEmitter.for_loop,
         "kernel.yield": FunctionEmitter.nothing,
         "kernel.return": FunctionEmitter.nothing,

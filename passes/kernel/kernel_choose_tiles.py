@@ -21,6 +21,7 @@ from lect.ir import Context, Operation
 from lect.ir.index_map import coefficient
 from lect.passes.base import Pass
 
+RANDOM = frozenset({"loop.philox32", "loop.philox64"})
 VECTOR_BYTES = 32
 SHORT_GRID = 64
 LONG_ROW = 2048
@@ -99,10 +100,11 @@ def _block(size: int, lanes: int) -> int:
 
 def _native_lanes(nest: NestOp, target: Mapping[str, Any]) -> int:
     """Lanes of one vector register for the widest type that is computed with."""
+    words = any(op.name in RANDOM for op in nest.body)  # one block of them, made in i64, serves several lanes
     widest = 4
     for op in nest.body:
-        for value in op.results:
-            if value.type.kind in ("float", "signed", "unsigned"):
+        for value in op.operands if isinstance(op, StoreOp) else op.results:
+            if value.type.kind == "float" or value.type.kind in ("signed", "unsigned") and (not words or isinstance(op, StoreOp)):
                 widest = max(widest, value.type.bytes)
     return int(target.get("vector_bytes", VECTOR_BYTES)) // widest
 

@@ -63,8 +63,13 @@ CONVERSIONS = MappingProxyType(
 )
 RANDOM = MappingProxyType(
     {
-        ("philox32", "i64"): Function(philox.philox32, arity=3, operand=I64, result=I64),
-        ("philox64", "i64"): Function(philox.philox64, arity=3, operand=I64, result=I64),
+        (op, "i64"): Function(define, arity=3, operand=I64, result=I64)
+        for op, define in (
+            ("philox32", philox.philox32),
+            ("philox64", philox.philox64),
+            ("philox_first", philox.first_pair),
+            ("philox_second", philox.second_pair),
+        )
     }
 )
 FUNCTIONS = MappingProxyType(

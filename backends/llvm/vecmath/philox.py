@@ -41,9 +41,22 @@ def philox32(body: Body, key: Value, stream: Value, number: Value) -> Value:
     return body.select(_odd(number, 2), high, low) & LOW
 
 
+def first_pair(body: Body, key: Value, stream: Value, number: Value) -> Value:
+    """Words 0 and 1 of block `number`, the first in the low half."""
+    return _pair(*block(key, stream, number)[:2])
+
+
+def second_pair(body: Body, key: Value, stream: Value, number: Value) -> Value:
+    """Words 2 and 3 of block `number`, the first in the low half."""
+    return _pair(*block(key, stream, number)[2:])
+
+
+def _pair(low: Value, high: Value) -> Value:
+    return (low & LOW) | high << 32
+
+
 def philox64(body: Body, key: Value, stream: Value, number: Value) -> Value:
     """Words 2 * number and 2 * number + 1 of a stream, the first in the low half."""
     words = block(key, stream, body.shift_right(number, 1, signed=True))
     odd = _odd(number, 1)
-    low, high = body.select(odd, words[2], words[0]), body.select(odd, words[3], words[1])
-    return (low & LOW) | high << 32
+    return _pair(body.select(odd, words[2], words[0]), body.select(odd, words[3], words[1]))

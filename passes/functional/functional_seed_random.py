@@ -3,7 +3,7 @@
     %0 = functional.opaque(%x) {target = @aten.bernoulli.p, args = [#functional.operand<0>, 0.7]} : !t
     %1 = functional.opaque() {target = @aten.randn.default, args = [[8]]} : !u
     =>
-    %seed = functional.opaque() {target = @aten.randint.low, args = [-9223372036854775808, 9223372036854775807, []], kwargs = {dtype = i64}} : !functional.tensor<i64>
+    %seed = functional.opaque() {target = @aten.randint.low, args = [-2^63, 2^63 - 1, []], kwargs = {dtype = i64}} : !functional.tensor<i64>
     %0 = functional.rand(%seed) {shape = [8], element = f32} : !t
     %1 = functional.lt(%0) {other = 0.7} : !m
     %2 = functional.cast(%1) {to = f32} : !t
@@ -28,7 +28,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from lect.dialects.functional import creation, pointwise
-from lect.dialects.functional.ops import FuncOp, OpaqueOp, OperandRef
+from lect.dialects.functional.ops import FuncOp, OpaqueOp
 from lect.dialects.functional.types import TensorType
 from lect.ir import Context, Location, Operation, ScalarType, SymbolRef, Value
 from lect.ir.types import f32, f64, i64

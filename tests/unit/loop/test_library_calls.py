@@ -4,11 +4,11 @@ import pytest
 import torch
 
 from lect.backends.reference.functional import run_functional
-from lect.dialects.functional import composite, contraction, creation, gather, normalization, pointwise, reduction, window
+from lect.dialects.functional import composite, contraction, gather, normalization, pointwise, reduction, window
 from lect.dialects.functional.ops import OpaqueOp, OperandRef
 from lect.dialects.loop.ops import ExternOp
 from lect.ir import LectError, SymbolRef
-from lect.ir.types import f32, i32
+from lect.ir.types import i32
 from tests.unit.loop.programs import assert_same, execute, functional_module, lowered, random_tensor
 
 
@@ -174,5 +174,5 @@ def test_opaque_operators_are_called_by_name():
 
 
 def test_what_has_no_form_is_a_located_error():
-    with pytest.raises(LectError, match="'functional.rand' has neither a loop form nor a library call"):
-        lowered(lambda emit, seed: emit(creation.RandOp(seed, (3,), f32)), [torch.tensor(3)])
+    with pytest.raises(LectError, match="'functional.avg_pool_backward' has neither a loop form nor a library call"):
+        lowered(lambda emit, g, x: emit(window.AvgPoolBackwardOp(g, x, (2,), (2,), (0,))), floats((1, 2), (1, 4)))

@@ -168,6 +168,30 @@ functional.func @seed_is_a_row(%x: !functional.tensor<8xi64>) {
   functional.return()
 }
 // -----
+functional.func @random_integers_are_no_floats(%x: !functional.tensor<i64>) {
+  // expected-error @+1 {{'functional.rand' makes floats, got i64}}
+  %0 = functional.rand(%x) {shape = [2], element = i64} : !functional.tensor<2xi64>
+  functional.return()
+}
+// -----
+functional.func @normal_integers(%x: !functional.tensor<i64>) {
+  // expected-error @+1 {{'functional.randn' makes floats, got i1}}
+  %0 = functional.randn(%x) {shape = [2], element = i1} : !functional.tensor<2xi1>
+  functional.return()
+}
+// -----
+functional.func @stream_is_too_great(%x: !functional.tensor<i64>) {
+  // expected-error @+1 {{the offset of 'functional.rand' must fit i64, got 9223372036854775808}}
+  %0 = functional.rand(%x) {shape = [2], element = f32, offset = 9223372036854775808} : !functional.tensor<2xf32>
+  functional.return()
+}
+// -----
+functional.func @range_is_too_great(%x: !functional.tensor<i64>) {
+  // expected-error @+1 {{'functional.randint' gives numbers of i64, got 0 and 9223372036854775809}}
+  %0 = functional.randint(%x) {shape = [2], element = i64, high = 9223372036854775809} : !functional.tensor<2xi64>
+  functional.return()
+}
+// -----
 functional.func @range_is_empty(%x: !functional.tensor<i64>) {
   // expected-error @+1 {{'functional.randint' needs low below high, got 0 and 0}}
   %0 = functional.randint(%x) {shape = [2], element = i64, high = 0} : !functional.tensor<2xi64>

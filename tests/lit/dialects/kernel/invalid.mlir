@@ -229,6 +229,15 @@ kernel.func @sum_of_two_types() {grid = [4], axes = #kernel.axes<>, blocks = #ke
 
 // -----
 
+kernel.func @words_of_a_narrow_key() {grid = [4], axes = #kernel.axes<>, blocks = #kernel.blocks<>} {
+  %0 = kernel.const() {value = 1} : i32
+  // expected-error @+1 {{'kernel.philox32' takes i64, got i32}}
+  %1 = kernel.philox32(%0, %0, %0) : i32
+  kernel.return()
+}
+
+// -----
+
 kernel.func @exponential_of_an_integer() {grid = [4], axes = #kernel.axes<>, blocks = #kernel.blocks<>} {
   %0 = kernel.const() {value = 1} : i64
   // expected-error @+1 {{'kernel.exp' takes floats, got i64}}

@@ -19,6 +19,10 @@ loop.func @everything(%x: !loop.buffer<4x8xbf16>, %w: !loop.buffer<29xf32>, %i: 
     %2 = loop.load(%i) {map = #loop.map<(d0, d1) -> (d0)>} : i64
     // CHECK-NEXT: %[[P:.*]] = loop.index() {map = #loop.map<(d0, d1) -> (d1 - 3)>} : i64
     %3 = loop.index() {map = #loop.map<(d0, d1) -> (d1 - 3)>} : i64
+    // CHECK-NEXT: loop.philox32(%[[I]], %[[I]], %[[P]]) : i64
+    %w32 = loop.philox32(%2, %2, %3) : i64
+    // CHECK-NEXT: loop.philox64(%[[I]], %[[I]], %[[P]]) : i64
+    %w64 = loop.philox64(%2, %2, %3) : i64
     // CHECK-NEXT: %[[N:.*]] = loop.const() {value = 2} : i64
     %4 = loop.const() {value = 2} : i64
     // CHECK-NEXT: %[[M:.*]] = loop.lt(%[[P]], %[[N]]) : i1

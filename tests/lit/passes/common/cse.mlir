@@ -106,3 +106,26 @@ builtin.module @no_merge_between_sibling_blocks {
     "test.end"(%2) : (f32) -> ()
   }) : () -> ()
 }
+
+// Random numbers of one seed and one stream are the same numbers; another stream or another seed has others.
+// CHECK-LABEL: functional.func @equal_streams(%s: !functional.tensor<i64>, %t: !functional.tensor<i64>) {
+// CHECK-NEXT: %[[A:.*]] = functional.rand(%s) {shape = [8], element = f32, offset = 1} : !functional.tensor<8xf32>
+// CHECK-NEXT: %[[B:.*]] = functional.rand(%s) {shape = [8], element = f32, offset = 2} : !functional.tensor<8xf32>
+// CHECK-NEXT: %[[C:.*]] = functional.rand(%t) {shape = [8], element = f32, offset = 1} : !functional.tensor<8xf32>
+// CHECK-NEXT: functional.return(%[[A]], %[[A]], %[[B]], %[[C]])
+functional.func @equal_streams(%s: !functional.tensor<i64>, %t: !functional.tensor<i64>) {
+  %0 = functional.rand(%s) {shape = [8], element = f32, offset = 1} : !functional.tensor<8xf32>
+  %1 = functional.rand(%s) {shape = [8], element = f32, offset = 1} : !functional.tensor<8xf32>
+  %2 = functional.rand(%s) {shape = [8], element = f32, offset = 2} : !functional.tensor<8xf32>
+  %3 = functional.rand(%t) {shape = [8], element = f32, offset = 1} : !functional.tensor<8xf32>
+  functional.return(%0, %1, %2, %3)
+}
+
+// Each call draws from the generator.
+// CHECK-LABEL: functional.func @no_merge_of_draws
+// CHECK-COUNT-2: functional.opaque() {target = @aten.rand.default
+functional.func @no_merge_of_draws() {
+  %0 = functional.opaque() {target = @aten.rand.default, args = [[8]]} : !functional.tensor<8xf32>
+  %1 = functional.opaque() {target = @aten.rand.default, args = [[8]]} : !functional.tensor<8xf32>
+  functional.return(%0, %1)
+}

@@ -157,3 +157,47 @@ functional.func @slice_scatter_is_one_nest(%x: !functional.tensor<8xf32>, %y: !f
   %0 = functional.slice_scatter(%x, %y) {dim = 0, start = 2, end = 5} : !functional.tensor<8xf32>
   functional.return(%0)
 }
+
+// -----
+
+// The number of an element is its place in row-major order, wherever it is stored.
+// CHECK-LABEL: loop.func @uniform_numbers
+// CHECK:         %[[N:.*]] = loop.index() {map = #loop.map<(d0, d1) -> (d1 * 4 + d0)>} : i64
+// CHECK-NEXT:    %[[K:.*]] = loop.load(%seed) {map = #loop.map<(d0, d1) -> (0)>} : i64
+// CHECK-NEXT:    %[[S:.*]] = loop.const() {value = 7} : i64
+// CHECK-NEXT:    %[[W:.*]] = loop.philox32(%[[K]], %[[S]], %[[N]]) : i64
+// CHECK-NEXT:    %[[C:.*]] = loop.const() {value = 8} : i64
+// CHECK-NEXT:    %[[B:.*]] = loop.shr(%[[W]], %[[C]]) : i64
+// CHECK-NEXT:    %[[I:.*]] = loop.cast(%[[B]]) : i32
+// CHECK-NEXT:    %[[F:.*]] = loop.cast(%[[I]]) : f32
+// CHECK-NEXT:    %[[D:.*]] = loop.const() {value = 5.960464477539063e-08} : f32
+// CHECK-NEXT:    %[[U:.*]] = loop.mul(%[[F]], %[[D]]) : f32
+// CHECK-NEXT:    loop.store(%[[U]]) {map = #loop.map<(d0, d1) -> (d0 * 3 + d1)>}
+functional.func @uniform_numbers(%seed: !functional.tensor<i64>) {
+  %0 = functional.rand(%seed) {shape = [3, 4], element = f32, offset = 7, strides = [1, 3]} : !functional.tensor<3x4xf32, strides [1, 3]>
+  functional.return(%0)
+}
+
+// -----
+
+// CHECK-LABEL: loop.func @normal_numbers
+// CHECK:         loop.philox64
+// CHECK:         loop.log
+// CHECK:         loop.sqrt
+// CHECK:         loop.cos
+// CHECK:         loop.cast({{.*}}) : bf16
+functional.func @normal_numbers(%seed: !functional.tensor<i64>) {
+  %0 = functional.randn(%seed) {shape = [8], element = bf16} : !functional.tensor<8xbf16>
+  functional.return(%0)
+}
+
+// -----
+
+// CHECK-LABEL: loop.func @integers
+// CHECK:         loop.philox64
+// CHECK-NOT:     loop.remainder
+// CHECK:         loop.add
+functional.func @integers(%seed: !functional.tensor<i64>) {
+  %0 = functional.randint(%seed) {shape = [8], element = i64, high = 10, low = -3} : !functional.tensor<8xi64>
+  functional.return(%0)
+}

@@ -264,3 +264,22 @@ loop.func @no_form_in_place(%x: !loop.buffer<4xf32>) {
   loop.write(%x, %0) {place = #loop.view<4>, view = #loop.view<4>}
   loop.return()
 }
+
+// -----
+
+// The key is read once; the number is an index of the lanes.
+// CHECK-LABEL: kernel.func @words(%key: !kernel.ptr<i64>
+// CHECK: %[[K:.*]] = kernel.load(%key) {map = #loop.map<() -> (0)>} : i64
+// CHECK: %[[P:.*]] = kernel.index(%{{.*}}) {map = #loop.map<(d0) -> (d0 + 4)>} : !kernel.tile<Xxindex>
+// CHECK: %[[N:.*]] = kernel.cast(%{{.*}}) : !kernel.tile<Xxi64>
+// CHECK: kernel.philox32(%[[K]], %[[K]], %[[N]]) : !kernel.tile<Xxi64>
+loop.func @words_of_a_stream(%key: !loop.buffer<i64>) {
+  %z = loop.nest @words(%key) {space = #loop.space<d0: 64>, tiles = #kernel.tiles<"flat", X: d0 by 16 grid, vector X>} : !loop.buffer<64xi64> {
+  ^bb0(%d0: index):
+    %0 = loop.load(%key) {map = #loop.map<(d0) -> (0)>} : i64
+    %1 = loop.index() {map = #loop.map<(d0) -> (d0 + 4)>} : i64
+    %2 = loop.philox32(%0, %0, %1) : i64
+    loop.store(%2) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%z) {views = [#loop.view<64>]}
+}

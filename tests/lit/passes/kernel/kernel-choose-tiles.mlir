@@ -115,3 +115,18 @@ loop.func @no_choice_where_one_was_made(%x: !loop.buffer<4096xf32>) {
   }
   loop.return(%y) {views = [#loop.view<4096>]}
 }
+
+// Random words are made for several lanes at once, so the lanes are those of what is stored: 32 bytes hold 8 floats, and much is computed on each.
+// CHECK-LABEL: loop.func @random_words_do_not_count
+loop.func @random_words_do_not_count(%key: !loop.buffer<i64>) {
+  // CHECK: tiles = #kernel.tiles<"flat", X: d0 by 16 grid, vector X>
+  %y = loop.nest @n0(%key) {space = #loop.space<d0: 4096>} : !loop.buffer<4096xf32> {
+  ^bb0(%d0: index):
+    %0 = loop.load(%key) {map = #loop.map<(d0) -> (0)>} : i64
+    %1 = loop.index() {map = #loop.map<(d0) -> (d0)>} : i64
+    %2 = loop.philox32(%0, %0, %1) : i64
+    %3 = loop.cast(%2) : f32
+    loop.store(%3) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%y) {views = [#loop.view<4096>]}
+}

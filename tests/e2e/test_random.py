@@ -1,0 +1,310 @@
+"""Random functions in compiled code: by lect's own stream, which has eager's distributions, and with `rng = "eager"` by eager's numbers.
+
+Graphs that autograd records run through torch and draw eager's numbers, so the programs here run without gradients.
+"""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import lect
+from tests.e2e.support import fallbacks, same, stops
+
+NAN, INF = float("nan"), float("inf")
+EAGER = {"rng": "eager"}
+
+
+@pytest.fixture(autouse=True)
+def fresh_start():
+    lect.reset()
+    with torch.no_grad():
+        yield
+
+
+def through_torch():
+    return [event.text() for event in lect.events("note")]
+
+
+def in_place(x):
+    noise = torch.empty_like(x)
+    return (
+        noise.uniform_(-2, 3) + 0,
+        noise.normal_(1, 2) + 0,
+        noise.exponential_(2.0) + 0,
+        noise.bernoulli_(0.3) + 0,
+        noise.random_(2, 9) + 0,
+        noise.log_normal_(),
+    )
+
+
+def writes_to_its_input(x):
+    x.mul_(2)
+    x[1:].uniform_(5, 6)
+    return x.sum()
+
+
+def made(x):
+    return (
+        torch.rand(3, 5),
+        torch.rand_like(x),
+        torch.randn(7, dtype=torch.float64),
+        torch.randn_like(x),
+        torch.randint(-3, 9, (4, 4)),
+        torch.randint(5, (3,), dtype=torch.uint8),
+        torch.randint_like(x, 100),
+        torch.randperm(9),
+        torch.normal(1.0, 2.0, (5,)),
+        torch.normal(x, 2.0),
+        torch.rand(5, dtype=torch.bfloat16),
+        torch.randn(3, dtype=torch.complex64),
+    )
+
+
+def sampled(x):
+    weights = x.abs().nan_to_num(1.0) + 0.1
+    return torch.multinomial(weights, 3, replacement=True), torch.bernoulli(weights.clamp(0, 1)), torch.poisson(weights), F.gumbel_softmax(x)
+
+
+def dropped(x):
+    q = x.reshape(2, 1, 6, 4)
+    return (
+        F.dropout(x, 0.3),
+        F.dropout1d(x.reshape(2, 6, 4), 0.3),
+        F.alpha_dropout(x, 0.2, True),
+        F.feature_alpha_dropout(x.reshape(2, 6, 4), 0.2, True),
+        torch.native_dropout(x, 0.4, True),
+        F.rrelu(x, 0.1, 0.3, True),
+        F.scaled_dot_product_attention(q, q, q, dropout_p=0.25),
+        F.dropout(x.t(), 0.5),
+    )
+
+
+PROGRAMS = [in_place, writes_to_its_input, made, sampled, dropped]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_eager_stream(program, dtype):
+    """Numbers and generator are eager's, call after call."""
+    if program is sampled and dtype is torch.bfloat16:
+        dtype = torch.float64
+    compiled = lect.compile(program, options=EAGER)
+    results = []
+    for run in (program, compiled):
+        torch.manual_seed(3)
+        x = torch.randn(12, 4).to(dtype)
+        results.append([run(x.clone()), torch.rand(2), run(x.clone()), torch.get_rng_state()])
+    same(results[0], results[1], scaled=True)
+    assert fallbacks() == through_torch() == []
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+@pytest.mark.parametrize("level", ["native", "loop", "functional"])
+def test_a_seed_repeats_the_run(program, level):
+    compiled = lect.compile(program, options={"level": level})
+    x = torch.randn(12, 4)
+
+    def run():
+        return [compiled(x.clone()), torch.rand(2), compiled(x.clone()), torch.get_rng_state()]
+
+    torch.manual_seed(3)
+    first = run()
+    torch.manual_seed(3)
+    same(first, run(), exact=True)
+    state = torch.get_rng_state()
+    third = run()
+    torch.set_rng_state(state)
+    same(third, run(), exact=True)
+    assert not torch.equal(third[-1], first[-1])
+    assert through_torch() == []
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_types_and_layouts_are_eagers(program):
+    x = torch.randn(12, 4)
+    want, got = program(x.clone()), lect.compile(program)(x.clone())
+    for a, b in zip(flat(want), flat(got)):
+        assert (a.dtype, a.shape, a.stride()) == (b.dtype, b.shape, b.stride())
+
+
+def flat(value):
+    return [value] if isinstance(value, torch.Tensor) else [item for part in value for item in flat(part)]
+
+
+def test_two_calls_and_two_dropouts_differ():
+    @lect.compile
+    def program(x):
+        return F.dropout(x, 0.5), F.dropout(x, 0.5)
+
+    x = torch.ones(1000)
+    results = [*program(x), *program(x)]
+    for number, value in enumerate(results):
+        assert not any(torch.equal(value, other) for other in results[:number])
+
+
+def test_nothing_random_draws_nothing():
+    @lect.compile
+    def program(x):
+        return F.dropout(x, 0.5, training=False) + F.dropout(x, 0.0) + 1
+
+    before = torch.get_rng_state()
+    same(torch.full((4,), 3.0), program(torch.ones(4)))
+    assert torch.equal(before, torch.get_rng_state())
+    model = nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5)).eval()
+    x = torch.randn(2, 3)
+    same(model(x), lect.compile(model)(x))
+    assert torch.equal(before, torch.get_rng_state()) is False  # torch.randn above, and nothing else
+    torch.set_rng_state(before)
+    torch.randn(2, 3)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("p", [0.0, 0.1, 0.5, 0.9, 1.0])
+def test_dropout_keeps_or_drops_as_eager_does(p, dtype):
+    """Each result is eager's for a kept or a dropped element, to the bit, whatever the element."""
+    values = torch.tensor([NAN, INF, -INF, -0.0, 0.0, 1.0, -2.5, 3.0e38, 1e-40, 0.1]).to(dtype)
+    x = values.repeat(100)
+
+    def program(x):
+        return F.dropout(x, p), torch.native_dropout(x, p, True)[0]
+
+    plain, native = lect.compile(program)(x)
+    rest = torch.tensor(1 - p).to(dtype) if False else 1 - p
+    for found, outcomes in (
+        (plain, [values * torch.full_like(values, keep).div_(rest) if 0 < p < 1 else (values if p == 0 else values * 0) for keep in (0, 1)]),
+        (native, [values.mul(torch.tensor(bool(keep))).mul_(1 / rest if p < 1 else 0.0) for keep in (0, 1)]),
+    ):
+        rows = found.reshape(100, 10)
+        fits = [bits(rows) == bits(outcome) for outcome in outcomes]
+        assert (fits[0] | fits[1]).all()
+        kept = (fits[1] & ~fits[0])[:, 5].double().mean()
+        assert abs(kept - (1 - p if p else 0)) < 0.2 or p == 0
+
+
+def bits(x):
+    """The bits of floats, one pattern for all NaN."""
+    x = torch.where(x.isnan(), torch.full_like(x, NAN).abs(), x)
+    return x.view({2: torch.int16, 4: torch.int32, 8: torch.int64}[x.element_size()])
+
+
+@pytest.mark.parametrize("p", [0.25, 1e-3, 1e-6, 1 - 1e-6])
+def test_chances(p):
+    count = 1 << 22
+    torch.manual_seed(5)
+    hits = float(lect.compile(lambda: torch.empty(count, dtype=torch.bool).bernoulli_(p))().sum())
+    assert abs(hits - count * p) < 5 * math.sqrt(count * p * (1 - p)) + 1
+
+
+def moments(values):
+    return float(values.double().mean()), float(values.double().var())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16], ids=str)
+def test_moments_of_what_fills_a_tensor(dtype):
+    """Mean and variance, within six deviations of their estimates; halves with the slack of their rounding."""
+
+    def program():
+        x = torch.empty(1 << 17, dtype=dtype)
+        return x.uniform_(-2, 3) + 0, x.normal_(1, 2) + 0, x.exponential_(2.0) + 0, x.bernoulli_(0.3) + 0, x.random_(2, 9) + 0
+
+    torch.manual_seed(11)
+    found = lect.compile(program)()
+    want = [(0.5, 25 / 12, 1.8), (1, 4, 3), (0.5, 0.25, 9), (0.3, 0.21, 2), (5, 4, 1.8)]
+    slack = {torch.bfloat16: 0.02, torch.float16: 0.002}.get(dtype, 0)
+    for values, (mean, variance, kurtosis) in zip(found, want):
+        have = moments(values)
+        assert abs(have[0] - mean) < 6 * math.sqrt(variance / (1 << 17)) + slack
+        assert abs(have[1] - variance) < 6 * variance * math.sqrt(kurtosis / (1 << 17)) + slack * variance * 4
+    assert (found[2] > 0).all()
+    assert ((found[0] >= -2) & (found[0] <= 3)).all()
+    assert found[4].unique().tolist() == list(range(2, 9))
+
+
+def test_slopes_of_rrelu():
+    x = torch.tensor([NAN, INF, -INF, -1.0, -0.0, 2.0]).repeat(1000)
+    torch.manual_seed(0)
+    rows = lect.compile(lambda x: F.rrelu(x, 0.1, 0.3, True))(x).reshape(1000, 6)
+    assert rows[:, 0].isnan().all() and (rows[:, 1] == INF).all() and (rows[:, 2] == -INF).all() and (rows[:, 5] == 2).all()
+    assert ((rows[:, 3] <= -0.1) & (rows[:, 3] >= -0.3)).all() and torch.signbit(rows[:, 4]).all()
+    assert rows[:, 3].unique().numel() > 900
+    assert abs(float(rows[:, 3].mean()) + 0.2) < 0.012
+
+
+@pytest.mark.parametrize("randomness", ["different", "same"])
+def test_vmap(randomness):
+    program = lect.compile(lambda x: torch.vmap(lambda row: row + torch.rand_like(row), randomness=randomness)(x))
+    rows = program(torch.zeros(4, 8))
+    assert (rows[0] == rows[1]).all() == (randomness == "same")
+    assert rows.unique().numel() == (8 if randomness == "same" else 32)
+    assert stops() == []
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x: x.bernoulli_(1.5),
+        lambda x: x.uniform_(3, 2),
+        lambda x: x.normal_(0, -1),
+        lambda x: x.exponential_(0.0),
+        lambda x: torch.randint(3, 3, (2,)) + x,
+        lambda x: torch.bernoulli(x + 2),
+        lambda x: torch.multinomial(x - 5, 2),
+        lambda x: F.dropout(x, 1.5),
+    ],
+)
+@pytest.mark.parametrize("rng", ["counter", "eager"])
+def test_errors_are_eagers(program, rng):
+    errors = []
+    for run in (program, lect.compile(program, options={"rng": rng})):
+        with pytest.raises((RuntimeError, ValueError)) as raised:
+            run(torch.ones(4))
+        errors.append((type(raised.value), str(raised.value).splitlines()[0]))
+    assert errors[0] == errors[1]
+
+
+def test_a_generator_of_its_own():
+    """It draws that generator's numbers, and leaves the default one alone."""
+    generator = torch.Generator()
+
+    def program(x):
+        return x + torch.rand(4, generator=generator), x.clone().bernoulli_(0.5, generator=generator)
+
+    compiled = lect.compile(program)
+    results = []
+    for run in (program, compiled):
+        generator.manual_seed(9)
+        before = torch.get_rng_state()
+        results.append([run(torch.ones(4)), run(torch.ones(4)), generator.get_state()])
+        assert torch.equal(before, torch.get_rng_state())
+    same(results[0], results[1], exact=True)
+
+
+def test_chances_of_run_time_numbers_are_eagers():
+    """Numbers that change become arguments of the graph; a probability among them is checked as eager checks it."""
+    compiled = lect.compile(lambda x, p: x.clone().bernoulli_(p))
+    for p in (0.5, 0.25, 0.75, 0.0, 1.0):
+        found = compiled(torch.ones(1000), p)
+        assert abs(float(found.mean()) - p) < 0.1
+    with pytest.raises(RuntimeError):
+        compiled(torch.ones(4), 1.5)
+
+
+def test_a_training_step_still_matches_eager():
+    """What autograd records draws eager's numbers, in the forward and in the backward."""
+    with torch.enable_grad():
+        model = nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.5), nn.Linear(8, 2))
+        gradients = []
+        for run in (model, lect.compile(model, options=EAGER)):
+            torch.manual_seed(1)
+            model.zero_grad()
+            run(torch.ones(4, 8)).sum().backward()
+            gradients.append([parameter.grad.clone() for parameter in model.parameters()])
+    same(gradients[0], gradients[1])
+
+
+def test_option_is_checked():
+    with pytest.raises(lect.LectError if hasattr(lect, "LectError") else Exception, match="option 'rng' is one of counter, eager"):
+        lect.compile(lambda x: x, options={"rng": "mine"})

@@ -47,15 +47,16 @@ PIPELINES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 
-# A pass that a compile leaves out -> the option, and the value of it (its default) with which the pass runs.
-OPTIONAL: Mapping[str, tuple[str, str]] = MappingProxyType({"functional-seed-random": ("rng", "counter")})
+# Pass -> the options of a compile that are options of the pass too.
+PASS_OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType({"functional-seed-random": ("rng",)})
 
 
 def pipeline_under(name: str, options: Mapping[str, object]) -> str:
-    """The text of a pipeline without the passes that the options leave out."""
-    passes = PIPELINES[name]
-    kept = [each for each in passes if each not in OPTIONAL or options.get(*OPTIONAL[each]) == OPTIONAL[each][1]]
-    return name if len(kept) == len(passes) else ",".join(kept)
+    """The text of a pipeline whose passes are told the options of a compile."""
+    told = {each: [f"{option}={options[option]}" for option in PASS_OPTIONS.get(each, ()) if option in options] for each in PIPELINES[name]}
+    if not any(told.values()):
+        return name
+    return ",".join([f"{each}{{{' '.join(values)}}}" if values else each for each, values in told.items()])
 
 
 @dataclass(frozen=True)

@@ -182,6 +182,12 @@ def addcmul(x: TensorMeta, first: TensorMeta, second: TensorMeta, *, value: Any 
     return pointwise_meta((x, first, second), x.dtype) if same else None
 
 
+def noisy_relu(x: TensorMeta, noise: TensorMeta, lower: Any = 0.125, upper: Any = 1 / 3, training: bool = False, generator: Any = None) -> Result:
+    """rrelu_with_noise, whose result is contiguous whatever the operand is (torch's own meta kernel says otherwise)."""
+    same = x.shape == noise.shape and x.dtype is noise.dtype and category(x.dtype) == 2
+    return x.like(x.shape) if x.device.type == "cpu" and same else None
+
+
 TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
     {
         aten.sum.dim_IntList: accumulate_dims,
@@ -215,5 +221,6 @@ TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
         aten.empty.memory_format: created,
         aten.addcmul.default: addcmul,
         aten.addcdiv.default: addcmul,
+        aten.rrelu_with_noise.default: noisy_relu,
     }
 )

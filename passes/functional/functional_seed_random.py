@@ -16,6 +16,9 @@ pure: it fuses with its neighbours, and what is computed again is the same.
 The numbers have eager's distribution and are not eager's numbers.  Operators stay as they are, and draw what eager draws, when they have a generator of
 their own, when they may raise for what a tensor holds (`bernoulli` and `normal` of tensors, `multinomial`), and when no formula is given here
 (`randperm`, `poisson`, `cauchy_`, ...).
+
+With `rng=eager` all operators stay, in their order, so that the numbers are eager's.  The operators behind in-place functions (`normal_`) fill a new
+tensor, which gives eager's numbers where the tensor is contiguous; another is an error, and its graph is left to torch.
 """
 
 from __future__ import annotations
@@ -30,9 +33,9 @@ from typing import Any, ClassVar
 from lect.dialects.functional import creation, pointwise
 from lect.dialects.functional.ops import FuncOp, OpaqueOp
 from lect.dialects.functional.types import TensorType
-from lect.ir import Context, Location, Operation, ScalarType, SymbolRef, Value
+from lect.ir import Context, LectError, Location, Operation, PassFailure, ScalarType, SymbolRef, Value
 from lect.ir.types import f32, f64, i64
-from lect.passes.base import Pass
+from lect.passes.base import Pass, option
 
 DRAW = "aten.randint.low"
 DRAWN = (-(1 << 63), (1 << 63) - 1, ())
@@ -40,6 +43,13 @@ DRAWN = (-(1 << 63), (1 << 63) - 1, ())
 LEAST: Mapping[str, float] = MappingProxyType({"f32": 2.0**-25, "f64": 2.0**-54})
 LARGEST: Mapping[str, float] = MappingProxyType({"f16": 65504.0, "bf16": (2 - 2.0**-7) * 2.0**127, "f32": (2 - 2.0**-23) * 2.0**127, "f64": sys.float_info.max})
 DIGITS: Mapping[str, int] = MappingProxyType({"f16": 11, "bf16": 8, "f32": 24, "f64": 53})
+FILLS = frozenset(
+    "aten." + name
+    for name in (
+        "bernoulli.p bernoulli.Tensor uniform.default normal_functional.default exponential.default random.default random.from random.to "
+        "log_normal.default cauchy.default geometric.default rrelu_with_noise_functional.default"
+    ).split()
+)
 RARE = 2.0**-10
 """A probability nearer than this to 0 or 1 is compared with numbers of f64."""
 
@@ -49,11 +59,29 @@ class FunctionalSeedRandom(Pass):
     """Replace random operators that draw from the default generator of the CPU."""
 
     name: ClassVar[str] = "functional-seed-random"
+    rng: str = option("counter", "counter: operators with a formula become functions of a seed; eager: all stay, and draw eager's numbers")
 
     def run(self, op: Operation, ctx: Context) -> None:
+        """Rewrite every graph of `op`.  Raises `PassFailure` for another `rng`, and `LectError` for a tensor that is not filled as eager fills it."""
+        if self.rng not in ("counter", "eager"):
+            raise PassFailure(f"option 'rng' of pass '{self.name}' is counter or eager, got '{self.rng}'")
         for func in op.body:
-            if isinstance(func, FuncOp):
+            if not isinstance(func, FuncOp):
+                continue
+            if self.rng == "counter":
                 ctx.count("random operators seeded", _Streams(func).replace_all())
+                continue
+            for inner in func.body:
+                _require_eager_order(inner)
+
+
+def _require_eager_order(op: Operation) -> None:
+    """Raise `LectError` for a fill of a tensor that is not contiguous: eager fills that in its own order, which the pure operator does not follow."""
+    if not isinstance(op, OpaqueOp) or op.target.leaf not in FILLS:
+        return
+    for value in op.results:
+        if value.users and not value.type.is_contiguous:
+            raise LectError(f"{op.target.leaf} in place of a tensor that is not contiguous gives other numbers than eager", op=op)
 
 
 class _Streams:
@@ -245,8 +273,8 @@ def rrelu(w: Writer, x: Any, noise: Any, lower: Any, upper: Any, train: Any, gen
     value = w.operand(x)
     below = w.write(pointwise.LeOp, value, other=0.0)
     product = w.to(w.write(pointwise.MulOp, w.to(value, w.wide), slopes), w.element)
-    one = w.write(creation.FullOp, shape=(), value=1.0, element=w.element)
-    return w.write(pointwise.WhereOp, below, product, value), w.write(pointwise.WhereOp, below, w.to(slopes, w.element), one)
+    rounded, one = w.to(slopes, w.element), w.write(creation.FullOp, shape=(), value=1.0, element=w.element)
+    return w.write(pointwise.WhereOp, below, product, value), Writer(w.streams, w.op, 1).write(pointwise.WhereOp, below, rounded, one)
 
 
 RULES: Mapping[str, Rule] = MappingProxyType(

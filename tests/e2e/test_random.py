@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import lect
+from lect.ir import LectError
 from tests.e2e.support import fallbacks, same, stops
 
 NAN, INF = float("nan"), float("inf")
@@ -78,11 +79,16 @@ def dropped(x):
         torch.native_dropout(x, 0.4, True),
         F.rrelu(x, 0.1, 0.3, True),
         F.scaled_dot_product_attention(q, q, q, dropout_p=0.25),
-        F.dropout(x.t(), 0.5),
     )
 
 
-PROGRAMS = [in_place, writes_to_its_input, made, sampled, dropped]
+def turned(x):
+    """Tensors that are not contiguous, which eager fills in another order than by rows."""
+    x[:, ::2].normal_(0, 2)
+    return F.dropout(x.t(), 0.5), torch.randn_like(x.t()), torch.rrelu(-x.t(), training=True), x[1:, 1:3].exponential_() + 0
+
+
+PROGRAMS = [in_place, writes_to_its_input, made, sampled, dropped, turned]
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
@@ -98,7 +104,8 @@ def test_eager_stream(program, dtype):
         x = torch.randn(12, 4).to(dtype)
         results.append([run(x.clone()), torch.rand(2), run(x.clone()), torch.get_rng_state()])
     same(results[0], results[1], scaled=True)
-    assert fallbacks() == through_torch() == []
+    assert fallbacks() == []
+    assert bool(through_torch()) == (program is turned)  # no pure operator has its order
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
@@ -156,9 +163,10 @@ def test_nothing_random_draws_nothing():
     model = nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5)).eval()
     x = torch.randn(2, 3)
     same(model(x), lect.compile(model)(x))
-    assert torch.equal(before, torch.get_rng_state()) is False  # torch.randn above, and nothing else
+    after = torch.get_rng_state()
     torch.set_rng_state(before)
-    torch.randn(2, 3)
+    torch.nn.Linear(3, 3), torch.randn(2, 3)
+    assert torch.equal(after, torch.get_rng_state())
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16], ids=str)
@@ -172,16 +180,15 @@ def test_dropout_keeps_or_drops_as_eager_does(p, dtype):
         return F.dropout(x, p), torch.native_dropout(x, p, True)[0]
 
     plain, native = lect.compile(program)(x)
-    rest = torch.tensor(1 - p).to(dtype) if False else 1 - p
-    for found, outcomes in (
-        (plain, [values * torch.full_like(values, keep).div_(rest) if 0 < p < 1 else (values if p == 0 else values * 0) for keep in (0, 1)]),
-        (native, [values.mul(torch.tensor(bool(keep))).mul_(1 / rest if p < 1 else 0.0) for keep in (0, 1)]),
-    ):
-        rows = found.reshape(100, 10)
-        fits = [bits(rows) == bits(outcome) for outcome in outcomes]
-        assert (fits[0] | fits[1]).all()
-        kept = (fits[1] & ~fits[0])[:, 5].double().mean()
-        assert abs(kept - (1 - p if p else 0)) < 0.2 or p == 0
+    rest = 1 - p
+    scaled = [values * torch.full_like(values, keep).div_(rest) for keep in (0, 1)] if rest else [values * 0] * 2
+    masked = [values.mul(torch.tensor(bool(keep))).mul_(1 / rest if rest else 0.0) for keep in (0, 1)]
+    for found, (dropped, kept) in ((plain, scaled if p else [values] * 2), (native, masked)):
+        rows = bits(found.reshape(100, 10))
+        assert ((rows == bits(dropped)) | (rows == bits(kept))).all()
+        if 0 < p < 1:
+            share = float((rows == bits(kept))[:, 5].double().mean())
+            assert abs(share - rest) < 0.25
 
 
 def bits(x):
@@ -306,5 +313,5 @@ def test_a_training_step_still_matches_eager():
 
 
 def test_option_is_checked():
-    with pytest.raises(lect.LectError if hasattr(lect, "LectError") else Exception, match="option 'rng' is one of counter, eager"):
+    with pytest.raises(LectError, match="option 'rng' is one of counter, eager"):
         lect.compile(lambda x: x, options={"rng": "mine"})

@@ -1,4 +1,5 @@
 // RUN: lect-opt %s -p functional-seed-random --split-input-file | filecheck %s
+// RUN: lect-opt %s -p functional-seed-random{rng=eager} --split-input-file | filecheck %s --check-prefix EAGER
 
 // A dropout of F.dropout; the seed is drawn first, and the operand whose elements do not matter is not read.
 // CHECK-LABEL: functional.func @dropout
@@ -26,6 +27,10 @@ functional.func @dropout(%x: !functional.tensor<4x8xbf16>) {
 // CHECK-NEXT: functional.randn(%seed) {shape = [2, 3], element = f32, offset = 2} : !functional.tensor<2x3xf32>
 // CHECK-NEXT: functional.randint(%seed) {shape = [5], element = i64, high = 9, low = -3, offset = 3} : !functional.tensor<5xi64>
 // CHECK-NEXT: functional.randint(%seed) {shape = [5], element = f16, high = 9, offset = 4} : !functional.tensor<5xf16>
+// With eager's numbers nothing changes.
+// EAGER-LABEL: functional.func @streams
+// EAGER-NOT: functional.rand
+// EAGER: functional.return
 functional.func @streams(%x: !functional.tensor<2x3xf32, strides [1, 2]>, %y: !functional.tensor<5xf16>) {
   %0 = functional.opaque() {target = @aten.rand.default, args = [[2, 3]], kwargs = {dtype = f64, device = {device = "cpu"}, pin_memory = false}} : !functional.tensor<2x3xf64>
   %1 = functional.opaque(%x) {target = @aten.rand_like.default, args = [#functional.operand<0>], kwargs = {pin_memory = false}} : !functional.tensor<2x3xf32, strides [1, 2]>

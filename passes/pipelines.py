@@ -47,17 +47,6 @@ PIPELINES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 
-# Pass -> the options of a compile that are options of the pass too.
-PASS_OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType({"functional-seed-random": ("rng",)})
-
-
-def pipeline_under(name: str, options: Mapping[str, object]) -> str:
-    """The text of a pipeline whose passes are told the options of a compile."""
-    told = {each: [f"{option}={options[option]}" for option in PASS_OPTIONS.get(each, ()) if option in options] for each in PIPELINES[name]}
-    if not any(told.values()):
-        return name
-    return ",".join([f"{each}{{{' '.join(values)}}}" if values else each for each, values in told.items()])
-
 
 @dataclass(frozen=True)
 class Before:

@@ -20,7 +20,6 @@ from lect.frontends.capture.numbers import NumberPolicy
 from lect.frontends.tensors.errors import NumberNeeded
 from lect.ir import Context, LectError, Operation
 from lect.passes.manager import PassManager, collector_off
-from lect.passes.pipelines import pipeline_under
 from lect.runtime.continuation import ResumePoints, cut_resources
 from lect.runtime.events import Break, Fallback, Note
 
@@ -167,7 +166,7 @@ def _lower(module: Operation, name: str, made: Compiled, ctx: Context, observe: 
         if level == "native":
             ctx.target.update(llvm.cpu_target())
         for stage in STAGES[: REACHED[level]]:
-            _timed(made, stage, lambda stage=stage: PassManager.parse(pipeline_under(stage, ctx.options)).run(module, ctx))  # type: ignore[misc]
+            _timed(made, stage, lambda stage=stage: PassManager.parse(stage).run(module, ctx))  # type: ignore[misc]
             observe(stage, module)
         stage = "emit"
         made.run = _timed(made, "emit", lambda: _link(module, made, ctx))

@@ -59,16 +59,17 @@ class FunctionalSeedRandom(Pass):
     """Replace random operators that draw from the default generator of the CPU."""
 
     name: ClassVar[str] = "functional-seed-random"
-    rng: str = option("counter", "counter: operators with a formula become functions of a seed; eager: all stay, and draw eager's numbers")
+    rng: str = option("", "counter (operators with a formula become functions of a seed) or eager (all stay); the option of the compile when empty")
 
     def run(self, op: Operation, ctx: Context) -> None:
         """Rewrite every graph of `op`.  Raises `PassFailure` for another `rng`, and `LectError` for a tensor that is not filled as eager fills it."""
-        if self.rng not in ("counter", "eager"):
-            raise PassFailure(f"option 'rng' of pass '{self.name}' is counter or eager, got '{self.rng}'")
+        rng = self.rng or ctx.options.get("rng", "counter")
+        if rng not in ("counter", "eager"):
+            raise PassFailure(f"rng is one of counter, eager, got '{rng}'")
         for func in op.body:
             if not isinstance(func, FuncOp):
                 continue
-            if self.rng == "counter":
+            if rng == "counter":
                 ctx.count("random operators seeded", _Streams(func).replace_all())
                 continue
             for inner in func.body:

@@ -96,7 +96,7 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
     out = raw_kwargs.get("out")
     tensors = traced_tensors([raw, raw_kwargs]) if on_tensor else []
     before, writes = _write_counts(tensors), t.known.writes
-    layout = None if out is None else layout_of(out)
+    layout, written = (None, 0) if out is None else (layout_of(out), _write_counts([out])[0])
     given = raw
     try:
         raw, raw_kwargs, returned = _run_reading(t, function, raw, raw_kwargs, name)
@@ -106,6 +106,8 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
         return known_call(t, function, name, with_constants(raw), with_constants(raw_kwargs), torch_call)
     if out is not None and (returned is not out or layout_of(out) != layout):
         raise t.stop("LB0004", f"{name} with an out of another shape or type")
+    if out is not None and _write_counts([out]) == [written] != [-1]:
+        raise t.stop("LB0004", f"{name}, which does not write to the out that it is given while it is traced")
     wrote = _write_counts(tensors) != before or (type(function) is OpOverload and function._schema.is_mutable)
     wrote = wrote or _is_in_place(function, short) or _writes_statistics(short, raw, raw_kwargs)
     if short in policy.GRADIENT_SWITCHES:

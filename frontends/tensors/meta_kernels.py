@@ -13,6 +13,7 @@ from lect.frontends.tensors.errors import DataDependent, UnsupportedTensor
 from lect.frontends.tensors.lt import layout_of
 from lect.frontends.tensors.metadata import TensorMeta, read_meta
 from lect.frontends.tensors.quiet_refs import keep_refs_quiet
+from lect.frontends.tensors.quiet_symbols import without_symbols
 from lect.frontends.tensors.templates import Alias, Template
 
 aten = torch.ops.aten
@@ -47,11 +48,21 @@ def run_on_meta(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tem
     meta_kwargs = {name: stand_ins.convert(value) for name, value in kwargs.items()}
     device = stand_ins.place(meta_kwargs)
     try:
-        with torch.no_grad():
+        with torch.no_grad(), without_symbols():
             result = func(*meta_args, **meta_kwargs)
     except NotImplementedError:
         return _run_on_fake(func, args, kwargs)
+    _refuse_resized(func, args, kwargs, meta_args, meta_kwargs)
     return _template(result, meta_args, meta_kwargs, device)
+
+
+def _refuse_resized(func: Any, args: Any, kwargs: dict[str, Any], meta_args: Any, meta_kwargs: dict[str, Any]) -> None:
+    """Raises `UnsupportedTensor` when a tensor to write results to was given another shape or layout, which traced tensors do not take on."""
+    for position, argument in enumerate(func._schema.arguments):
+        if argument.is_out:
+            given, after = (args[position], meta_args[position]) if position < len(args) else (kwargs.get(argument.name), meta_kwargs.get(argument.name))
+            if isinstance(given, torch.Tensor) and isinstance(after, torch.Tensor) and layout_of(given).layout != (tuple(after.shape), after.stride()):
+                raise UnsupportedTensor(f"{func} resizes a tensor that it is given to write to")
 
 
 def _has_mask(indices: Any) -> bool:

@@ -27,6 +27,7 @@ from lect.frontends.tensors.lt import LT, layout_of
 from lect.frontends.tensors.meta_kernels import run_on_meta
 from lect.frontends.tensors.metadata import TensorMeta, read_meta
 from lect.frontends.tensors.numbers import holds_number, settled, with_examples
+from lect.frontends.tensors.quiet_symbols import without_symbols
 from lect.frontends.tensors.templates import Template, instantiate
 
 aten = torch.ops.aten
@@ -164,7 +165,7 @@ class Propagation(TorchDispatchMode):
             return self._element(args[0])
         if kind is Kind.METADATA:
             return self._change_metadata(func, args, kwargs)
-        with self:
+        with self, without_symbols():
             return func.decompose(*args, **kwargs)
 
     def _element(self, tensor: torch.Tensor) -> Any:
@@ -179,6 +180,8 @@ class Propagation(TorchDispatchMode):
         """`t_`, `squeeze_` and the like change the tensor they are called on; no elements move."""
         if func._schema.name in _STORAGE_OPS or type(args[0]) is not LT:
             raise UnsupportedTensor(f"{func} changes the storage of a tensor, which tracing does not follow")
+        if func is aten.as_strided_.default and _reaches_out(*args, **kwargs):
+            raise UnsupportedTensor(f"{func} addresses memory in front of the tensor or behind it")
         with torch._C._DisableTorchDispatch():
             func(*args, **kwargs)
         tensor = args[0]
@@ -186,6 +189,13 @@ class Propagation(TorchDispatchMode):
         self.writes += 1
         self.observe(func, args, kwargs, tensor)
         return tensor
+
+
+def _reaches_out(x: torch.Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> bool:
+    """True when a view needs more memory than the tensor is known to have."""
+    own = layout_of(x)
+    offset = own.storage_offset if storage_offset is None else storage_offset
+    return own._replace(shape=tuple(size), strides=tuple(stride), storage_offset=offset).reach > own.reach
 
 
 class Kind(Enum):

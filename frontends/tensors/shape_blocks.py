@@ -13,6 +13,7 @@ from lect.frontends.tensors.metadata import TensorMeta
 from lect.frontends.tensors.shape_pointwise import Result, ShapeFunction, category, common_device, pointwise_meta
 
 aten = torch.ops.aten
+MAX_REDUCED_RANK: Final = 64  # eager keeps the dims to reduce in a set of bits; meta kernels do not mind
 
 
 def accumulate_dims(x: TensorMeta, dims: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Result:
@@ -58,6 +59,8 @@ def _reduced(x: TensorMeta, dims: Any, keepdim: bool, dtype: torch.dtype) -> Ten
     # Eager orders the result's dims by the operand's strides; only the plain order is taken here.
     if not x.is_contiguous or category(x.dtype) is None:
         return None
+    if len(x.shape) > MAX_REDUCED_RANK:
+        raise RuntimeError(f"only tensors with up to {MAX_REDUCED_RANK} dims are supported")
     return x.like(reduced_shape(x.shape, normalize_dims(dims, len(x.shape)), keepdim), dtype)
 
 
@@ -104,7 +107,7 @@ def layer_norm(x: TensorMeta, normalized: Any, weight: Any, bias: Any, eps: floa
     """native_layer_norm: result, mean, reciprocal deviation."""
     parameters = [value for value in (weight, bias) if value is not None]
     kept = len(x.shape) - len(normalized)
-    if not x.is_contiguous or category(x.dtype) != 2 or kept < 0 or x.shape[kept:] != tuple(normalized):
+    if not x.is_contiguous or category(x.dtype) != 2 or kept < 0 or not normalized or x.shape[kept:] != tuple(normalized):
         return None
     if any(value.dtype is not x.dtype or value.shape != tuple(normalized) or value.device != x.device for value in parameters):
         return None

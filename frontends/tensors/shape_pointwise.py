@@ -148,7 +148,9 @@ def same_unary(x: TensorMeta, **options: Any) -> Result:
 
 
 def gelu(x: TensorMeta, *, approximate: str = "none") -> Result:
-    """gelu keeps dtype and layout of a float."""
+    """gelu keeps dtype and layout of a float.  Its meta kernel takes any word for `approximate`."""
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
     return same_unary(x)
 
 

@@ -93,7 +93,10 @@ def _orthopoly(lowering: Lowering, op: Any) -> list[Seen]:
 
 
 def _iota(op: Any) -> Call:
-    end = op.start + op.step * (op.size - 0.5)  # half a step short of the next element, so that rounding cannot add one
+    if not op.size or (type(op.start) is int and type(op.step) is int):
+        end = op.start + op.step * op.size
+    else:
+        end = op.start + op.step * (op.size - 0.5)  # half a step short of the next element, so that rounding cannot add one
     return "aten.arange.start_step", [op.start, end, op.step], {"dtype": op.element}
 
 

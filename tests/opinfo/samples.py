@@ -172,6 +172,8 @@ def tensors_in(value: Any) -> list[torch.Tensor]:
 def garbage_like(result: Any) -> Any:
     """Tensors of the layout of a result, full of something else, to write a result to."""
     if isinstance(result, torch.Tensor):
+        if result.layout is not torch.strided:
+            return torch.zeros_like(result)
         made = torch.empty_strided(result.size(), result.stride(), dtype=result.dtype)
         return made.fill_(True if result.dtype is torch.bool else 99)
     return type(result)([garbage_like(item) for item in result]) if type(result) in (tuple, list) else tuple([garbage_like(item) for item in result])

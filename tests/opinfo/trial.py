@@ -143,7 +143,7 @@ def try_case(name: str, dtype: torch.dtype, kind: str, number: int, case: Case) 
         got = run(lect.compile(call), case, backward, out)
         way, reasons, details = watch.way()
     drew = not torch.equal(want.state, _seeded())
-    how, what = difference(want, got)
+    how, what = difference(want, got, out=kind == "out")
     if how not in GOOD and ((base in RANDOM and drew) or base in UNDEFINED):
         how, what = difference(want, got, values=False)
         how = "metadata" if how in GOOD else how

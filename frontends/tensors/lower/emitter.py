@@ -19,7 +19,7 @@ from lect.dialects.functional.types import TensorType
 from lect.dialects.functional.view import ExpandOp, PermuteOp, ReshapeOp
 from lect.frontends.tensors.elements import DTYPES, element_of, meta_of_type
 from lect.frontends.tensors.shape_pointwise import promoted_dtype
-from lect.ir import UNKNOWN, Block, Location, Operation, ScalarType, Value
+from lect.ir import UNKNOWN, Block, Location, Operation, ScalarType, Value, VerifyError
 
 Rule = Callable[..., Any]
 Numeric = (bool, int, float)
@@ -74,7 +74,9 @@ class Emitter:
         return self.to(scalar.value, element)
 
     def number(self, value: Any, element: ScalarType) -> Any:
-        """A Python number as eager has it after conversion to the element type: rounded, wrapped."""
+        """A Python number as eager has it after conversion to the element type: rounded, wrapped.  Raises `VerifyError` for a complex one."""
+        if isinstance(value, complex):
+            raise VerifyError(f"{value} is no number of {element.spelling}")
         if element.kind == "bool":
             return bool(value)
         if element.is_integer and type(value) is int and -128 <= value < 128 and (value >= 0 or element.kind == "signed"):

@@ -35,6 +35,12 @@ def _same_arguments(func: Any, variant: Any) -> bool:
     return agree and all(argument.has_default_value() for argument in others[len(own) :])
 
 
+def without_outputs(func: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The named arguments that are no tensors to write results to."""
+    outputs = {argument.name for argument in func._schema.arguments if argument.is_out}
+    return {name: value for name, value in kwargs.items() if name not in outputs}
+
+
 def with_defaults(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Arguments with those defaults written out that the pure variant may not have; the dispatcher leaves them away."""
     full = list(args)

@@ -18,7 +18,7 @@ from lect.dialects.functional.types import TensorType
 from lect.frontends.tensors.elements import type_of as type_of_meta
 from lect.frontends.tensors.errors import NumberNeeded, UnsupportedTensor
 from lect.frontends.tensors.lower.emitter import Emitter, RunTimeScalar, restride, type_of
-from lect.frontends.tensors.lower.inplace import functional_variant, with_defaults
+from lect.frontends.tensors.lower.inplace import functional_variant, with_defaults, without_outputs
 from lect.frontends.tensors.lower.memory import Entry, Storage, path_between
 from lect.frontends.tensors.lower.opaque import emit_opaque
 from lect.frontends.tensors.lower.rules_views import constant
@@ -33,6 +33,8 @@ aten = torch.ops.aten
 
 
 _BATCH_NORMS = frozenset({aten.native_batch_norm.default, aten._native_batch_norm_legit.default})
+# Their results lie in the memory of the first argument, whatever their schemas say.
+_UNDECLARED_VIEWS = frozenset({aten._unsafe_view.default, aten.unsafe_split.Tensor, aten.unsafe_split_with_sizes.default})
 _ABSOLUTE = frozenset({aten.as_strided.default, aten.as_strided_copy.default, aten.as_strided_scatter.default})
 
 
@@ -167,8 +169,16 @@ class Recorder(Propagation):
             _erase_after(e.block, behind)
         for node in _nodes((args, kwargs)):
             node.need()  # no operation of the closed set takes it, and an opaque one takes constants
+        if not exact:
+            e.results = self._own_types(func, args, kwargs)
         results = iter(emit_opaque(e, func, arguments, named))
-        return [None if type is None else next(results) for type in types]
+        return [None if type is None else next(results) for type in e.results]
+
+    def _own_types(self, func: Any, args: Any, kwargs: dict[str, Any]) -> list[TensorType | None]:
+        """The types of the results of an op that was not itself called: of other elements, maybe, than what they are written to."""
+        template = self.cache.find(func, args, kwargs)
+        metas = list(template) if isinstance(template, list | tuple) and not isinstance(template, TensorMeta) else [template]
+        return [type_of_meta(meta) if isinstance(meta, TensorMeta) else None for meta in metas]
 
     def _settle(self, values: list[Value | None], types: list[TensorType | None], behind: Operation | None) -> bool:
         """Give the values eager's strides; False when something else than strides disagrees."""
@@ -216,11 +226,14 @@ class Recorder(Propagation):
     def _observe_several(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, written: list[torch.Tensor]) -> None:
         """An op that writes to other tensors than its results, or to lists of tensors: its pure form gives the results, then what was written."""
         results = [tensor for tensor in _tensors(result) if tensor is not None]
+        if _has_outputs(func):
+            self._observe_outputs(func, args, kwargs, results, written)
+            return
         variant = functional_variant(func)
         if variant is None or any(tensor is target for tensor in results for target in written):
             raise LectError(f"{func} writes to a tensor that is not its only result, which is not lowered", op=self.operation)
         entries = [self.entry(tensor) for tensor in written]
-        args, kwargs = with_defaults(func, args, kwargs)
+        args, kwargs = with_defaults(func, args, without_outputs(func, kwargs))
         types: list[TensorType | None] = [*map(_result_type, results), *[type_of(entry.value) for entry in entries]]
         values = self._emit(variant, args, kwargs, types, exact=False)
         for tensor, value in zip(results, values):
@@ -230,6 +243,25 @@ class Recorder(Propagation):
             assert value is not None
             wanted = type_of(entry.value)
             entry.write(self.emitter, self.emitter.laid_out(self.emitter.to(value, wanted.element), wanted), self.operation)
+
+    def _observe_outputs(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], results: list[torch.Tensor], written: list[torch.Tensor]) -> None:
+        """An op that writes each of its results to a tensor it is given."""
+        variant = functional_variant(func)
+        entries = [self.entry(tensor) for tensor in written]
+        if variant is None or len(results) != len(written):
+            raise LectError(f"{func} writes to tensors that it is given and has no pure form", op=self.operation)
+        args, kwargs = with_defaults(func, args, without_outputs(func, kwargs))
+        for entry in entries:
+            self._refuse_overlap(func, args, entry)
+        values = self._emit(variant, args, kwargs, [type_of(entry.value) for entry in entries], exact=False)
+        for entry, tensor, value in zip(entries, results, values):
+            assert value is not None
+            wanted = type_of(entry.value)
+            if type_of(value).shape != wanted.shape or type_of(value).element is not wanted.element:
+                raise LectError(f"{func} gives {type_of(value)}, which is not what it is given to write to", op=self.operation)
+            entry.write(self.emitter, self.emitter.laid_out(value, wanted), self.operation)
+            if tensor is not entry.tensor:
+                self.bind_view(tensor, entry.value, entry)
 
     def _pure_value(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], target: torch.Tensor, entry: Entry) -> Value:
         """What the written tensor holds behind the op."""
@@ -243,12 +275,23 @@ class Recorder(Propagation):
         else:
             variant = functional_variant(func)
             args, kwargs = with_defaults(func, args, kwargs)
-            kwargs = {name: value for name, value in kwargs.items() if value is not target}
-        if variant is None or kwargs.get("out") is not None:
+            kwargs = without_outputs(func, kwargs)
+        if variant is None:
             raise LectError(f"{func} writes in place and has no pure form", op=self.operation)
+        self._refuse_overlap(func, args, entry)
         (value, *_) = self._emit(variant, args, kwargs, [type], exact=False)
         assert value is not None
+        if type_of(value).element is not type.element and value.op is not None and value.op.name == "functional.opaque" and _has_outputs(func):
+            raise LectError(f"{func} writes to elements of another type than its own, which only torch knows whether it does", op=self.operation)
         return e.laid_out(e.to(value, type.element), type)
+
+    def _refuse_overlap(self, func: Any, args: tuple[Any, ...], target: Entry) -> None:
+        """Eager refuses to gather from the memory that it writes the result to; what is computed element by element may be written over."""
+        if not _has_outputs(func) or torch.Tag.pointwise in func.tags:
+            return
+        for tensor in _tensors(args):
+            if tensor is not None and self.entry(tensor).storage is target.storage:
+                raise LectError(f"{func} is given one of its operands to write the result to", op=self.operation)
 
     def _observe_new_view(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], target: torch.Tensor, entry: Entry) -> None:
         """`t_`, `unsqueeze_`, ...: the tensor becomes another view of its storage."""
@@ -315,6 +358,11 @@ def _result_type(tensor: torch.Tensor | None) -> TensorType | None:
 
 
 @cache
+def _has_outputs(func: Any) -> bool:
+    return any(argument.is_out for argument in func._schema.arguments)
+
+
+@cache
 def _is_list_op(func: Any) -> bool:
     return func._schema.name.startswith("aten::_foreach_") and func.has_kernel_for_dispatch_key(torch._C.DispatchKey.CompositeExplicitAutograd)
 
@@ -323,7 +371,7 @@ def _is_list_op(func: Any) -> bool:
 def _facts(func: Any) -> tuple[bool, int | None]:
     """Whether an op writes to an argument, and the position of the argument whose storage its results share, if they do."""
     schema = func._schema
-    shared = None
+    shared = 0 if func in _UNDECLARED_VIEWS else None
     if any(result.alias_info is not None for result in schema.returns):
         shared = next(position for position, argument in enumerate(schema.arguments) if argument.alias_info is not None)
     return schema.is_mutable, shared

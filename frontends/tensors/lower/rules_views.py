@@ -242,8 +242,10 @@ def arange(e: Emitter, end: Any, **options: Any) -> Any:
 
 
 def arange_step(e: Emitter, start: Any, end: Any, step: Any = 1, **options: Any) -> Any:
-    """arange(start, end, step)."""
+    """arange(start, end, step).  Eager makes the numbers elements of the result first."""
     result = e.result
+    if result.element.is_integer and all(type(number) in (bool, int, float) for number in (start, step)):
+        start, step = int(start), int(step)
     return e(IotaOp, result.shape[0], start=start, step=step, element=result.element, device=result.device)
 
 

@@ -27,6 +27,7 @@ from lect.frontends.capture.resume import Cuttable, NotResumable, Resume
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.search_tensors import mentions_tensors
 from lect.frontends.capture.steps import Step
+from lect.frontends.capture.tracebacks import as_raised
 from lect.frontends.capture.tracer import Box, Tracer
 from lect.frontends.tensors import LT
 from lect.ir import Value
@@ -150,23 +151,32 @@ class CutWriter:
         code = Code(program.code, frame.globals, program.codes)
         try:
             place = program.place_of(state.op)
-            step = Step(base, place, base.ordered(frame.locals), calls, _held(frame.locals))
+            boxes = {program.values.get(value, value): box for value, box in frame.env.items()}
+            if any(name not in frame.cells for name in base.shared):
+                raise NotResumable("a comprehension has taken the place of a variable that nested functions share")
+            step = Step(base, place, base.ordered(frame.locals), calls, _held(frame.locals), {value for value in base.saved if _is_empty(boxes, value)})
             symbol = self._unique("step", base, place)
             func = step.write(symbol, lambda resume: self._name(resume, base, code))
         except NotResumable as error:
             raise GraphBreak("LB0029", str(error), state.op.loc) from None
         self.cut.steps[symbol] = (func, code)
         builder.loc = state.op.loc
-        boxes = {program.values.get(value, value): box for value, box in frame.env.items()}
-        arguments = [builder.value_of_box(frame.locals[name]) for name in step.shown]
-        for value in step.stack:
-            made = builder.value_of_box(boxes[value])
+        arguments = [builder.constant(None) for _ in base.first]
+        arguments += [builder.value_of_box(frame.locals[name]) for name in step.shown]
+        for value in step.stack.passed:
+            made = builder.value_of_box(boxes[value][0] if value in base.saved else boxes[value])
             arguments.append(builder.emit(building.BuildListOp([made])) if value in base.iterators else made)
-        arguments += [builder.value(error) for error in _handled(step, boxes, state.handled)]
+        arguments += [self._raised(error) for error in _handled(step, boxes, state.handled)]
         closure = None
         if base.shared:
             closure = builder.emit(building.BuildTupleOp([builder.value(frame.cells[name][0]) for name in base.shared]))
         return _Prepared(symbol, step, arguments, closure, code)
+
+    def _raised(self, error: BaseException | None) -> Value:
+        """An exception that is being handled; one that the trace has raised gets a traceback."""
+        value = self.builder.value(error)
+        found = self.t.tracebacks.get(id(error))
+        return value if found is None else self.builder.call(as_raised, value, self.builder.constant(found.loc.line))
 
     def finish(self) -> Value:
         """Call the steps, innermost as the last argument of the one around it; what the outermost gives."""
@@ -214,6 +224,11 @@ class CutWriter:
         return name
 
 
+def _is_empty(boxes: Mapping[Value, Box], value: Value) -> bool:
+    """True for what a variable held when it was saved, if it had no value."""
+    return value in boxes and boxes[value][0] is None
+
+
 def _held(variables: Mapping[str, Box]) -> frozenset[str]:
     """Variables that keep alive what is no tensor and came from outside of the trace: passing it on costs nothing, releasing it might be seen."""
     return frozenset(name for name, (value, source) in variables.items() if source is not None and type(value) is not LT and type(value) not in SCALAR_TYPES)
@@ -221,5 +236,5 @@ def _held(variables: Mapping[str, Box]) -> frozenset[str]:
 
 def _handled(step: Step, boxes: Mapping[Value, Box], innermost: BaseException | None) -> list[BaseException | None]:
     """The exceptions that the function handles, outermost first: each is what the next one has put aside."""
-    aside = [boxes[value][0] for value in step.values if value in step.base.previous]
+    aside = [boxes[value][0] for value in step.stack.values if value in step.base.previous]
     return [*aside[1:], innermost] if aside else []

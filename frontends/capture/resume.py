@@ -10,6 +10,13 @@ Both are made from the original function, so that a cut in the rest of a functio
 The variables keep their names.  Values of the stack are parameters `stack.0`, `stack.1`, ...; an iterator of a loop comes in a list of its own, out of
 which it is taken, so that nobody else holds it when the loop is left and it is released.  `handled.0`, ... are the exceptions that `except` blocks
 around the place handle, outermost first; `raised.0` is an exception on its way to a handler.  Cells come in through the closure.
+
+Since Python 3.12 a comprehension runs in the frame around it, whose variables of the same names lie on the stack meanwhile.  What such a variable held is
+a parameter too, put into the variable and saved again at the beginning; one that held nothing has no parameter, and resume functions differ by that.
+The place of an exception's first raise is made anew: it only says where the frame stands, and the traceback has its line already.
+
+`super()` looks at the first variable of the frame.  When nested functions share the function's first parameter, the parts of the function have a first
+variable `first.0` that becomes the same cell.
 """
 
 from __future__ import annotations
@@ -18,14 +25,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from lect.dialects.pyframe import control
+from lect.dialects.pyframe import building, control
 from lect.dialects.pyframe import ops as py
 from lect.dialects.pyframe.control import FuncOp
-from lect.dialects.pyframe.types import OBJECT, PLACE
+from lect.dialects.pyframe.types import OBJECT, PLACE, SAVED
 from lect.ir import Block, Operation, Region, Value
 
 INNER = "call.0"
 RAISED = "raised.0"
+FIRST = "first.0"
 # A function that names one of these may look at variables that it does not load.
 _LOOKS_AROUND = frozenset({"locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe", "super"})
 
@@ -46,34 +54,114 @@ class NotResumable(Exception):
 class Resume:
     """A place of a function to go on from, with the variables that are bound there: what a resume function is made from.
 
-    `stack` are the live values of the original function at the place, `handled` how many exceptions are being handled by the function itself.
+    `stack` is what is on the stack of the original function at the place.
     """
 
     base: Cuttable
     place: Place
     variables: tuple[str, ...]
-    stack: tuple[Value, ...]
-    handled: int
+    stack: Stack
 
     @property
     def key(self) -> tuple[Any, ...]:
         """Equal for equal places of one function with the same parameters."""
-        return (self.place, self.variables)
+        return (self.place, self.variables, self.stack.numbers_of_empty)
 
     @property
     def parameters(self) -> tuple[str, ...]:
         """Names of the parameters of the resume function, without the cells."""
-        return (*self.variables, *stack_names(self.stack), *handled_names(self.handled), *((RAISED,) if self.place.raises else ()))
+        return (*self.base.first, *self.variables, *self.stack.parameters, *((RAISED,) if self.place.raises else ()))
 
 
-def stack_names(stack: Sequence[Value]) -> tuple[str, ...]:
-    """Names of the parameters for values of the stack."""
-    return tuple([f"stack.{number}" for number in range(len(stack))])
+class Stack:
+    """The values on the stack of a function at a place, bottom first, and how the parts of the function pass them on.
+
+    Of `values`, `passed` are parameters `stack.N`, and `handled` counts the exceptions put aside, for which there are parameters `handled.N`.  Those in
+    `empty` hold what a variable held, which was nothing.
+    """
+
+    def __init__(self, base: Cuttable, values: Sequence[Value], empty: Collection[Value]) -> None:
+        self.base = base
+        self.values = tuple(values)
+        self.empty = frozenset(value for value in values if value in empty)
+        self.passed = tuple([value for value in values if value.type is not PLACE and value not in base.previous and value not in empty])
+        self.handled = sum(value in base.previous for value in values)
+
+    @property
+    def numbers_of_empty(self) -> tuple[int, ...]:
+        """Which of the values are empty."""
+        return tuple([number for number, value in enumerate(self.values) if value in self.empty])
+
+    @property
+    def handled_names(self) -> tuple[str, ...]:
+        """Names of the parameters for handled exceptions."""
+        return tuple([f"handled.{number}" for number in range(self.handled)])
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of all parameters."""
+        return (*[f"stack.{number}" for number in range(len(self.passed))], *self.handled_names)
+
+    def enter(self, entry: Block, bound: Collection[str], keep_handled: bool) -> list[Value]:
+        """Take the values out of the parameters at the beginning of a function in which the variables `bound` have a value.
+
+        Exceptions put aside are then being handled again; the variables that hold them are kept on with `keep_handled`.
+        """
+        for name in self.base.first:
+            entry.append(py.BindCellOp(_append(entry, py.LoadCellOp(self.base.func.parameters[0])), name))
+        kept: list[Value] = []
+        names = iter(self.parameters[: len(self.passed)])
+        handled = iter(self.handled_names)
+        for value in self.values:
+            if value in self.base.previous:
+                kept.append(entry.append(control.PushExcOp(_take_local(entry, next(handled), keep_handled))).results[0])
+            elif value.type is PLACE:
+                kept.append(_append(entry, control.LoadPlaceOp()))
+            elif value.type is SAVED:
+                held = None if value in self.empty else _take_local(entry, next(names))
+                kept.append(self._save(entry, self.base.saved[value], held, bound))
+            else:
+                loaded = _take_local(entry, next(names))
+                kept.append(take(entry, loaded) if value in self.base.iterators else loaded)
+        return kept
+
+    def _save(self, entry: Block, name: str, held: Value | None, bound: Collection[str]) -> Value:
+        """What the variable `name` held, saved again; what it holds now stays."""
+        shared = name in self.base.shared
+        load, store = (py.LoadCellOp, py.BindCellOp) if shared else (py.LoadLocalOp, py.StoreLocalOp)
+        now = _append(entry, load(name)) if shared or name in bound else None
+        if held is not None:
+            entry.append(store(held, name))
+        elif now is not None and not shared:
+            entry.append(py.DeleteLocalOp(name))
+        saved = _append(entry, py.SaveLocalOp(name))
+        if now is not None:
+            entry.append(store(now, name))
+        return saved
+
+    def leave(self, block: Block, taken: dict[Value, Value]) -> list[Value]:
+        """The arguments for the parameters, without the exceptions, at the end of a function that has the values `taken`; variables are lost."""
+        given: list[Value] = []
+        for value in self.passed:
+            if value.type is SAVED:
+                name = self.base.saved[value]
+                block.append(py.RestoreLocalOp(taken[value], name))
+                given.append(_append(block, (py.LoadCellOp if name in self.base.shared else py.LoadLocalOp)(name)))
+            else:
+                given.append(_append(block, building.BuildListOp([taken[value]])) if value in self.base.iterators else taken[value])
+        return given
 
 
-def handled_names(count: int) -> tuple[str, ...]:
-    """Names of the parameters for handled exceptions."""
-    return tuple([f"handled.{number}" for number in range(count)])
+def _append(block: Block, op: Operation) -> Value:
+    return block.append(op).results[0]
+
+
+def _take_local(block: Block, name: str, keep: bool = False) -> Value:
+    """The value of a parameter, which is released unless it is to be kept."""
+    loaded = _append(block, py.LoadLocalOp(name))
+    if not keep:
+        block.append(py.DeleteLocalOp(name))
+    return loaded
 
 
 class Cuttable:
@@ -87,7 +175,9 @@ class Cuttable:
         self.compares_tracebacks = any(op.name == "pyframe.match_exc_group" for op in func.walk())
         self.looks_around = any(_names_one(op) for op in func.walk())
         self.takes_first = any(op.name == "pyframe.load_global" and op.attrs["id"] == "super" for op in func.walk())
-        self.previous = _previous_values(func)
+        self.first = (FIRST,) if self.takes_first and func.args and func.args[0] in func.cells else ()
+        self.previous = frozenset(_reached(func, {op.results[0]: True for op in func.walk() if op.name == "pyframe.push_exc"}))
+        self.saved: dict[Value, str] = _reached(func, {op.results[0]: op.attrs["id"] for op in func.walk() if op.name == "pyframe.save_local"})
         self.iterators = _iterators(func)
         self._live_in: dict[Block, frozenset[str]] | None = None
 
@@ -110,14 +200,13 @@ class Cuttable:
         block = self.blocks[place.block]
         ops = list(block)
         used = {value for op in ops[place.op :] for value in op.operands}
-        there = [*self._arguments(place), *(value for op in ops[: place.op] for value in op.results)]
+        there = [*self.arguments(place), *(value for op in ops[: place.op] for value in op.results)]
         return [value for value in there if value in used]
 
-    def _arguments(self, place: Place) -> list[Value]:
-        args = list(self.blocks[place.block].args)
-        if not place.raises:
-            return args
-        return [value for value in args[:-1] if value.type is not PLACE] if args else []
+    def arguments(self, place: Place) -> list[Value]:
+        """The arguments of the block at a place; those that the exception on its way to a handler will be are left out."""
+        block = self.blocks[place.block]
+        return block.args[: len(block.args) - len(control.exception_types(block))] if place.raises else list(block.args)
 
     def live_variables(self, place: Place) -> frozenset[str]:
         """Local variables that may be read at or behind a place before they are bound again."""
@@ -134,9 +223,8 @@ def _names_one(op: Operation) -> bool:
     return op.name in ("pyframe.load_global", "pyframe.load_attr", "pyframe.import_from") and op.attrs.get("id", op.attrs.get("attr")) in _LOOKS_AROUND
 
 
-def _previous_values(func: FuncOp) -> frozenset[Value]:
-    """The values that hold the exception handled before a `push_exc`: its results, and the block arguments that they reach."""
-    found = {op.results[0] for op in func.walk() if op.name == "pyframe.push_exc"}
+def _reached(func: FuncOp, found: dict[Value, Any]) -> dict[Value, Any]:
+    """What is known of values, known too of the block arguments that they reach: exceptions put aside by a `push_exc`, variables by a `save_local`."""
     waiting = list(found)
     while waiting:
         value = waiting.pop()
@@ -144,9 +232,9 @@ def _previous_values(func: FuncOp) -> frozenset[Value]:
             for target, operands in edges(user):
                 for arg, operand in zip(target.args, operands):
                     if operand is value and arg not in found:
-                        found.add(arg)
+                        found[arg] = found[value]
                         waiting.append(arg)
-    return frozenset(found)
+    return found
 
 
 def _iterators(func: FuncOp) -> frozenset[Value]:
@@ -206,7 +294,7 @@ def _before(op: Operation, live: frozenset[str], block: Block, live_in: dict[Blo
     name = op.name
     if name in ("pyframe.load_local", "pyframe.delete_local", "pyframe.save_local"):
         live = live | {op.attrs["id"]}
-    elif name == "pyframe.store_local":
+    elif name in ("pyframe.store_local", "pyframe.restore_local"):
         live = live - {op.attrs["id"]}
     handler = block.last.handler if isinstance(block.last, control.PyTerminator) else None
     return live if handler is None else live | live_in[handler]
@@ -234,17 +322,9 @@ def twins(func: FuncOp, copied: FuncOp) -> tuple[dict[Operation, Operation], dic
     return origin, values
 
 
-def resume_at(base: Cuttable, place: Place, bound: Sequence[str]) -> Resume:
-    """The resume function for a place when the variables `bound` have values.  Raises `NotResumable`."""
-    stack = base.stack_at(place)
-    for value in stack:
-        if value.type is not OBJECT:
-            raise NotResumable("a value of the machine is on the stack")
-    first = base.func.parameters[:1]
-    if base.takes_first and first and first[0] in base.func.cells:
-        raise NotResumable("super() looks at the first parameter, which nested functions share")
-    handled = sum(value in base.previous for value in stack)
-    return Resume(base, place, tuple(bound), tuple([value for value in stack if value not in base.previous]), handled)
+def resume_at(base: Cuttable, place: Place, bound: Sequence[str], empty: Collection[Value] = ()) -> Resume:
+    """The resume function for a place when the variables `bound` have values and the saved ones in `empty` had none."""
+    return Resume(base, place, tuple(bound), Stack(base, base.stack_at(place), empty))
 
 
 def resume_function(resume: Resume, name: str) -> Clone:
@@ -254,21 +334,21 @@ def resume_function(resume: Resume, name: str) -> Clone:
     twins = {block: Block(hint=block.hint) for block in _reachable(base, place)}
     origin: dict[Operation, Operation] = {}
     values: dict[Value, Value] = {}
-    kept = _enter(base, resume, entry)
+    kept = resume.stack.enter(entry, resume.variables, False)
     source = base.blocks[place.block]
     if place.raises:
         raised = entry.append(py.LoadLocalOp(RAISED)).results[0]
         entry.append(py.DeleteLocalOp(RAISED))
         entry.append(control.BranchOp(target=rest, target_operands=[*kept, raised]))
-        args = [rest.add_arg(OBJECT, value.hint) for value in base.stack_at(place)]
+        args = [rest.add_arg(value.type, value.hint) for value in resume.stack.values]
         error = rest.add_arg(OBJECT, RAISED)
-        given = dict(zip(base.stack_at(place), args))
-        operands = [given.get(value) or _nothing(rest) for value in base._arguments(place)]
+        given = dict(zip(resume.stack.values, args))
+        operands = [given.get(value) or _nothing(rest, value) for value in base.arguments(place)]
         rest.append(control.ReraiseOp(error, unwind=twins[source], unwind_operands=operands, loc=source.first.loc if source.first else base.func.loc))
     else:
         entry.append(control.BranchOp(target=rest, target_operands=kept))
         mapping: dict[Any, Any] = dict(twins)
-        for value in base.stack_at(place):
+        for value in resume.stack.values:
             mapping[value] = rest.add_arg(value.type, value.hint)
             values[mapping[value]] = value
         _copy(list(source)[place.op :], rest, mapping, origin, values)
@@ -281,24 +361,9 @@ def resume_function(resume: Resume, name: str) -> Clone:
     return Clone(make_function(base, name, resume.parameters, [entry, rest, *twins.values()]), origin, values)
 
 
-def _nothing(block: Block) -> Value:
+def _nothing(block: Block, value: Value) -> Value:
     """A value for a handler's argument that nothing uses."""
-    return block.append(py.LoadConstOp(None)).results[0]
-
-
-def _enter(base: Cuttable, resume: Resume, entry: Block) -> list[Value]:
-    """Take the stack out of the parameters: the values of `stack_at` in order."""
-    kept: list[Value] = []
-    stack, handled = iter(stack_names(resume.stack)), iter(handled_names(resume.handled))
-    for value in base.stack_at(resume.place):
-        set_aside = value in base.previous
-        name = next(handled) if set_aside else next(stack)
-        loaded = entry.append(py.LoadLocalOp(name)).results[0]
-        entry.append(py.DeleteLocalOp(name))
-        if value in base.iterators:
-            loaded = take(entry, loaded)
-        kept.append(entry.append(control.PushExcOp(loaded)).results[0] if set_aside else loaded)
-    return kept
+    return _append(block, control.LoadPlaceOp() if value.type is PLACE else py.LoadConstOp(None))
 
 
 def _reachable(base: Cuttable, place: Place) -> list[Block]:
@@ -329,6 +394,8 @@ def make_function(base: Cuttable, name: str, parameters: Sequence[str], blocks: 
     if func.qualname is not None:
         attrs["qualname"] = func.qualname
     variables = [each for each in (*func.parameters, *func.locals) if each not in shared and each not in parameters]
+    if base.first:
+        attrs["cells"] = base.first
     flags = [flag for flag in func.flags if flag not in ("nested", "generator")]
     attrs.update(args=tuple(parameters), locals=tuple(variables), free=shared, flags=(*flags, "nested") if shared else tuple(flags))
     return FuncOp(regions=[Region(blocks)], loc=func.loc, **attrs)

@@ -6,6 +6,7 @@ The frames of a trace are no frames of Python, so an exception that was raised i
 
 from __future__ import annotations
 
+import sys
 import traceback
 import types
 from collections.abc import Mapping
@@ -14,12 +15,27 @@ from typing import Any
 
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.tracer import NONE, Box, Effect, Tracer
+from lect.ir import Location
 
 
 class TracedTraceback:
-    """Stands for the traceback of an exception that was raised in the trace."""
+    """Stands for the traceback of an exception that was raised in the trace, by the line `loc`."""
 
-    __slots__ = ()
+    __slots__ = ("loc",)
+
+    def __init__(self, loc: Location) -> None:
+        self.loc = loc
+
+
+def as_raised(error: BaseException, line: int) -> BaseException:
+    """An exception that a trace has raised, with a traceback if it has none: an entry for the frame that calls this, at `line`.
+
+    What handles an exception counts on one; CPython itself does for `with`.
+    """
+    if error.__traceback__ is None:
+        frame = sys._getframe(1)
+        error.__traceback__ = types.TracebackType(None, frame, frame.f_lasti, line)
+    return error
 
 
 def note_raise(t: Tracer, error: BaseException) -> None:
@@ -29,7 +45,7 @@ def note_raise(t: Tracer, error: BaseException) -> None:
     if id(error) not in t.chained and (t.is_fresh(error) or id(error) not in t.seen):
         chain(t, error, made_by_c=True)
     t.keep.append(error)
-    t.tracebacks[id(error)] = TracedTraceback()
+    t.tracebacks[id(error)] = TracedTraceback(t.loc)
 
 
 def chain(t: Tracer, error: BaseException, made_by_c: bool = False) -> None:
@@ -66,7 +82,7 @@ def traceback_of(t: Tracer, error: BaseException, handled: bool = False) -> Box:
     found = t.tracebacks.get(id(error))
     if found is None and handled:
         t.keep.append(error)
-        found = t.tracebacks[id(error)] = TracedTraceback()
+        found = t.tracebacks[id(error)] = TracedTraceback(t.loc)
     if found is not None:
         return (found, None)
     if not t.is_fresh(error) and id(error) not in t.without_traceback:

@@ -115,7 +115,7 @@ def _zero_argument_super(frame: Any) -> Box:
     args = frame.program.func.args
     if not args:
         raise UserError(RuntimeError("super(): no arguments"))
-    me = frame.locals.get(args[0]) or (load_cell(t, frame.cells[args[0]]) if args[0] in frame.cells else None)
+    me = load_cell(t, frame.cells[args[0]]) if args[0] in frame.cells else frame.locals.get(args[0])
     if me is None:
         raise UserError(RuntimeError("super(): arg[0] deleted"))
     if "__class__" not in frame.cells:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import sys
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from types import CellType, MappingProxyType
 from typing import Any
 
 from lect.dialects.pyframe.attributes import to_python
@@ -34,15 +34,27 @@ def delete_local(frame: Any, op: Any) -> None:
 
 
 def save_local(frame: Any, op: Any) -> None:
-    frame.env[op.results[0]] = (frame.locals.pop(op.attrs["id"], None), None)
+    """The box of what is saved is the box of the variable, or that of its cell; None when the variable has no value."""
+    frame.env[op.results[0]] = (_variables_with(frame, op).pop(op.attrs["id"], None), None)
 
 
 def restore_local(frame: Any, op: Any) -> None:
     saved = frame.env[op.operands[0]][0]
     if saved is None:
-        frame.locals.pop(op.attrs["id"], None)
+        _variables_with(frame, op).pop(op.attrs["id"], None)
     else:
-        frame.locals[op.attrs["id"]] = saved
+        _variables_with(frame, op)[op.attrs["id"]] = saved
+
+
+def _variables_with(frame: Any, op: Any) -> dict[str, Box]:
+    """The table of the frame that has the variable of `op`: an inlined comprehension may have a cell of its own in the place of one."""
+    func = frame.program.func
+    name = op.attrs["id"]
+    return frame.cells if name in func.cells or name in func.free else frame.locals
+
+
+def make_cell(frame: Any, op: Any) -> None:
+    frame.cells[op.attrs["id"]] = frame.t.made(CellType())
 
 
 def load_global(frame: Any, op: Any) -> None:
@@ -120,6 +132,10 @@ def bind_cell(frame: Any, op: Any) -> None:
     frame.cells[op.attrs["id"]] = frame.env[op.operands[0]]
 
 
+def load_place(frame: Any, op: Any) -> None:
+    frame.env[op.results[0]] = (None, None)
+
+
 def load_const(frame: Any, op: Any) -> None:
     value = op.attrs["value"]
     if type(value) not in _PLAIN:
@@ -157,6 +173,8 @@ RULES: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
         "pyframe.delete_deref": delete_deref,
         "pyframe.load_cell": load_cell_rule,
         "pyframe.bind_cell": bind_cell,
+        "pyframe.make_cell": make_cell,
+        "pyframe.load_place": load_place,
         "pyframe.load_const": load_const,
         "pyframe.load_assertion_error": load_assertion_error,
         "pyframe.load_build_class": load_build_class,

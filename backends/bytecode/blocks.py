@@ -11,17 +11,18 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from lect.backends.bytecode.encode import Cover, Instr, Label
+from lect.backends.bytecode.encode import CACHE_UNITS, Cover, Instr, Label
 from lect.backends.bytecode.rules import CONTAINER, EMIT, KEPT, OLDER_THAN_312, SINCE_313, consumed
 from lect.backends.bytecode.stack import Entry, Null, Stack
 from lect.dialects.pyframe.control import NEVER_RAISES, PyTerminator
 from lect.dialects.pyframe.types import PLACE
-from lect.ir import Block, LectError, Location, Operation, Value
+from lect.ir import UNKNOWN, Block, LectError, Location, Operation, Value
 
 if TYPE_CHECKING:
     from lect.backends.bytecode.frame import FrameAssembler
 
 CALLS = ("pyframe.call", "pyframe.call_ex")
+_ENTERS = frozenset({"CALL_FUNCTION_EX", "CALL_KW"})  # a Python function, as some instructions with a cache do
 PAIRING = ("pyframe.load_global", "pyframe.load_attr", "pyframe.load_super_attr")  # instructions that push the NULL or its like themselves
 
 
@@ -103,10 +104,17 @@ class BlockAssembler:
     # ---- for the rules -----------------------------------------------------------------------------------------------
 
     def emit(self, name: str, arg: int | Label) -> None:
-        """Add an instruction."""
+        """Add an instruction.
+
+        3.13 looks up the handler of an exception out of a Python function, which an instruction has entered, in front of that instruction.
+        """
         instr = Instr(name, arg, self.loc)
         if self.covering:
             instr.cover = self.cover
+        if SINCE_313 and self.out and self.out[-1].cover is not instr.cover and (CACHE_UNITS[name] or name in _ENTERS):
+            first = Instr("NOP", 0, UNKNOWN)
+            first.cover = instr.cover
+            self.out.append(first)
         self.out.append(instr)
 
     def is_fused(self, op: Any) -> bool:

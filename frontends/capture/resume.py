@@ -140,8 +140,14 @@ class Stack:
         return saved
 
     def leave(self, block: Block, taken: dict[Value, Value]) -> list[Value]:
-        """The arguments for the parameters, without the exceptions, at the end of a function that has the values `taken`; variables are lost."""
+        """The arguments for the parameters, without the exceptions, at the end of a function that has the values `taken`; variables are lost.
+
+        What a variable held can only be put back: an empty place of the stack cannot be popped.
+        """
         given: list[Value] = []
+        for value, there in taken.items():
+            if value.type is SAVED and value not in self.passed:
+                block.append(py.RestoreLocalOp(there, self.base.saved[value]))
         for value in self.passed:
             if value.type is SAVED:
                 name = self.base.saved[value]

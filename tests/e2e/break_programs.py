@@ -551,6 +551,58 @@ def iterator_across(x):
     return x + sum(it)
 
 
+class Swallows:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        print("exit", kind.__name__, error, traceback is not None)
+        return True
+
+
+def swallowed_by_with(x):
+    for i in range(2):
+        with Swallows():
+            x = x * 2
+            if i:
+                raise KeyError(i)
+            raise ValueError(i)
+        x = x + i
+    return x
+
+
+def printed_in_finally_on_the_way(x):
+    try:
+        try:
+            x = x * 2
+            raise ValueError("no")
+        finally:
+            print("finally")
+            x = x + 1
+    except ValueError as error:
+        return x, str(error)
+
+
+def comprehension_that_shadows(x, y=2):
+    rows = [(print("row", i), y * x[i])[1] for i, y in enumerate(x[:2])]
+    pairs = {i: [i + y for i in range((print("inner"), 2)[1])] for i in range(2)}
+    return rows, pairs, y
+
+
+def comprehension_of_closures(x):
+    closures = [(print("made"), lambda: x * i)[1] for i in range(3)]
+    return [each() for each in closures]
+
+
+def comprehension_that_raises(x):
+    i = 7
+    try:
+        return [x / (i - 1) if i != 1 else (print("one"), 1 / 0) for i in range(3)]
+    except ZeroDivisionError:
+        print("handled")
+        return x * i
+
+
 class Module(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -581,9 +633,20 @@ class WithSuper(Module):
         return super().forward(x)
 
 
+class SharedWithSuper(Module):
+    def forward(self, x):
+        def scaled(value):
+            return value * len(self.one.weight)
+
+        print("before")
+        x = scaled(super().forward(x))
+        print("between")
+        return super().forward(x)
+
+
 PROGRAMS = [
     each
     for each in list(globals().values())
     if type(each) is type(simple) and each.__module__ == __name__ and each not in (helper, middle, written, recursion)
 ] + [recursion]
-MODULES = [Module, Stack, WithSuper]
+MODULES = [Module, Stack, WithSuper, SharedWithSuper]

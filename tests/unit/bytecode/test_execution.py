@@ -12,6 +12,8 @@ HERE = Path(__file__).parent
 FEWEST_CASES = 200
 FEWEST_CHECKS = 20
 FEWEST_COMPARISONS = 3000
+FEWEST_STEPS = 8000
+FEWEST_RESTS = 1000
 
 
 def report(version: tuple[int, int], program: str, timeout: int = 300) -> dict:
@@ -43,6 +45,16 @@ def test_suspended_generators_go_on_as_before(version):
     found = report(version, "suspended.py")
     assert found["failures"] == []
     assert found["compared"] > FEWEST_COMPARISONS
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=lambda version: f"{version[0]}.{version[1]}")
+def test_functions_cut_at_each_operation_behave_as_before(version):
+    """Step by step, and from some steps on by resume functions; also inside of comprehensions that Python inlines."""
+    found = report(version, "cuts.py")
+    assert found["failures"] == []
+    assert found["steps"] > FEWEST_STEPS
+    assert found["rests"] > FEWEST_RESTS
+    assert found["inlined"] > (20 if version >= (3, 12) else -1)
 
 
 @pytest.mark.slow

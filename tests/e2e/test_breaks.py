@@ -10,7 +10,7 @@ import torch
 
 import lect
 from lect.runtime import entry
-from tests.e2e import break_programs
+from tests.e2e import break_places, break_programs
 from tests.e2e.support import fallbacks, same
 
 GENERATOR = torch.Generator().manual_seed(3)
@@ -36,7 +36,7 @@ def breaks():
 
 
 @pytest.mark.parametrize("level", ["fx", "native"])
-@pytest.mark.parametrize("program", break_programs.PROGRAMS, ids=lambda program: program.__name__)
+@pytest.mark.parametrize("program", [*break_programs.PROGRAMS, *break_places.PROGRAMS], ids=lambda program: program.__name__)
 def test_program(program, level):
     compiled = lect.compile(program, options={"level": level})
     for seed in range(3):
@@ -45,8 +45,6 @@ def test_program(program, level):
         got, says = run(compiled, x)
         assert says == said
         same(want, got, exact=level == "fx")
-    if program is break_programs.comprehension and sys.version_info >= (3, 12):
-        return  # an inlined comprehension is no place for a cut
     assert breaks(), [str(event) for event in lect.events()]
     assert set(fallbacks()) <= {"LB0022", "LB0012"}, [str(event) for event in lect.events("fallback")]
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import sys
 from dataclasses import replace
 
 import pytest

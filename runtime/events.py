@@ -48,12 +48,16 @@ class Trace(Event):
 
 @dataclass(frozen=True)
 class Compile(Event):
-    """A version was made: its number, the seconds by stage, and who runs the graph: native code, or torch for the reason with this number."""
+    """A version was made: its number, the seconds by stage, and who runs the graph: native code, or torch for the reason with this number.
+
+    `seeded` random operators have lect's stream of numbers; with `options={"rng": "eager"}` there are none.
+    """
 
     kind: ClassVar[str] = "compile"
     version: int = 0
     stages: tuple[tuple[str, float], ...] = ()
     through_torch: str = ""
+    seeded: int = 0
 
     @property
     def seconds(self) -> float:
@@ -63,7 +67,8 @@ class Compile(Event):
     def text(self) -> str:
         times = ", ".join(f"{name} {seconds * 1e3:.1f}" for name, seconds in self.stages)
         graph = f", graph through torch: {self.through_torch}" if self.through_torch else ""
-        return f"version {self.version} in {self.seconds * 1e3:.1f} ms ({times}){graph}"
+        numbers = f", {self.seeded} random operators with lect's numbers" if self.seeded else ""
+        return f"version {self.version} in {self.seconds * 1e3:.1f} ms ({times}){graph}{numbers}"
 
 
 @dataclass(frozen=True)

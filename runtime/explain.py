@@ -24,7 +24,7 @@ class Part:
     """One stretch of the call, from its begin or a graph break to the next break or the end.
 
     `text` is the captured module (guards, graph, residual code), `cut` the graph break at its end, `fallback` why it runs eagerly, `note` why its graph
-    runs through torch; None where there is nothing to say.
+    runs through torch; None where there is nothing to say.  `seeded` is how many random operators have lect's numbers and not eager's.
     """
 
     function: str
@@ -37,6 +37,7 @@ class Part:
     cut: Break | None
     fallback: Fallback | None
     note: Note | None
+    seeded: int = 0
 
     def lines(self) -> list[str]:
         """What is to be said of it."""
@@ -45,6 +46,8 @@ class Part:
             lines.append(f"  runs eagerly: {self.fallback.text()}")
         if self.note is not None:
             lines.append(f"  the graph runs through torch: {self.note.text()}")
+        if self.seeded:
+            lines.append(f"  {self.seeded} random operators have eager's distributions and not its numbers (options={{'rng': 'eager'}} gives these)")
         if self.cut is not None:
             lines.append(f"  graph break: {self.cut.text()}")
         lines.append("  times: " + ", ".join(f"{name} {seconds * 1e3:.1f} ms" for name, seconds in self.stages))
@@ -178,4 +181,5 @@ def _part(name: str, made: Compiled, text: str) -> Part:
         cut,
         made.fallback,
         made.note,
+        made.seeded,
     )

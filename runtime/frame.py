@@ -96,7 +96,7 @@ class CompiledFrame:
         cache.add(version)
         if made.fallback is None:
             through_torch = made.note.number if made.note is not None else ""
-            self.log.add(Compile(name, version.number, tuple(made.stages), through_torch))
+            self.log.add(Compile(name, version.number, tuple(made.stages), through_torch, made.seeded))
         return version
 
     def _version(self, made: Compiled) -> Version:

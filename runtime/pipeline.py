@@ -34,7 +34,8 @@ class Compiled:
     """What a compile gives: guards, the function to call instead, and what was measured.
 
     `fallback` is set when the frame runs eagerly; then `run` is None and the guards (which may be None too) say for which calls that was found out.
-    `note` is set when torch runs the graph, because autograd shall record it or because a later stage refused it.
+    `note` is set when torch runs the graph, because autograd shall record it or because a later stage refused it.  `seeded` is how many random
+    operators of the graph have lect's numbers and not eager's.
     """
 
     guards: Operation | None = None
@@ -46,6 +47,7 @@ class Compiled:
     statistics: dict[str, int] = field(default_factory=dict)
     fallback: Fallback | None = None
     note: Note | None = None
+    seeded: int = 0
     cut: Cut | None = None
     numbers: Mapping[int, Any] = field(default_factory=dict)  # the graph's arguments that are numbers, and their dtypes
     constants: tuple[int, ...] = ()  # the graph's arguments whose value a lowering needs
@@ -170,6 +172,7 @@ def _lower(module: Operation, name: str, made: Compiled, ctx: Context, observe: 
             observe(stage, module)
         stage = "emit"
         made.run = _timed(made, "emit", lambda: _link(module, made, ctx))
+        made.seeded = ctx.statistics.get("random operators seeded", 0)
     except NumberNeeded as error:
         made.constants = error.arguments
         made.note = note(_refusal(name, stage, error))

@@ -32,7 +32,7 @@ def arguments() -> argparse.ArgumentParser:
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--random-inputs", action="store_true", help="make inputs of the types of the parameters")
     source.add_argument("--inputs", metavar="F.safetensors", help="tensors named as the parameters, or '0', '1', ...")
-    parser.add_argument("--seed", type=int, default=0, help="seed of --random-inputs (default 0)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of --random-inputs and of torch's generator (default 0)")
     parser.add_argument("--special", action="store_true", help="sprinkle NaN, infinities and signed zeros over random floats")
     parser.add_argument("-p", "--pipeline", default="", help="passes to run first, as in lect-opt")
     parser.add_argument("--reference", action="store_true", help="run loop programs by the reference interpreter, too")
@@ -117,6 +117,7 @@ def execute_in_place(program: Program, tensors: Sequence[Any], options: argparse
     from lect.runtime.executable import build
     from lect.runtime.levels import REMAINING, find_program, given, run_reference
 
+    torch.manual_seed(options.seed)  # what draws from torch's generator gives the same at every level
     with torch.no_grad():
         if program.level in ("fx.graph", "functional.func") or options.reference:
             return run_reference(program, tensors)

@@ -28,7 +28,8 @@ def random_words(emitter: FunctionEmitter, op: Operation) -> None:
     operands = [emitter.tile(value) for value in op.operands[:2]]
     number = _index_behind(op.operands[2])
     place = emitter.tiles[number.result] if number is not None else None
-    if number is None or not _begins_block(emitter, number, place, each) or any(tile.width or len(tile.rows) > 1 for tile in operands):
+    varying = any(tile.width or len(tile.rows) > 1 for tile in operands)
+    if number is None or not isinstance(place, IndexTile) or varying or not _begins_block(emitter, number, place, each):
         emitter.tiles[op.results[0]] = scalar_operation(emitter.writer, op, [*operands, emitter.tile(op.operands[2])])
         return
     key, stream = [tile.rows[0] for tile in operands]
@@ -61,9 +62,9 @@ def _index_behind(value: Value) -> Any:
     return op if isinstance(op, kernel.IndexOp) else None
 
 
-def _begins_block(emitter: FunctionEmitter, number: kernel.IndexOp, place: Any, each: int) -> bool:
+def _begins_block(emitter: FunctionEmitter, number: kernel.IndexOp, place: IndexTile, each: int) -> bool:
     """Whether the lanes are consecutive and the first one of every row has a number that `each` divides."""
-    if not isinstance(place, IndexTile) or place.lane_step != 1 or place.width < 2 * each or place.row_step % each:
+    if place.lane_step != 1 or place.width < 2 * each or place.row_step % each:
         return False
     divisor = number.map.offset.const
     for atoms, factor in number.map.offset.terms:

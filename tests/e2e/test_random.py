@@ -315,3 +315,18 @@ def test_a_training_step_still_matches_eager():
 def test_option_is_checked():
     with pytest.raises(LectError, match="option 'rng' is one of counter, eager"):
         lect.compile(lambda x: x, options={"rng": "mine"})
+
+
+def test_whose_numbers_they_are_is_said():
+    """By the event of a compile and by explain, for a graph of native code with lect's stream and for no other."""
+
+    def program(x):
+        return F.dropout(x, 0.5) + torch.rand(4)
+
+    x = torch.ones(4)
+    lect.compile(program)(x)
+    lect.compile(program, options=EAGER)(x)
+    assert [event.seeded for event in lect.events("compile")] == [2, 0]
+    assert "2 random operators" in lect.events("compile")[0].text()
+    assert "'rng': 'eager'" in str(lect.explain(program)(x))
+    assert "'rng'" not in str(lect.explain(lambda x: x + 1)(x))

@@ -1,4 +1,4 @@
-"""`python -m tests.meta.readme`: run the commands that README.md shows and write what they print below them.
+"""`python -m tests.meta.readme`: run the commands that README.md and other pages show and write what they print below them.
 
 A block is ```` ```console ````, and in it each line that starts with `$ ` is a command; what stands below, up to the next command, is
 its output. Commands run in a folder of their own in which `examples` is the repository's.
@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.lit.runner import run_line
 from tests.meta.tree import ROOT
 
-README = ROOT / "README.md"
+PAGES = (ROOT / "README.md", ROOT / "docs/random-numbers.md")
 BLOCK = re.compile(r"(?<=```console\n)(.*?)(?=```\n)", re.DOTALL)
 COMMAND = re.compile(r"^\$ (.*)\n", re.MULTILINE)
 NOT_RUN = ("git ", "make ", "pip ")
@@ -46,8 +46,9 @@ def run_block(block: str) -> str:
 
 
 def main() -> None:
-    """Rewrite README.md."""
-    README.write_text(refreshed(README.read_text(encoding="utf-8")), encoding="utf-8")
+    """Rewrite the pages."""
+    for page in PAGES:
+        page.write_text(refreshed(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,14 @@
-"""What README.md shows is what the tools print."""
+"""What README.md and other pages show is what the tools print."""
 
-from tests.meta.readme import README, refreshed
+import pytest
+
+from tests.meta.readme import PAGES, refreshed
 
 
-def test_commands_print_what_the_readme_shows():
-    text = README.read_text(encoding="utf-8")
-    assert refreshed(text) == text, "README.md shows old output; run `python -m tests.meta.readme`"
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_print_what_the_page_shows(page):
+    text = page.read_text(encoding="utf-8")
+    assert refreshed(text) == text, f"{page.name} shows old output; run `python -m tests.meta.readme`"
 
 
 def test_a_wrong_output_is_found():

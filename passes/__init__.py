@@ -27,6 +27,7 @@ PASSES: Mapping[str, str] = MappingProxyType(
         "functional-fold-views": "lect.passes.functional.functional_fold_views:FunctionalFoldViews",
         "functional-remove-casts": "lect.passes.functional.functional_remove_casts:FunctionalRemoveCasts",
         "functional-match-attention": "lect.passes.functional.functional_match_attention:FunctionalMatchAttention",
+        "functional-match-addmm": "lect.passes.functional.functional_match_addmm:FunctionalMatchAddmm",
         "functional-relax-numerics": "lect.passes.functional.functional_relax_numerics:FunctionalRelaxNumerics",
         "functional-reinplace": "lect.passes.functional.functional_reinplace:FunctionalReinplace",
         "functional-to-loop": "lect.passes.convert.functional_to_loop:FunctionalToLoop",

@@ -8,8 +8,8 @@ Also with a factor in front of the product or the other operand (alpha, beta), a
 (`baddbmm`).  The library starts each sum with the added number, where eager adds it to the sum: in f32 and f64 that is within the rounding of the sum itself,
 whose order is not defined.  16-bit floats would be rounded once instead of twice, so they are matched when `numerics` is "fused".
 
-A sum whose result pointwise operations or reductions read is left alone, as it costs nothing in their kernel.  Measured on a CPU (f32, one thread): a sum of its
-own behind a product costs 5 to 35 % of the product, one in front of gelu nothing.
+A sum whose result pointwise operations or reductions read is left alone, as it costs nothing in their kernel.  Measured on a CPU (f32, one
+thread): a sum of its own behind a product costs 5 to 35 % of the product, one in front of gelu nothing.
 """
 
 from __future__ import annotations
@@ -24,10 +24,7 @@ from lect.dialects.functional.view import ReshapeOp
 from lect.ir import Context, Pattern, PatternSet, Rewriter, Value, apply_greedily
 from lect.ir.types import f32, f64
 from lect.passes.base import Pass, option
-from lect.passes.functional.graphs import functions, relaxed
-
-VIEWS = frozenset(f"functional.{name}" for name in "reshape permute expand slice".split())
-LIBRARY = frozenset(f"functional.{name}" for name in "mm bmm addmm baddbmm attention convolution opaque return write".split())
+from lect.passes.functional.graphs import LIBRARY, VIEWS, functions, reads_from_memory, relaxed
 
 
 @dataclass(frozen=True)
@@ -57,7 +54,7 @@ class AddIntoProduct(Pattern):
         element = op.output.type.element
         if not (element in (f32, f64) or (self.halves and element.is_half)) or not op.output.type.count:
             return False
-        sign = op.alpha if type(op) is AddOp else -op.alpha
+        sign = -op.attrs.get("alpha", 1) if isinstance(op, SubOp) else op.attrs.get("alpha", 1)
         for product, added, alpha, beta in ((op.x, op.y, 1, sign), (op.y, op.x, sign, 1)):
             found = self.joined(op, product, added, alpha, beta)
             if found is not None:
@@ -76,7 +73,7 @@ class AddIntoProduct(Pattern):
         rows: TensorType = added.type  # type: ignore[assignment]
         if reshaped and (rows.rank != 1 or value.type.shape[-1] != product.output.type.shape[-1]):
             return None
-        if rows.rank > product.output.type.rank or not _is_at_hand(added) or not all(_reads_from_memory(user) for user in op.output.users):
+        if rows.rank > product.output.type.rank or not _is_at_hand(added) or not all(reads_from_memory(user) for user in op.output.users):
             return None
         cls = AddmmOp if isinstance(product, MmOp) else BaddbmmOp
         return cls(added, product.x, product.y, beta=beta, alpha=alpha * factor, loc=op.loc), reshaped
@@ -109,10 +106,3 @@ def _is_at_hand(value: Any) -> bool:
     while value.op is not None and value.op.name in VIEWS:
         value = value.op.x
     return value.op is None or value.op.name in LIBRARY
-
-
-def _reads_from_memory(user: Any) -> bool:
-    """True when nothing could be fused with the sum."""
-    if user.name in VIEWS:
-        return all(_reads_from_memory(behind) for behind in user.results[0].users)
-    return user.name in LIBRARY

@@ -12,6 +12,9 @@ from lect.dialects.functional.view import ExpandOp
 from lect.ir import Builder, Context, Operation, PassFailure, Value, VerifyError
 
 NUMERICS = ("eager", "fused")
+VIEWS = frozenset(f"functional.{name}" for name in "reshape permute expand slice".split())
+# What reads its operands from memory and what ends a graph: no kernel could take an operand's computation in.
+LIBRARY = frozenset(f"functional.{name}" for name in "mm bmm addmm baddbmm attention convolution opaque return write".split())
 
 
 def functions(module: Operation) -> list[FuncOp]:
@@ -79,3 +82,10 @@ def rebuilt(op: Any, operands: Sequence[Value], type: TensorType) -> Any:
         new.drop_operands()
         return None
     return new
+
+
+def reads_from_memory(user: Any) -> bool:
+    """True when a user, behind views, is none that could compute its operand itself."""
+    if user.name in VIEWS:
+        return all(reads_from_memory(behind) for behind in user.results[0].users)
+    return user.name in LIBRARY

@@ -191,6 +191,19 @@ def noisy_relu(x: TensorMeta, noise: TensorMeta, lower: Any = 0.125, upper: Any 
     return x.like(x.shape) if x.device.type == "cpu" and same else None
 
 
+def squared_error_backward(gradient: TensorMeta, x: TensorMeta, target: TensorMeta, reduction: int) -> Result:
+    """mse_loss_backward: contiguous, whatever the operands are."""
+    same = x.shape == target.shape and x.dtype is target.dtype is gradient.dtype and x.device == target.device == gradient.device
+    return x.like(x.shape) if same and category(x.dtype) == 2 and gradient.shape in ((), x.shape) else None
+
+
+def membership(x: Any, few: Any, *, assume_unique: bool = False, invert: bool = False) -> Result:
+    """isin: contiguous, whatever the operands are."""
+    if not isinstance(x, TensorMeta) or not isinstance(few, TensorMeta) or x.device != few.device:
+        return None
+    return x.like(x.shape, torch.bool) if category(x.dtype) is not None and category(few.dtype) is not None else None
+
+
 TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
     {
         aten.sum.dim_IntList: accumulate_dims,
@@ -225,5 +238,7 @@ TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
         aten.addcmul.default: addcmul,
         aten.addcdiv.default: addcmul,
         aten.rrelu_with_noise.default: noisy_relu,
+        aten.mse_loss_backward.default: squared_error_backward,
+        aten.isin.Tensor_Tensor: membership,
     }
 )

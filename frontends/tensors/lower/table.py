@@ -6,7 +6,17 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from lect.frontends.tensors.lower import rules_blocks, rules_gather, rules_plain, rules_pointwise, rules_reductions, rules_views
+from lect.frontends.tensors.lower import (
+    rules_blocks,
+    rules_edges,
+    rules_formulas,
+    rules_gather,
+    rules_plain,
+    rules_pointwise,
+    rules_reductions,
+    rules_view_gradients,
+    rules_views,
+)
 from lect.frontends.tensors.lower.emitter import Rule
 
 RULES: Final[Mapping[Any, Rule]] = MappingProxyType(
@@ -18,5 +28,8 @@ RULES: Final[Mapping[Any, Rule]] = MappingProxyType(
         **rules_blocks.TABLE,
         **rules_gather.TABLE,
         **rules_plain.TABLE,
+        **rules_view_gradients.TABLE,
+        **rules_edges.TABLE,
+        **rules_formulas.TABLE,
     }
 )

@@ -1,0 +1,157 @@
+"""ATen overloads whose kernels are a formula of a few operations, and gradients of that kind.
+
+In 16-bit floats some of those kernels round once and some after each step, so most of these rules are for f32 and f64 (and integers) alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+import torch
+
+from lect.dialects.functional import pointwise as p
+from lect.dialects.functional import reduction as r
+from lect.dialects.functional.creation import CastOp
+from lect.dialects.functional.gather import SearchsortedOp
+from lect.dialects.functional.normalization import BatchNormBackwardOp
+from lect.frontends.tensors.lower.emitter import Emitter, Rule, type_of
+from lect.frontends.tensors.lower.rules_blocks import dot
+from lect.frontends.tensors.lower.rules_reductions import vector_norm
+from lect.frontends.tensors.lower.rules_views import roll
+from lect.ir import Value
+from lect.ir.types import f32, f64, i32, i64
+
+aten = torch.ops.aten
+AddOp, SubOp, MulOp = p.SUMS["AddOp"], p.SUMS["SubOp"], p.MIXED_BINARY["MulOp"]
+COMPARE, REAL = p.COMPARISONS, p.REAL_UNARY
+FEW = 64
+
+
+def is_wide(*values: Value) -> bool:
+    """True for f32 and f64, in which nothing is rounded between the steps."""
+    return all(type_of(value).element in (f32, f64) for value in values)
+
+
+def in_degrees(factor: float) -> Rule:
+    """deg2rad and rad2deg."""
+
+    def rule(e: Emitter, x: Value) -> Any:
+        return e(MulOp, e.to(x, e.result.element), other=factor) if e.result.element.is_float else None
+
+    return rule
+
+
+def rounded_to_decimals(e: Emitter, x: Value, *, decimals: int) -> Any:
+    """round.decimals: scaled, rounded, scaled back."""
+    if not is_wide(x):
+        return None
+    if decimals == 0:
+        return e(REAL["RoundOp"], x)
+    power = float(10 ** abs(decimals))
+    if decimals > 0:
+        return e(p.DivOp, e(REAL["RoundOp"], e(MulOp, x, other=power)), other=power)
+    return e(MulOp, e(REAL["RoundOp"], e(p.DivOp, x, other=power)), other=power)
+
+
+def least_common_multiple(e: Emitter, x: Value, y: Value) -> Any:
+    """lcm: |x / gcd * y|, and 0 where the divisor is; narrow integers are computed in i32."""
+    element = e.promote(x, y)
+    if element is None or not element.is_integer:
+        return None
+    wide = i32 if element.bits < 32 else element
+    first, second = e.to(e.to(x, element), wide), e.to(e.to(y, element), wide)
+    divisor = e(p.INTEGER_BINARY["GcdOp"], first, second)
+    nothing = e(COMPARE["EqOp"], divisor, other=0)
+    safe = e(p.WhereOp, nothing, e.scalar(1, wide), divisor)
+    product = e(REAL["AbsOp"], e(MulOp, e(p.DivOp, first, safe, mode="trunc"), second))
+    return e.to(e(p.WhereOp, nothing, e.scalar(0, wide), product), element)
+
+
+def distance(e: Emitter, x: Value, y: Value, order: Any = 2) -> Any:
+    """dist: the norm of the difference."""
+    element = e.promote(x, y)
+    if element not in (f32, f64):
+        return None
+    difference = e(SubOp, e.to(x, element), e.to(y, element))
+    return vector_norm(e, difference, order) if type_of(difference).count else None
+
+
+def cross(e: Emitter, x: Value, y: Value, *, dim: int = -1) -> Any:
+    """linalg_cross: products of the two other coordinates."""
+    rank = e.result.rank
+    kinds = type_of(x).element.is_half or type_of(x).element.kind == "complex" or type_of(x).element is not type_of(y).element
+    if kinds or not e.result.count:
+        return None
+    first, second = e.expand(x, e.result.shape), e.expand(y, e.result.shape)
+    dims = [dim % rank]
+
+    def turned(value: Value, by: int) -> Value:
+        return roll(e, value, [by], dims)  # type: ignore[no-any-return]
+
+    left = e(MulOp, turned(first, -1), turned(second, -2))
+    return e(SubOp, left, e(MulOp, turned(first, -2), turned(second, -1)))
+
+
+def member_of_few(e: Emitter, x: Any, few: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:
+    """isin with a few numbers: one comparison for each.  With many, eager sorts."""
+    if not isinstance(x, Value) or not isinstance(few, Value) or not type_of(few).count or type_of(few).count > FEW:
+        return None
+    element = e.promote(x, few)
+    if element is None or element.kind == "complex":
+        return None
+    column = e.reshape(e.to(x, element), (*type_of(x).shape, 1))
+    found = e(COMPARE["EqOp"], column, e.reshape(e.to(few, element), (type_of(few).count,)))
+    found = e(r.TESTS["AnyOp"], found, dims=(type_of(x).rank,))
+    return e(p.BIT_UNARY["BitwiseNotOp"], found) if invert else found
+
+
+def dropout_backward(e: Emitter, gradient: Value, mask: Value, scale: float) -> Any:
+    """native_dropout_backward: where the mask let through, scaled."""
+    factor = e(MulOp, e(CastOp, mask, to=type_of(gradient).element), other=scale)
+    return e(MulOp, gradient, factor)
+
+
+def squared_error_backward(e: Emitter, gradient: Value, x: Value, target: Value, reduction: int) -> Any:
+    """mse_loss_backward."""
+    if not is_wide(gradient, x, target) or type_of(x).shape != type_of(target).shape or not type_of(x).count:
+        return None
+    factor = 2.0 / type_of(x).count if reduction == 1 else 2.0
+    return e(MulOp, e(MulOp, e(SubOp, x, target), other=factor), gradient)
+
+
+def batch_norm_backward(
+    e: Emitter, gradient: Value, x: Value, weight: Any, running_mean: Any, running_var: Any, mean: Any, rstd: Any, train: bool, eps: float, mask: Any
+) -> Any:
+    """native_batch_norm_backward in training."""
+    if not train or mean is None or rstd is None or not mask[0]:
+        return None
+    found = e(BatchNormBackwardOp, gradient, x, mean, rstd, weight, training=True, eps=eps)
+    return tuple([value if type is not None else None for value, type in zip(found, e.results)])
+
+
+def bucketize(e: Emitter, x: Any, boundaries: Value, *, out_int32: bool = False, right: bool = False) -> Any:
+    """bucketize.Tensor: searchsorted in one row."""
+    if type_of(x).element is not type_of(boundaries).element or type_of(boundaries).rank != 1:
+        return None
+    return e(SearchsortedOp, boundaries, x, right=right, element=i32 if out_int32 else i64)
+
+
+TABLE: Final[Mapping[Any, Rule]] = MappingProxyType(
+    {
+        aten.deg2rad.default: in_degrees(math.pi / 180),
+        aten.rad2deg.default: in_degrees(180 / math.pi),
+        aten.round.decimals: rounded_to_decimals,
+        aten.lcm.default: least_common_multiple,
+        aten.dist.default: distance,
+        aten.vdot.default: lambda e, x, y: dot(e, x, y) if is_wide(x, y) else None,
+        aten.linalg_cross.default: cross,
+        aten.isin.Tensor_Tensor: member_of_few,
+        aten.native_dropout_backward.default: dropout_backward,
+        aten.mse_loss_backward.default: squared_error_backward,
+        aten.native_batch_norm_backward.default: batch_norm_backward,
+        aten.bucketize.Tensor: bucketize,
+    }
+)

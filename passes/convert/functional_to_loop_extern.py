@@ -257,9 +257,14 @@ def _convolution(op: Any) -> Call:
     return "aten.convolution.default", [op.x, op.weight, op.bias, *_geometry(op)], {}
 
 
+def _wanted(op: Any) -> tuple[bool, ...]:
+    """For each result whether something reads it: a library computes no gradient for nothing."""
+    return tuple([bool(value.users) for value in op.results])
+
+
 def _convolution_backward(op: Any) -> Call:
     sizes = op.bias_gradient.type.shape
-    return "aten.convolution_backward.default", [op.gradient, op.x, op.weight, sizes, *_geometry(op), (True, True, True)], {}
+    return "aten.convolution_backward.default", [op.gradient, op.x, op.weight, sizes, *_geometry(op), _wanted(op)], {}
 
 
 # ---- normalisations and losses ---------------------------------------------------------------------------------------
@@ -283,14 +288,14 @@ def _group_norm_backward(op: Any) -> Call | None:
     if op.weight is None:
         return None
     batch, channels = op.x.type.shape[:2]
-    args = [op.gradient, op.x, op.mean, op.rstd, op.weight, batch, channels, _product(op.x.type.shape[2:]), op.groups, (True, True, True)]
+    args = [op.gradient, op.x, op.mean, op.rstd, op.weight, batch, channels, _product(op.x.type.shape[2:]), op.groups, _wanted(op)]
     return "aten.native_group_norm_backward.default", args, {}
 
 
 def _batch_norm_backward(op: Any) -> Call | None:
     if not op.training:
         return None
-    args = [op.gradient, op.x, op.weight, None, None, op.mean, op.rstd, True, op.eps, (True, True, True)]
+    args = [op.gradient, op.x, op.weight, None, None, op.mean, op.rstd, True, op.eps, _wanted(op)]
     return "aten.native_batch_norm_backward.default", args, {}
 
 

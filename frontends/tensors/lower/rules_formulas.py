@@ -16,7 +16,6 @@ from lect.dialects.functional import pointwise as p
 from lect.dialects.functional import reduction as r
 from lect.dialects.functional.creation import CastOp
 from lect.dialects.functional.gather import SearchsortedOp
-from lect.dialects.functional.normalization import BatchNormBackwardOp
 from lect.frontends.tensors.lower.emitter import Emitter, Rule, type_of
 from lect.frontends.tensors.lower.rules_blocks import dot
 from lect.frontends.tensors.lower.rules_reductions import vector_norm
@@ -122,16 +121,6 @@ def squared_error_backward(e: Emitter, gradient: Value, x: Value, target: Value,
     return e(MulOp, e(MulOp, e(SubOp, x, target), other=factor), gradient)
 
 
-def batch_norm_backward(
-    e: Emitter, gradient: Value, x: Value, weight: Any, running_mean: Any, running_var: Any, mean: Any, rstd: Any, train: bool, eps: float, mask: Any
-) -> Any:
-    """native_batch_norm_backward in training."""
-    if not train or mean is None or rstd is None or not mask[0]:
-        return None
-    found = e(BatchNormBackwardOp, gradient, x, mean, rstd, weight, training=True, eps=eps)
-    return tuple([value if type is not None else None for value, type in zip(found, e.results)])
-
-
 def bucketize(e: Emitter, x: Any, boundaries: Value, *, out_int32: bool = False, right: bool = False) -> Any:
     """bucketize.Tensor: searchsorted in one row."""
     if type_of(x).element is not type_of(boundaries).element or type_of(boundaries).rank != 1:
@@ -151,7 +140,6 @@ TABLE: Final[Mapping[Any, Rule]] = MappingProxyType(
         aten.isin.Tensor_Tensor: member_of_few,
         aten.native_dropout_backward.default: dropout_backward,
         aten.mse_loss_backward.default: squared_error_backward,
-        aten.native_batch_norm_backward.default: batch_norm_backward,
         aten.bucketize.Tensor: bucketize,
     }
 )

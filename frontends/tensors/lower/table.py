@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from lect.frontends.tensors.lower import (
+    rules_block_gradients,
     rules_blocks,
     rules_edges,
     rules_formulas,
@@ -28,6 +29,7 @@ RULES: Final[Mapping[Any, Rule]] = MappingProxyType(
         **rules_blocks.TABLE,
         **rules_gather.TABLE,
         **rules_plain.TABLE,
+        **rules_block_gradients.TABLE,
         **rules_view_gradients.TABLE,
         **rules_edges.TABLE,
         **rules_formulas.TABLE,

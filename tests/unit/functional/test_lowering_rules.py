@@ -8,6 +8,8 @@ import pytest
 import torch
 
 from lect.backends.reference.functional import run_functional
+from lect.backends.reference.loop import run as run_loop
+from lect.passes.convert.functional_to_loop import lower_function
 from tests.unit.functional.programs import GraphBuilder, check_call, compare, opaque_targets
 
 aten = torch.ops.aten
@@ -152,17 +154,60 @@ def test_boundaries():
         check(aten.bucketize.Tensor, x, edges, out_int32=True, right=True)
 
 
-@pytest.mark.parametrize("shape", [(4, 3), (2, 3, 5), (2, 3, 4, 5)], ids=str)
-@pytest.mark.parametrize("mask", [[True, True, True], [True, False, False]])
-def test_batch_norm_backward(shape, mask):
-    x, gradient, weight = torch.randn(shape), torch.randn(shape), torch.randn(3)
-    _, mean, rstd = torch.native_batch_norm(x, weight, None, None, None, True, 0.1, 1e-5)
-    for factor in (weight, None):
-        arguments = (gradient, x, factor, None, None, mean, rstd, True, 1e-5, mask)
-        graph = GraphBuilder()
-        found = graph.call("torch.ops.aten.native_batch_norm_backward.default", aten.native_batch_norm_backward.default, *arguments)
-        wanted = [value for value in found if value is not None]
-        func = graph.lower(wanted)
-        assert opaque_targets(func) == []
-        for want, got in zip(wanted, run_functional(func, graph.inputs)):
-            compare(want, got, exact=False)
+def gradients(overload, *args):
+    """The call of a backward operator is decomposed; what it asks for is eager's, also for the loop form of the graph."""
+    graph = GraphBuilder()
+    found = graph.call(f"torch.ops.{str(overload)}", overload, *args)
+    wanted = [found] if isinstance(found, torch.Tensor) else [value for value in found if value is not None]
+    func = graph.lower(wanted)
+    assert opaque_targets(func) == []
+    for want, got in zip(wanted, run_functional(func, graph.inputs)):
+        compare(want, got, exact=False)
+    lowered = lower_function(func)
+    for want, got in zip(wanted, run_loop(lowered, graph.inputs)):
+        compare(want, got, exact=False)
+
+
+MASKS = [[True, True, True], [False, True, True], [True, False, False], [False, True, False]]
+
+
+@pytest.mark.parametrize("mask", MASKS, ids=str)
+@pytest.mark.parametrize("transposed", [False, True])
+def test_convolution_backward(transposed, mask):
+    x, weight = torch.randn(2, 4, 7, 6), torch.randn(4, 2, 3, 3)
+    geometry = ([2, 1], [1, 0], [1, 2], transposed, [1, 0] if transposed else [0, 0], 2)
+    out = aten.convolution.default(x, weight, None, *geometry)
+    for gradient in (torch.randn_like(out), torch.randn(out.shape).to(memory_format=torch.channels_last)):
+        gradients(aten.convolution_backward.default, gradient, x, weight, [out.shape[1]], *geometry, mask)
+    gradients(aten.convolution_backward.default, torch.randn(2, 3, 5), torch.randn(2, 4, 7), torch.randn(3, 4, 3), [3], [1], [0], [1], False, [0], 1, mask)
+
+
+def test_pools_and_resampling_backward():
+    for spatial in (2, 3):
+        x = torch.randn(2, 3, *[6] * spatial)
+        for options in (([2], [2], [0], False, True, None), ([3], [2], [1], True, False, None), ([3], [], [1], False, True, 5)):
+            out = getattr(aten, f"avg_pool{spatial}d").default(x, *options)
+            gradients(getattr(aten, f"avg_pool{spatial}d_backward").default, torch.randn_like(out), x, *[o * spatial if isinstance(o, list) else o for o in options])
+        gradients(getattr(aten, f"_adaptive_avg_pool{spatial}d_backward").default, torch.randn(2, 3, *[4] * spatial), x)
+    for name, spatial, rest in (
+        ("nearest1d", 1, ()), ("nearest2d", 2, ()), ("nearest3d", 3, ()), ("linear1d", 1, (True,)), ("bilinear2d", 2, (False,)), ("trilinear3d", 3, (False,)),
+        ("bicubic2d", 2, (True,)),
+    ):  # fmt: skip
+        for scales in ((None,) * spatial, (1.7,) * spatial):
+            gradient = torch.randn(2, 3, *[7] * spatial)
+            gradients(getattr(aten, f"upsample_{name}_backward").default, gradient, list(gradient.shape[2:]), [2, 3, *[4] * spatial], *rest, *scales)
+
+
+@pytest.mark.parametrize("mask", MASKS, ids=str)
+def test_normalisations_backward(mask):
+    x, gradient, weight = torch.randn(2, 6, 4, 5), torch.randn(2, 6, 4, 5), torch.randn(6)
+    _, mean, rstd = aten.native_group_norm.default(x, weight, None, 2, 6, 20, 3, 1e-5)
+    gradients(aten.native_group_norm_backward.default, gradient, x, mean, rstd, weight, 2, 6, 20, 3, mask)
+    for shape in ((4, 6), (2, 6, 5), (2, 6, 4, 5)):
+        x, gradient = torch.randn(shape), torch.randn(shape)
+        _, mean, rstd = torch.native_batch_norm(x, weight, None, None, None, True, 0.1, 1e-5)
+        for factor in (weight, None):
+            gradients(aten.native_batch_norm_backward.default, gradient, x, factor, None, None, mean, rstd, True, 1e-5, mask)
+    v, g = torch.randn(5, 4, 3), torch.randn(5, 1, 1)
+    w, norm = aten._weight_norm_interface.default(v, g, 0)
+    gradients(aten._weight_norm_interface_backward.default, torch.randn_like(w), v, g, norm, 0)

@@ -1,0 +1,119 @@
+"""Gradients of convolutions, pools, resampling and normalisations as the operations that mirror the forward ones.
+
+What a call does not ask for (its `output_mask`) is a result that nothing reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final
+
+import torch
+
+from lect.dialects.functional import contraction as k
+from lect.dialects.functional import normalization as n
+from lect.dialects.functional import window as w
+from lect.frontends.tensors.lower.emitter import Emitter, Rule, type_of
+from lect.ir import Value
+
+aten = torch.ops.aten
+
+
+def asked_for(found: Sequence[Value], mask: Sequence[bool]) -> tuple[Value | None, ...]:
+    """The results that a call asks for, None in the place of others."""
+    return tuple([value if wanted else None for value, wanted in zip(found, mask)])
+
+
+def spread(numbers: Any, count: int) -> tuple[int, ...]:
+    """One number for each spatial dim."""
+    return tuple(numbers) if len(numbers) == count else tuple(numbers) * count
+
+
+def convolution_backward(
+    e: Emitter, gradient: Value, x: Value, weight: Value, sizes: Any, stride: Any, padding: Any, dilation: Any, transposed: bool, extra: Any, groups: int,
+    mask: Any,
+) -> Any:  # fmt: skip
+    """convolution_backward."""
+    spatial = type_of(x).rank - 2
+    if not type_of(x).element.is_float or not all(type_of(value).count for value in (gradient, x, weight)):
+        return None
+    lists = {"stride": spread(stride, spatial), "padding": spread(padding, spatial), "dilation": spread(dilation, spatial)}
+    output_padding = spread(extra, spatial) if any(extra) else ()
+    found = e(k.ConvolutionBackwardOp, gradient, x, weight, **lists, transposed=transposed, output_padding=output_padding, groups=groups)
+    return asked_for(found, mask)
+
+
+def average_pool_backward(spatial: int) -> Rule:
+    """avg_pool2d_backward, 3d."""
+
+    def rule(e: Emitter, gradient: Value, x: Value, kernel: Any, stride: Any, padding: Any, ceil_mode: bool, padded: bool, divisor: int | None) -> Any:
+        sizes = spread(kernel, spatial)
+        lists = {"kernel": sizes, "stride": spread(stride, spatial) if stride else sizes, "padding": spread(padding, spatial)}
+        return e(w.AvgPoolBackwardOp, gradient, x, **lists, ceil_mode=ceil_mode, divisor=divisor or ("padded" if padded else "valid"))
+
+    return rule
+
+
+def adaptive_average_pool_backward(spatial: int) -> Rule:
+    """_adaptive_avg_pool2d_backward, 3d."""
+
+    def rule(e: Emitter, gradient: Value, x: Value) -> Any:
+        return e(w.AvgPoolBackwardOp, gradient, x, output_size=type_of(gradient).shape[-spatial:], divisor="valid")
+
+    return rule
+
+
+def upsample_backward(kind: str, aligns: bool) -> Rule:
+    """The upsample_*_backward ops: sizes of the result and of the operand, align_corners where there is one, scales."""
+
+    def rule(e: Emitter, gradient: Value, output_size: Any, input_size: Any, *rest: Any) -> Any:
+        scales = tuple(rest[1:] if aligns else rest)
+        known = scales + (None,) * (len(output_size) - len(scales))
+        attrs = {"align_corners": bool(rest[0]) if aligns else False, "scales": known if any(known) else ()}
+        return e(w.UpsampleBackwardOp, gradient, kind=kind, input_size=tuple(input_size), **attrs)
+
+    return rule
+
+
+def group_norm_backward(
+    e: Emitter, gradient: Value, x: Value, mean: Value, rstd: Value, weight: Any, batch: int, channels: int, rest: int, groups: int, mask: Any
+) -> Any:
+    """native_group_norm_backward with a weight."""
+    if weight is None or type_of(x).rank < 2 or not type_of(x).count:
+        return None
+    return asked_for(e(n.GroupNormBackwardOp, gradient, x, mean, rstd, weight, groups=groups), mask)
+
+
+def batch_norm_backward(
+    e: Emitter, gradient: Value, x: Value, weight: Any, running_mean: Any, running_var: Any, mean: Any, rstd: Any, train: bool, eps: float, mask: Any
+) -> Any:
+    """native_batch_norm_backward in training."""
+    if not train or mean is None or rstd is None:
+        return None
+    return asked_for(e(n.BatchNormBackwardOp, gradient, x, mean, rstd, weight, training=True, eps=eps), mask)
+
+
+def weight_norm_backward(e: Emitter, gradient: Value, v: Value, g: Value, norm: Value, dim: int) -> Any:
+    """_weight_norm_interface_backward."""
+    return e(n.WeightNormBackwardOp, gradient, v, g, norm, dim=dim % type_of(v).rank)
+
+
+TABLE: Final[Mapping[Any, Rule]] = MappingProxyType(
+    {
+        aten.convolution_backward.default: convolution_backward,
+        aten.avg_pool2d_backward.default: average_pool_backward(2),
+        aten.avg_pool3d_backward.default: average_pool_backward(3),
+        aten._adaptive_avg_pool2d_backward.default: adaptive_average_pool_backward(2),
+        aten._adaptive_avg_pool3d_backward.default: adaptive_average_pool_backward(3),
+        **{getattr(aten, f"upsample_nearest{dims}d_backward").default: upsample_backward("nearest", False) for dims in (1, 2, 3)},
+        **{getattr(aten, f"_upsample_nearest_exact{dims}d_backward").default: upsample_backward("nearest-exact", False) for dims in (1, 2, 3)},
+        aten.upsample_linear1d_backward.default: upsample_backward("linear", True),
+        aten.upsample_bilinear2d_backward.default: upsample_backward("linear", True),
+        aten.upsample_trilinear3d_backward.default: upsample_backward("linear", True),
+        aten.upsample_bicubic2d_backward.default: upsample_backward("cubic", True),
+        aten.native_group_norm_backward.default: group_norm_backward,
+        aten.native_batch_norm_backward.default: batch_norm_backward,
+        aten._weight_norm_interface_backward.default: weight_norm_backward,
+    }
+)

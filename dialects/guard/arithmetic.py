@@ -14,10 +14,15 @@ _BUILTINS = "float int round"
 _MATH = "sqrt exp expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh floor ceil trunc fabs fmod pow hypot atan2 copysign"
 
 
+def sum_from(start: Any, *values: Any) -> Any:
+    """`sum(values, start)`, which since 3.12 keeps track of what rounding loses."""
+    return sum(values, start)
+
+
 def _functions() -> dict[str, Callable[..., Any]]:
     found = {name: getattr(operator, f"{name}_" if name in ("and", "or") else name) for name in _OPERATORS.split()}
     found |= {name: getattr(builtins, name) for name in _BUILTINS.split()}
-    return found | {f"math.{name}": getattr(math, name) for name in _MATH.split()}
+    return found | {"sum": sum_from} | {f"math.{name}": getattr(math, name) for name in _MATH.split()}
 
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(_functions())

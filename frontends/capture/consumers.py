@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from lect.dialects.guard.arithmetic import sum_from
 from lect.frontends.capture.calls import call, call_pure, pure_argument
 from lect.frontends.capture.effects import mutate, run_real, shadow_of
 from lect.frontends.capture.generators import ITSELF, Callback, Exhausted
 from lect.frontends.capture.iteration import each, get_iter, get_next, iterate
-from lect.frontends.capture.numbers import RunTimeNumber
+from lect.frontends.capture.numbers import RunTimeNumber, apply
 from lect.frontends.capture.operators import binary, check_plain, truth
 from lect.frontends.capture.tracer import NONE, Box, Effect, Tracer
 
@@ -122,8 +123,8 @@ def _sum_of_numbers(t: Tracer, total: Box, items: Iterable[Box]) -> tuple[Box, I
                 break
             numbers.append(item)
     if any(type(box[0].value if type(box[0]) is RunTimeNumber else box[0]) is float for box in numbers):
-        raw = t.leak_all(numbers)
-        return (run_real(sum, raw[1:], raw[0]), None), itertools.chain(rest, items)
+        added = apply(t, sum_from, numbers) or (run_real(sum_from, *t.leak_all(numbers)), None)
+        return added, itertools.chain(rest, items)
     return total, itertools.chain(numbers[1:], rest, items)
 
 

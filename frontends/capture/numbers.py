@@ -254,6 +254,8 @@ def _bits(arg: Any) -> int:
 def _bound(name: str, args: tuple[Any, ...]) -> tuple[int, bool]:
     """A bound of the bits of an integer result (more than `MAX_BITS` when the function is not to be applied), and whether it may raise or change type."""
     sizes = [_bits(arg) for arg in args]
+    if name == "sum":  # the result is a float; an exact integer in front of it may be too large for one
+        return (0, False) if sum(sizes) <= MAX_BITS else (MAX_BITS + 1, True)
     if max(sizes) > MAX_BITS or len(args) > 2:
         return MAX_BITS + 1, True
     last = args[-1]

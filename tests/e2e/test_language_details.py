@@ -354,7 +354,8 @@ PROGRAMS += [tracebacks_are_there, flags, wrong_truth, refused_protocols, names_
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 def test_as_in_eager(program):
     want, got = program(X), lect.compile(program)(X)
-    assert fallbacks() == [], [str(event) for event in lect.events("fallback")]
+    inlined = sys.version_info >= (3, 12)  # a comprehension that breaks is cut there, and what it calls has a rest without tensors
+    assert set(fallbacks()) <= ({"LB0022"} if inlined else set()), [str(event) for event in lect.events("fallback")]
     same(want, got)
 
 

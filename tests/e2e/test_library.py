@@ -182,3 +182,21 @@ def test_sum_of_floats_is_that_of_this_python(compensated, monkeypatch):
     for values in ([0.1] * 10, [1e16, 1.0, -1e16], [1, 0.1, True, 0.2], [0.3] * 10):
         same(program(torch.ones(2), values), compiled(torch.ones(2), values), exact=True)
     assert fallbacks() == []
+
+
+@pytest.mark.parametrize("compensated", [False, True])
+def test_sum_of_floats_that_change(compensated, monkeypatch):
+    """They are numbers of run time, however `sum` adds them."""
+    if not compensated and sys.version_info >= (3, 12):
+        pytest.skip("sum is compensated here")
+    monkeypatch.setattr(consumers, "COMPENSATED", compensated)
+
+    def program(x, values, k):
+        return x * sum(values), sum(values), sum(values, k), sum([k, *values, x]), sum([k, 3]), sum(w * k for w in values)
+
+    compiled = lect.compile(program)
+    for n in range(1, 6):
+        values = [0.1 * n, 1e16 * n, n / 3, -1e16 * n]
+        same(program(torch.ones(2), values, n), compiled(torch.ones(2), values, n), exact=True)
+    assert fallbacks() == []
+    assert len(lect.events("trace")) == 2

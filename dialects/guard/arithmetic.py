@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import ctypes
 import math
 import operator
 from collections.abc import Callable, Mapping
@@ -19,10 +20,15 @@ def sum_from(start: Any, *values: Any) -> Any:
     return sum(values, start)
 
 
+def to_f32(value: float) -> float:
+    """The nearest float of 32 bits, infinite above their range."""
+    return ctypes.c_float(value).value
+
+
 def _functions() -> dict[str, Callable[..., Any]]:
     found = {name: getattr(operator, f"{name}_" if name in ("and", "or") else name) for name in _OPERATORS.split()}
     found |= {name: getattr(builtins, name) for name in _BUILTINS.split()}
-    return found | {"sum": sum_from} | {f"math.{name}": getattr(math, name) for name in _MATH.split()}
+    return found | {"sum": sum_from, "to_f32": to_f32} | {f"math.{name}": getattr(math, name) for name in _MATH.split()}
 
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(_functions())

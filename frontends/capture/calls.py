@@ -451,7 +451,7 @@ def _descriptor_of(function: Any, owner: Any) -> Any:
 
 def call_pure(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
     """Run a C function that only reads; what it reads is guarded, what it would call back is refused."""
-    if t.numbers and not kwargs:
+    if (t.numbers or function in (int, float)) and not kwargs:
         computed = _on_numbers(t, function, args)
         if computed is not None:
             return computed
@@ -490,6 +490,9 @@ def call_pure(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
 
 def _on_numbers(t: Tracer, function: Any, args: list[Box]) -> Box | None:
     """Arithmetic with numbers of run time; None when it is something else."""
+    if function in (int, float) and len(args) == 1 and type(args[0][0]) is LT:
+        found = t.elements.number(args[0][0])
+        return None if found is None else apply(t, function, [found]) or (run_real(function, t.leak(found)), None)
     if function is divmod and len(args) == 2:
         parts = [apply(t, part, args) for part in (operator.floordiv, operator.mod)]
         return t.make_tuple([part for part in parts if part is not None]) if None not in parts else None

@@ -1,9 +1,11 @@
-"""Elements of tensors that exist before the call: `x.item()` is a number of run time, read when the call begins.
+"""Elements of tensors as numbers of run time: `x.item()` of one that exists before the call is read when the call begins.
 
     step += 1; rate / step.item()   ->   rate / (L["step"]:element + 1.0), computed by the residual code
 
 The number must be what the program would read in that place.  So the tensor is on the CPU, and was written to by nothing but additions of constants,
 which are added to the number: exactly, which for a float of 32 bits means that both are whole and small, and that is guarded.
+
+A tensor that was made of a number of run time, and written to by nothing, gives that number back, rounded to its type.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ import torch
 
 from lect.dialects.fx import ops as fx
 from lect.dialects.fx.types import OperandRef
-from lect.frontends.capture.numbers import apply
+from lect.dialects.guard.arithmetic import to_f32
+from lect.frontends.capture.numbers import RunTimeNumber, apply
 from lect.frontends.tensors import LT
 from lect.ir import Operation, Value
 
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
 
 # Below these magnitudes sums of whole numbers are exact; None where Python's sum is torch's.
 _EXACT = MappingProxyType({torch.float64: None, torch.float32: 1 << 23, torch.int64: 1 << 61, torch.int32: 1 << 29})
+_WHOLE = frozenset({torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8})
+_DOUBLE = 1 << 53  # up to here every int is a float
 _ADDITIONS = frozenset({"operator.iadd", "torch.Tensor.add_"})
 _ADDITIONS_TO_LISTS = frozenset({"torch._foreach_add_", "torch._C._VariableFunctions._foreach_add_"})
 
@@ -37,10 +42,17 @@ class InputElements:
         self.added: dict[Value, tuple[float, ...] | None] = {}
         self.unclear = False  # something of one element was written that may be a view of an input
         self.used = False  # a number was read behind a write, so no other input may share that memory
+        self.made: dict[int, tuple[LT, RunTimeNumber]] = {}  # tensors of one number
         self._last: Operation | None = None
+
+    def note_made(self, tensor: LT, number: RunTimeNumber) -> None:
+        """A traced tensor was made of a number."""
+        self.made[id(tensor)] = (tensor, number)
 
     def number(self, tensor: LT) -> Box | None:
         """The only element of a tensor as a box; None when it is not known."""
+        if id(tensor) in self.made:
+            return self._number_of_made(tensor)
         t = self.t
         real = t.real_of.get(id(tensor))
         known = t.seen.get(id(tensor))
@@ -62,6 +74,25 @@ class InputElements:
             found = apply(t, operator.add, [box, (constant, None)])
             box = found if found is not None else (t.leak(box) + constant, None)
         return box
+
+    def _number_of_made(self, tensor: LT) -> Box | None:
+        number, dtype, t = self.made[id(tensor)][1], tensor.dtype, self.t
+        if tensor.is_inference() or tensor._version or tensor.device.type != "cpu" or t.graph.block is not t.graph.top:
+            return None
+        self._catch_up()
+        if self.unclear:
+            return None
+        box: Box | None = (number, None)
+        if type(number.value) is int and dtype in _WHOLE:
+            return box
+        if dtype not in (torch.float32, torch.float64):
+            return None
+        if type(number.value) is int:
+            bounds = [(operator.le, _DOUBLE), (operator.ge, -_DOUBLE)] if dtype is torch.float32 else []
+            if not all(self._holds((number, None), test, limit) for test, limit in bounds):
+                return None
+            box = apply(t, float, [(number, None)])
+        return apply(t, to_f32, [box]) if dtype is torch.float32 and box is not None else box
 
     def _adds_exactly(self, box: Box, dtype: torch.dtype, added: tuple[float, ...]) -> bool:
         limit = _EXACT[dtype]
@@ -87,6 +118,7 @@ class InputElements:
     def clear(self) -> None:
         """Forget everything."""
         self.added.clear()
+        self.made.clear()
         self._last = None
 
     # ---- what was written --------------------------------------------------------------------------------------------

@@ -292,7 +292,10 @@ def truth(t: Tracer, box: Box) -> bool:
     if kind is LT:
         number = t.known.element(value) if value.numel() == 1 else None
         if number is None:
-            raise t.stop("LB0002", "the truth value of a tensor decides a branch")
+            found = t.elements.number(value)
+            if found is None:
+                raise t.stop("LB0002", "the truth value of a tensor decides a branch")
+            return truth(t, found)
         return bool(number)
     if kind is RunTimeNumber:
         return decide(t, value)

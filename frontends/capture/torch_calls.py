@@ -81,7 +81,7 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
     asked = t.repeats.ask(name, raw, raw_kwargs, t.mode.draws) if t.repeats.on else None
     again = t.repeats.calls.get(asked.key) if asked is not None else None
     if asked is not None and again is not None:
-        return _boxed(t, t.repeats.give(again, asked, t.loc))
+        return _made_of_number(t, function, raw, _boxed(t, t.repeats.give(again, asked, t.loc)))
     short = short_name(name)
     on_tensor = holds_tensor(raw) or holds_tensor(raw_kwargs)
     if not on_tensor and short not in policy.WITHOUT_TENSOR:
@@ -126,6 +126,13 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
             raise t.stop("LB0006", f"{name} takes a number of numpy for another one than Python's")
     elif asked is not None and recorded and not wrote and raw is given:
         t.repeats.learn(asked, t.graph.block.last, returned, t.mode.draws)
+    return _made_of_number(t, function, raw, made)
+
+
+def _made_of_number(t: Tracer, function: Any, raw: list[Any], made: Box) -> Box:
+    """The box of a tensor; of which number it was made is noted."""
+    if function is torch.scalar_tensor and raw and type(raw[0]) is RunTimeNumber and type(made[0]) is LT:
+        t.elements.note_made(made[0], raw[0])
     return made
 
 

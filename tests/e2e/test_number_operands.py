@@ -203,3 +203,31 @@ def test_optimizer_with_a_schedule(kind):
         step(followed)
         same([p.detach() for p in mine], [p.detach() for p in other])
     assert versions() <= 3
+
+
+def test_a_tensor_of_a_number_gives_the_number_back():
+    """Rounded to the type of the tensor, in one graph and one version for all numbers."""
+
+    def program(x, n, w):
+        halves = torch.tensor(n).item(), float(torch.tensor(n)), int(torch.as_tensor(n)), torch.scalar_tensor(n, dtype=torch.float64).item()
+        wide = torch.tensor(n, dtype=torch.float32).item(), torch.tensor(w).item(), float(torch.scalar_tensor(w)), torch.tensor(w, dtype=torch.float64).item()
+        return x * torch.tensor(n).item(), x + float(torch.tensor(w)), halves, wide, bool(torch.tensor(w)), int(torch.tensor(w))
+
+    compiled = lect.compile(program)
+    for n, w in ((1, 0.1), (3, -2.7), (1 << 40, 1e30), ((1 << 53) - 1, 5e-324), (7, 1 / 3), (-2, 16777217.0)):
+        x = torch.randn(3)
+        same(program(x, n, w), compiled(x, n, w), exact=True)
+    assert lect.events("graph break") == []
+
+
+def test_a_tensor_of_a_number_that_was_written_to_is_not_the_number():
+    def program(x, n):
+        made, other = torch.tensor(n), torch.tensor(n * 2.0)
+        made += 1
+        other.detach().mul_(3)
+        return x * 2, made.item(), other.item()
+
+    compiled = lect.compile(program)
+    for n in (1.5, 2.5, 3.5, 4.5):
+        x = torch.randn(3)
+        same(program(x, n), compiled(x, n), exact=True)

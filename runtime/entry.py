@@ -21,6 +21,7 @@ from lect.runtime import frame_hook
 from lect.runtime.events import Event, EventLog, Fallback
 from lect.runtime.explain import Explanation, explain_call
 from lect.runtime.frame import CompiledFrame, CompileError
+from lect.runtime.module_calls import call_of
 from lect.runtime.modules import wrap_module
 from lect.runtime.nested import HookedFrame
 from lect.runtime.pipeline import fallback
@@ -99,6 +100,8 @@ def compile(
     try:
         function, front = python_function(fn_or_module)
     except GraphBreak as stop:
+        if isinstance(fn_or_module, torch.nn.Module) and isinstance(type(fn_or_module).__call__, FunctionType):
+            return _make(fn_or_module, call_of(fn_or_module), (fn_or_module,), settings)
         name = getattr(fn_or_module, "__qualname__", type(fn_or_module).__qualname__)
         return _object_with_call(fn_or_module, settings) or _refuse(fn_or_module, fallback(name, stop.number, stop.detail), settings)
     return _make(fn_or_module, function, front, settings)
@@ -121,7 +124,7 @@ def _refuse(target: Any, event: Fallback, settings: Settings) -> Any:
 def _make(target: Any, function: FunctionType, front: tuple[Any, ...], settings: Settings) -> Any:
     is_module = isinstance(target, torch.nn.Module)
     eager = type(target).__call__ if is_module else function
-    traced = target if is_module else function
+    traced = target if is_module and function is type(target).forward else function
     frame = _frame_kind(function, settings)(traced, function, eager, settings, RUNTIME.log, RUNTIME.code_table, RUNTIME.observe)
     RUNTIME.frames.add(frame)
     run = _runner(frame)

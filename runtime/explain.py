@@ -15,6 +15,7 @@ from lect.ir import Operation, print_module
 from lect.runtime.continuation import ResumePoints
 from lect.runtime.events import Break, EventLog, Fallback, Note
 from lect.runtime.frame import CompiledFrame
+from lect.runtime.module_calls import call_of, does_more
 from lect.runtime.pipeline import Compiled, break_event, compile_call
 from lect.runtime.settings import Settings
 
@@ -146,6 +147,8 @@ class _Recording(CompiledFrame):
 def explain_call(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explanation:
     """Compile `fn(*args, **kwargs)` without keeping it.  The call runs only when the graph breaks: what is behind a break depends on the values there."""
     name = getattr(fn, "__qualname__", type(fn).__qualname__)
+    if isinstance(fn, torch.nn.Module) and does_more(fn):
+        fn, args = call_of(fn), (fn, *args)
     record = _Record()
     made = compile_call(fn, args, kwargs, CodeTable(), {}, record.observe, points=ResumePoints(_no_rest))
     if made.cut is None or made.fallback is not None:

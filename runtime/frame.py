@@ -17,6 +17,7 @@ from lect.runtime.continuation import REST_VERSIONS, ResumePoints
 from lect.runtime.events import Compile, EventLog, Fallback, Recompile, Trace
 from lect.runtime.explain_miss import explain_miss
 from lect.runtime.guards import HOLDS, RAISED, build_predicate
+from lect.runtime.module_calls import call_of, does_more
 from lect.runtime.numbers import changed_numbers
 from lect.runtime.pipeline import Compiled, Observer, break_event, compile_call, fallback
 from lect.runtime.settings import Settings
@@ -50,6 +51,7 @@ class CompiledFrame:
         self.numbers = NumberPolicy(arguments=settings.dynamic is True)
         whole = settings.fullgraph or settings.options.get("breaks") == "eager"
         self.points: ResumePoints | None = None if whole else ResumePoints(self._frame_of_rest)
+        self.calls: CompiledFrame | None = None  # of the module as a whole, while that does more than its forward
 
     def _frame_of_rest(self, rest: Rest, eager: Callable[..., Any]) -> CompiledFrame:
         """The frame of a rest of this function, which shares the resume points."""
@@ -63,12 +65,21 @@ class CompiledFrame:
 
     def miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a call for which no version holds: compile one, or run eagerly."""
+        if isinstance(self.target, torch.nn.Module) and does_more(self.target):
+            return self._call_module(args, kwargs)
         cache = self.cache
         with cache.lock:
             version = None if cache.gave_up else cache.find(args, kwargs)
             if version is None and not cache.gave_up:
                 version = self._make(args, kwargs)
         return self.eager(*args, **kwargs) if version is None else version.run(*args, **kwargs)
+
+    def _call_module(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self.calls is None:
+            function = call_of(self.target)
+            self.calls = type(self)(function, function, self.eager, self.settings, self.log, self.code_table, self.observe)
+        version = self.calls.cache.find(args, kwargs)
+        return self.calls.miss(args, kwargs) if version is None else version.run(*args, **kwargs)
 
     def _make(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version | None:
         cache, name = self.cache, self.function.__qualname__
@@ -109,6 +120,7 @@ class CompiledFrame:
     def forget(self) -> None:
         """Forget all versions."""
         self.cache.clear()
+        self.calls = None
         self.numbers = NumberPolicy(self.numbers.arguments)
         if self.points is not None:
             self.points.clear()

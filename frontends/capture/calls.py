@@ -475,7 +475,7 @@ def call_pure(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
         return t.made(run_real(sorted, raw[0]))
     if function in (sorted, min, max, list.index, list.count, list.__contains__) or getattr(function, "__name__", "") in ("__eq__", "__ne__", "__lt__"):
         for value in raw:
-            check_plain(t, value)
+            check_plain(t, list(value) if isinstance(value, dict) and function in (sorted, min, max) else value)
     if function in (str.join, str.__mod__, str.format):
         for value in raw[1:]:
             check_plain(t, value)

@@ -261,8 +261,8 @@ def test_instance_attribute_hides_a_child():
 
 
 def test_forward_hook_is_added_to_module():
-    module_changes(lambda net: net.register_forward_hook(lambda module, args, out: out + 1))
-    assert fallbacks() == ["LB0017"]
+    assert module_changes(lambda net: net.register_forward_hook(lambda module, args, out: out + 1)) == 2
+    assert fallbacks() == []
 
 
 def test_forward_hook_is_added_to_child():
@@ -274,12 +274,12 @@ def test_hook_on_all_modules():
     handles = []
     module_changes(lambda net: handles.append(nn.modules.module.register_module_forward_hook(lambda module, args, out: out * 2)))
     handles[0].remove()
-    assert fallbacks() == ["LB0017"]
+    assert fallbacks() == []
 
 
 def test_forward_of_instance_is_replaced():
-    module_changes(lambda net: setattr(net, "forward", lambda x: x * 3))
-    assert fallbacks() == ["LB0017"]
+    assert module_changes(lambda net: setattr(net, "forward", lambda x: x * 3)) == 2
+    assert fallbacks() == []
 
 
 def test_forward_of_child_is_replaced():

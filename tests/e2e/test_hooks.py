@@ -113,6 +113,75 @@ def test_backward_hooks_matter_only_where_gradients_are_recorded(net):
     assert "LB0017" in stops()
 
 
+def with_keywords(net):
+    net.register_forward_pre_hook(lambda module, args, kwargs: (args, {"x": kwargs["x"] + len(sorted(kwargs))}), with_kwargs=True)
+    net.register_forward_hook(lambda module, args, kwargs, output: output * kwargs["x"].sum(), with_kwargs=True)
+
+
+@pytest.mark.parametrize("trained", [False, True])
+def test_hooks_of_the_compiled_module(net, trained):
+    """They run around its forward in the same graph, those added or removed after the compile too."""
+    log = []
+    net.requires_grad_(trained)
+    handles = [net.register_forward_pre_hook(lambda module, args: (log.append("pre"), (args[0] + 1,))[1])]
+    compiled = lect.compile(net)
+
+    def compare():
+        x = torch.randn(2, 4)
+        want = net(x)
+        told, log[:] = list(log), []
+        same(want, compiled(x))
+        assert log == told
+        log.clear()
+
+    compare()
+    handles.append(net.register_forward_hook(lambda module, args, output: (log.append("post"), output * 2)[1]))
+    compare()
+    handles.append(net.fc.register_forward_hook(lambda module, args, output: (log.append("inner"), None)[1]))
+    compare()
+    explained = lect.explain(net)(torch.randn(2, 4))
+    log.clear()
+    assert ([part.fallback for part in explained.parts], [part.effects for part in explained.parts]) == ([None], [3])
+    for handle in handles:
+        handle.remove()
+        compare()
+    assert fallbacks() == []
+    assert lect.events("graph break") == []
+
+
+def test_hooks_of_the_compiled_module_with_keywords(net):
+    with_keywords(net)
+    compiled = lect.compile(net)
+    for _ in range(2):
+        x = torch.randn(2, 4)
+        same(net(x=x), compiled(x=x))
+    assert (fallbacks(), lect.events("graph break")) == ([], [])
+
+
+def test_backward_hooks_of_the_compiled_module(net):
+    """The call runs as written, and the hooks see its gradients."""
+    log = []
+    net.requires_grad_(True)
+    net.register_full_backward_hook(lambda module, grad_input, grad_output: (log.append("post"), None)[1])
+    net.register_full_backward_pre_hook(lambda module, grad_output: (log.append("pre"), (grad_output[0] * 2,))[1])
+    found = []
+    for module in (net, lect.compile(net)):
+        x = torch.ones(2, 4, requires_grad=True)
+        module(x).sum().backward()
+        found.append((x.grad, [parameter.grad.clone() for parameter in net.parameters()], log[:]))
+        net.zero_grad()
+        log.clear()
+    same(*found)
+
+
+def test_forward_that_a_module_was_given_before(net):
+    net.forward = lambda x: net.fc(x) * 3
+    compiled = lect.compile(net)
+    x = torch.randn(2, 4)
+    same(net(x), compiled(x))
+    assert (fallbacks(), lect.events("graph break")) == ([], [])
+
+
 def test_hook_that_is_called_also_after_an_exception(net):
     net.fc.register_forward_hook(lambda module, args, output: output * 2, always_call=True)
     check(call(net), torch.randn(2, 4))

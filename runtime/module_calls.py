@@ -1,0 +1,31 @@
+"""Modules whose call is more than their forward: one with hooks, or with a forward of its own beside its class's.
+
+Such a call is compiled as that of a function that calls the module, with the hooks inlined.
+"""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import Any
+
+import torch
+
+from lect.frontends.capture.calls import MODULE_HOOKS, global_hooks
+
+
+def does_more(module: torch.nn.Module) -> bool:
+    """True when hooks run around the forward of the module, its own or those of all modules, or when that is not the forward of its class."""
+    names = module.__dict__
+    return any(names.get(hook) for hook in MODULE_HOOKS) or "forward" in names or global_hooks()
+
+
+def _call(module: Any, /, *args: Any, **kwargs: Any) -> Any:
+    return module(*args, **kwargs)
+
+
+def call_of(module: torch.nn.Module) -> FunctionType:
+    """A function that calls the module that it is given first; its name is that of the class."""
+    kind = type(module)
+    function = FunctionType(_call.__code__, globals(), kind.__name__)
+    function.__qualname__ = kind.__qualname__
+    return function

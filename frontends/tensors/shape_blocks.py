@@ -191,6 +191,12 @@ def noisy_relu(x: TensorMeta, noise: TensorMeta, lower: Any = 0.125, upper: Any 
     return x.like(x.shape) if x.device.type == "cpu" and same else None
 
 
+def noisy_relu_and_noise(x: TensorMeta, noise: TensorMeta, *args: Any, **kwargs: Any) -> Any:
+    """rrelu_with_noise_functional: the same, and noise laid out as the noise it is given."""
+    found = noisy_relu(x, noise)
+    return None if found is None or not noise.is_contiguous else (found, noise._replace(storage_offset=0, requires_grad=False))
+
+
 def squared_error_backward(gradient: TensorMeta, x: TensorMeta, target: TensorMeta, reduction: int) -> Result:
     """mse_loss_backward: contiguous, whatever the operands are."""
     same = x.shape == target.shape and x.dtype is target.dtype is gradient.dtype and x.device == target.device == gradient.device
@@ -240,5 +246,6 @@ TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
         aten.rrelu_with_noise.default: noisy_relu,
         aten.mse_loss_backward.default: squared_error_backward,
         aten.isin.Tensor_Tensor: membership,
+        aten.rrelu_with_noise_functional.default: noisy_relu_and_noise,
     }
 )

@@ -14,8 +14,8 @@ differ.  Every random operator gets a stream of its own, its `offset`, so no two
 pure: it fuses with its neighbours, and what is computed again is the same.
 
 The numbers have eager's distribution and are not eager's numbers.  Operators stay as they are, and draw what eager draws, when they have a generator of
-their own, when they may raise for what a tensor holds (`bernoulli` and `normal` of tensors, `multinomial`), and when no formula is given here
-(`randperm`, `poisson`, `cauchy_`, ...).
+their own, when they may raise for what a tensor holds (`bernoulli` of a tensor, `multinomial`), and when no formula is given here (`randperm`, `poisson`,
+...).
 
 With `rng=eager` all operators stay, in their order, so that the numbers are eager's.  The operators behind in-place functions (`normal_`) fill a new
 tensor, which gives eager's numbers where the tensor is contiguous; another is an error, and its graph is left to torch.
@@ -47,7 +47,7 @@ FILLS = frozenset(
     "aten." + name
     for name in (
         "bernoulli.p bernoulli.Tensor uniform.default normal_functional.default exponential.default random.default random.from random.to "
-        "log_normal.default cauchy.default geometric.default rrelu_with_noise_functional.default"
+        "log_normal.default cauchy.default geometric.default"
     ).split()
 )
 RARE = 2.0**-10
@@ -77,12 +77,12 @@ class FunctionalSeedRandom(Pass):
 
 
 def _require_eager_order(op: Operation) -> None:
-    """Raise `LectError` for a fill of a tensor that is not contiguous: eager fills that in its own order, which the pure operator does not follow."""
-    if not isinstance(op, OpaqueOp) or op.target.leaf not in FILLS:
-        return
-    for value in op.results:
-        if value.users and not value.type.is_contiguous:
-            raise LectError(f"{op.target.leaf} in place of a tensor that is not contiguous gives other numbers than eager", op=op)
+    """Raise `LectError` for a fill of a tensor that is not contiguous: eager fills that in its own order, which the pure operator does not follow.
+
+    The tensor is the first operand, whose elements the operator does not look at.
+    """
+    if isinstance(op, OpaqueOp) and op.target.leaf in FILLS and not op.operands[0].type.is_contiguous:  # type: ignore[attr-defined]
+        raise LectError(f"{op.target.leaf} in place of a tensor that is not contiguous gives other numbers than eager", op=op)
 
 
 class _Streams:
@@ -229,6 +229,40 @@ def exponential(w: Writer, _: Any, rate: Any = 1.0) -> Any:
     return w.scaled(w.write(pointwise.LogOp, drawn), -1.0 / rate, 0)
 
 
+def normal_around(w: Writer, mean: Any, std: Any = 1.0) -> Any:
+    """normal(mean, std) of a tensor and a number."""
+    centre = w.operand(mean)
+    if not _is_number(std) or std < 0 or centre.type.element is not w.element or not w.element.is_float:  # type: ignore[attr-defined]
+        return None
+    noise = w.scaled(w.draw(creation.RandnOp, w.wide), std, 0, w.wide)
+    return w.to(w.write(pointwise.AddOp, noise, w.to(centre, w.wide)), w.element)
+
+
+def log_normal(w: Writer, _: Any, mean: Any = 1.0, std: Any = 2.0) -> Any:
+    """log_normal_(mean, std): e to a normal number."""
+    if not w.element.is_float or not _is_number(mean, std) or std <= 0:
+        return None
+    return w.to(w.write(pointwise.ExpOp, w.scaled(w.draw(creation.RandnOp, w.wide), std, mean, w.wide)), w.element)
+
+
+def cauchy(w: Writer, _: Any, median: Any = 0.0, sigma: Any = 1.0) -> Any:
+    """cauchy_(median, sigma): median + sigma * tan(pi * (u - 1/2)) of a uniform number u."""
+    if not w.element.is_float or not _is_number(median, sigma) or sigma <= 0:
+        return None
+    angle = w.scaled(w.draw(creation.RandOp, w.wide), math.pi, -math.pi / 2, w.wide)
+    return w.scaled(w.write(pointwise.TanOp, angle), sigma, median)
+
+
+def geometric(w: Writer, _: Any, p: Any) -> Any:
+    """geometric_(p): the least integer not below log(u) / log(1 - p) of a number u in (0, 1), in f64."""
+    holds = w.element.is_float or w.element.bits >= 32
+    if not holds or not _is_number(p) or not 0 < p < 1:
+        return None
+    drawn = w.write(pointwise.ClampOp, w.draw(creation.RandOp, f64), min=LEAST["f64"])
+    trials = w.write(pointwise.MulOp, w.write(pointwise.LogOp, drawn), other=1.0 / math.log1p(-p))
+    return w.to(w.write(pointwise.CeilOp, trials), w.element)
+
+
 def rand(w: Writer, _: Any) -> Any:
     """rand, rand_like."""
     return w.draw(creation.RandOp, w.element) if w.element.is_float else None
@@ -257,6 +291,14 @@ def _holds(element: ScalarType, least: int, greatest: int) -> bool:
     return low <= least and greatest < low + (1 << element.bits)
 
 
+def any_integers(w: Writer, _: Any) -> Any:
+    """random_(): all integers from 0 on that the type holds, as far as a float tells them apart."""
+    if w.element.is_float:
+        return integers(w, 0, (1 << DIGITS[w.element.spelling]) + 1)
+    signed = w.element.kind == "signed"
+    return integers(w, 0, 2 if w.element.kind == "bool" else 1 << w.element.bits - signed)
+
+
 def dropout(w: Writer, x: Any, p: Any, train: Any) -> Any:
     """native_dropout in training: the operand times the mask, times 1 / (1 - p), each rounded, and the mask."""
     if train is not True or not _is_number(p) or not 0 <= p <= 1 or not w.element.is_float:
@@ -267,8 +309,13 @@ def dropout(w: Writer, x: Any, p: Any, train: Any) -> Any:
 
 
 def rrelu(w: Writer, x: Any, noise: Any, lower: Any, upper: Any, train: Any, generator: Any = None) -> Any:
-    """rrelu_with_noise in training: slopes between two numbers where the operand is not above zero; the noise is the slope, or 1."""
+    """rrelu_with_noise in training: slopes between two numbers where the operand is not above zero; the noise is the slope, or 1.
+
+    Eager reads the memory of an operand that is not contiguous as if it were, which is left to it.
+    """
     if train is not True or generator is not None or not _is_number(lower, upper) or lower > upper or not w.element.is_float:
+        return None
+    if not w.operand(x).type.is_contiguous or not w.operand(noise).type.is_contiguous:  # type: ignore[attr-defined]
         return None
     slopes = w.scaled(w.draw(creation.RandOp, w.wide), upper - lower, lower, w.wide)
     value = w.operand(x)
@@ -288,12 +335,17 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "aten.randint.low": lambda w, low, high, _: integers(w, low, high),
         "aten.randint_like.default": lambda w, _, high: integers(w, 0, high),
         "aten.randint_like.low_dtype": lambda w, _, low, high: integers(w, low, high),
+        "aten.random.default": any_integers,
         "aten.random.from": lambda w, _, low, high: integers(w, low, high),
         "aten.random.to": lambda w, _, high: integers(w, 0, high),
         "aten.bernoulli.p": bernoulli,
         "aten.uniform.default": uniform,
         "aten.normal_functional.default": normal,
         "aten.normal.float_float": normal_of_sizes,
+        "aten.normal.Tensor_float": normal_around,
+        "aten.log_normal.default": log_normal,
+        "aten.cauchy.default": cauchy,
+        "aten.geometric.default": geometric,
         "aten.exponential.default": exponential,
         "aten.native_dropout.default": dropout,
         "aten.rrelu_with_noise_functional.default": rrelu,

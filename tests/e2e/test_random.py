@@ -108,6 +108,36 @@ def test_eager_stream(program, dtype):
     assert bool(through_torch()) == (program is turned)  # no pure operator has its order
 
 
+@pytest.mark.parametrize("name", "bernoulli_ uniform_ normal_ exponential_ random_ log_normal_ cauchy_".split())
+@pytest.mark.parametrize("layout", ["turned", "every second", "a part"])
+def test_eager_stream_in_other_layouts(name, layout):
+    views = {"turned": lambda x: x.t(), "every second": lambda x: x[:, ::2], "a part": lambda x: x[1:, 3:20]}
+
+    def program(x):
+        return getattr(views[layout](x), name)() + 0
+
+    compiled = lect.compile(program, options=EAGER)
+    results = []
+    for run in (program, compiled):
+        torch.manual_seed(3)
+        x = torch.ones(24, 30)
+        results.append([run(x), x, torch.rand(1)])
+    same(results[0], results[1], exact=True)
+    assert fallbacks() == []
+
+
+@pytest.mark.parametrize("rng", ["counter", "eager"])
+def test_rrelu_of_what_is_not_contiguous(rng):
+    """Eager takes its memory for rows, and so does the compiled function."""
+
+    def program(x):
+        return torch.rrelu(x.t(), 0.2, 0.2, training=True)
+
+    x = torch.randn(4, 6)
+    same(program(x), lect.compile(program, options={"rng": rng})(x), exact=True)
+    assert fallbacks() == through_torch() == []
+
+
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 @pytest.mark.parametrize("level", ["native", "loop", "functional"])
 def test_a_seed_repeats_the_run(program, level):
@@ -228,6 +258,49 @@ def test_moments_of_what_fills_a_tensor(dtype):
     assert (found[2] > 0).all()
     assert ((found[0] >= -2) & (found[0] <= 3)).all()
     assert found[4].unique().tolist() == list(range(2, 9))
+
+
+def test_further_samplers():
+    """Shares below the points that the distributions' formulas give, and the range of what `random_` draws."""
+    count = 1 << 16
+
+    def program(mean):
+        x = torch.empty(count)
+        return (
+            x.log_normal_(1, 2) + 0,
+            x.cauchy_(3, 2) + 0,
+            x.geometric_(0.25) + 0,
+            torch.normal(mean, 0.5) - mean,
+            torch.empty(count, dtype=torch.int64).geometric_(0.25),
+            x.random_() + 0,
+            torch.empty(count, dtype=torch.int8).random_(),
+            torch.empty(count, dtype=torch.bool).random_(),
+        )
+
+    torch.manual_seed(2)
+    found = lect.compile(program)(torch.linspace(-100, 100, count))
+    shares = [
+        (found[0], math.exp(1), 0.5),
+        (found[0], math.exp(1 + 2 * 0.6744897), 0.75),
+        (found[1], 3, 0.5),
+        (found[1], 5, 0.75),
+        (found[1], 1, 0.25),
+        (found[2], 1.5, 0.25),
+        (found[2], 3.5, 1 - 0.75**3),
+        (found[3], 0.5 * 0.6744897, 0.75),
+        (found[3], 0, 0.5),
+        (found[4], 2.5, 1 - 0.75**2),
+        (found[5], 1 << 22, 0.25),
+        (found[5], 1 << 23, 0.5),
+        (found[6], 31.5, 0.25),
+        (found[7].int(), 0.5, 0.5),
+    ]
+    for number, (values, point, share) in enumerate(shares):
+        have = float((values < point).double().mean())
+        assert abs(have - share) < 5.5 * math.sqrt(share * (1 - share) / count), number
+    assert (found[2] >= 1).all() and (found[2] == found[2].floor()).all()
+    assert (found[6].min(), found[6].max()) == (0, 127)
+    assert (found[5].min() >= 0) and (found[5] == found[5].floor()).all()
 
 
 def test_slopes_of_rrelu():

@@ -236,9 +236,9 @@ class Recorder(Propagation):
         args, kwargs = with_defaults(func, args, without_outputs(func, kwargs))
         types: list[TensorType | None] = [*map(_result_type, results), *[type_of(entry.value) for entry in entries]]
         values = self._emit(variant, args, kwargs, types, exact=False)
-        for tensor, value in zip(results, values):
-            assert value is not None
-            self.bind(tensor, value)
+        for tensor, type, value in zip(results, types, values):
+            assert value is not None and type is not None
+            self.bind(tensor, self.emitter.laid_out(value, type))
         for entry, value in zip(entries, values[len(results) :]):
             assert value is not None
             wanted = type_of(entry.value)

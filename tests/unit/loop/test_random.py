@@ -136,6 +136,29 @@ def test_numbers_computed_twice_are_the_same():
     assert torch.equal(turned, -mask.float().t())
 
 
+def test_a_mask_computed_again_in_another_graph():
+    """What a backward has to do when the forward keeps the seed and not the mask."""
+
+    def forward(emit, x, seed):
+        mask = emit(pointwise.LtOp(emit(creation.RandOp(seed, (33, 20), f32, offset=2)).output, other=0.5)).output
+        return emit(pointwise.MulOp(x, emit(creation.CastOp(mask, f32)).output))
+
+    def backward(emit, gradient, seed):
+        numbers = emit(creation.RandOp(seed, (33, 20), f32, offset=2)).output
+        mask = emit(pointwise.LtOp(numbers, other=0.5)).output
+        turned = emit(view.PermuteOp(emit(creation.CastOp(mask, f32)).output, (1, 0))).output
+        return emit(pointwise.MulOp(gradient, turned))
+
+    found = []
+    for make, x in ((forward, torch.ones(33, 20)), (backward, torch.ones(20, 33))):
+        ctx = make_context()
+        module = functional_module(make, [x, SEED])
+        PassManager.parse("canonicalize,cse,dce,loop,kernel").run(module, ctx)
+        found.append(build(module, ctx)(x, SEED)[0])
+    assert torch.equal(found[0], found[1].t())
+    assert 0.4 < found[0].mean() < 0.6
+
+
 @pytest.mark.parametrize("op", [creation.RandOp, creation.RandnOp])
 def test_floats_only(op):
     with pytest.raises(VerifyError, match="makes floats, got i64"):

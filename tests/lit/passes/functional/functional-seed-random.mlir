@@ -62,6 +62,32 @@ functional.func @filled(%x: !functional.tensor<4xf32>, %y: !functional.tensor<4x
 }
 
 // -----
+// CHECK-LABEL: functional.func @further_samplers
+// CHECK: %[[A:.*]] = functional.randn(%seed) {shape = [4], element = f32} : !functional.tensor<4xf32>
+// CHECK-NEXT: %[[B:.*]] = functional.mul(%[[A]]) {other = 2.0} : !functional.tensor<4xf32>
+// CHECK-NEXT: functional.add(%[[B]], %x) : !functional.tensor<4xf32>
+// CHECK: functional.exp({{.*}}) : !functional.tensor<4xf32>
+// CHECK: %[[T:.*]] = functional.tan({{.*}}) : !functional.tensor<4xf32>
+// CHECK-NEXT: functional.mul(%[[T]]) {other = 3.0} : !functional.tensor<4xf32>
+// CHECK: %[[U:.*]] = functional.rand(%seed) {shape = [4], element = f64, offset = 3} : !functional.tensor<4xf64>
+// CHECK-NEXT: %[[V:.*]] = functional.clamp(%[[U]]) {min = 5.551115123125783e-17} : !functional.tensor<4xf64>
+// CHECK-NEXT: %[[L:.*]] = functional.log(%[[V]]) : !functional.tensor<4xf64>
+// CHECK-NEXT: %[[M:.*]] = functional.mul(%[[L]]) {other = -1.4426950408889634} : !functional.tensor<4xf64>
+// CHECK-NEXT: %[[C:.*]] = functional.ceil(%[[M]]) : !functional.tensor<4xf64>
+// CHECK-NEXT: functional.cast(%[[C]]) {to = i64} : !functional.tensor<4xi64>
+// CHECK-NEXT: functional.randint(%seed) {shape = [4], element = f32, high = 16777217, offset = 4} : !functional.tensor<4xf32>
+// CHECK-NEXT: functional.randint(%seed) {shape = [4], element = i64, high = 9223372036854775808, offset = 5} : !functional.tensor<4xi64>
+functional.func @further_samplers(%x: !functional.tensor<4xf32>, %y: !functional.tensor<4xi64>) {
+  %0 = functional.opaque(%x) {target = @aten.normal.Tensor_float, args = [#functional.operand<0>, 2.0]} : !functional.tensor<4xf32>
+  %1 = functional.opaque(%x) {target = @aten.log_normal.default, args = [#functional.operand<0>, 1.0, 2.0]} : !functional.tensor<4xf32>
+  %2 = functional.opaque(%x) {target = @aten.cauchy.default, args = [#functional.operand<0>, 0.0, 3.0]} : !functional.tensor<4xf32>
+  %3 = functional.opaque(%y) {target = @aten.geometric.default, args = [#functional.operand<0>, 0.5]} : !functional.tensor<4xi64>
+  %4 = functional.opaque(%x) {target = @aten.random.default, args = [#functional.operand<0>]} : !functional.tensor<4xf32>
+  %5 = functional.opaque(%y) {target = @aten.random.default, args = [#functional.operand<0>]} : !functional.tensor<4xi64>
+  functional.return(%0, %1, %2, %3, %4, %5)
+}
+
+// -----
 // A probability near 0 is compared with finer numbers.
 // CHECK-LABEL: functional.func @rare
 // CHECK: %[[U:.*]] = functional.rand(%seed) {shape = [4], element = f64} : !functional.tensor<4xf64>
@@ -96,6 +122,16 @@ functional.func @dropout_with_its_mask(%x: !functional.tensor<8xf32>) {
 functional.func @slopes_of_rrelu(%x: !functional.tensor<8xf32>) {
   %0 = functional.undefined() {shape = [8], element = f32} : !functional.tensor<8xf32>
   %1, %2 = functional.opaque(%x, %0) {target = @aten.rrelu_with_noise_functional.default, args = [#functional.operand<0>, #functional.operand<1>, 0.1, 0.3, true, none]} : (!functional.tensor<8xf32>, !functional.tensor<8xf32>)
+  functional.return(%1, %2)
+}
+
+// -----
+// Eager takes the memory of such an operand for rows.
+// CHECK-LABEL: functional.func @no_slopes_for_what_is_not_contiguous
+// CHECK: functional.opaque(%x, %0) {target = @aten.rrelu_with_noise_functional.default
+functional.func @no_slopes_for_what_is_not_contiguous(%x: !functional.tensor<2x4xf32, strides [1, 2]>) {
+  %0 = functional.undefined() {shape = [2, 4], element = f32} : !functional.tensor<2x4xf32>
+  %1, %2 = functional.opaque(%x, %0) {target = @aten.rrelu_with_noise_functional.default, args = [#functional.operand<0>, #functional.operand<1>, 0.1, 0.3, true, none]} : (!functional.tensor<2x4xf32>, !functional.tensor<2x4xf32>)
   functional.return(%1, %2)
 }
 

@@ -66,7 +66,15 @@ class ResumePoint:
     def enter(self, values: tuple[Any, ...]) -> Any:
         """The rest of the function, or the next continuation."""
         version = self.frame.cache.find(values, {})
-        return self.frame.miss(values, {}) if version is None else version.run(*values)
+        if version is None:
+            return self.frame.miss(values, {})
+        try:
+            return version.run(*values)
+        except Exception as error:
+            if not version.may_repeat(error):
+                raise
+            raised = f"{type(error).__name__}: {error}"
+        return self.frame.repeat(raised, values, {})
 
 
 class ResumePoints:

@@ -167,7 +167,13 @@ def _runner(frame: CompiledFrame) -> Callable[..., Any]:
             return eager(*args, **kwargs)
         if version is None:
             return frame.miss(args, kwargs)
-        return version.run(*args, **kwargs)
+        try:
+            return version.run(*args, **kwargs)
+        except Exception as error:
+            if not version.may_repeat(error):
+                raise
+            raised = f"{type(error).__name__}: {error}"
+        return frame.repeat(raised, args, kwargs)
 
     return run
 

@@ -72,7 +72,20 @@ class CompiledFrame:
             version = None if cache.gave_up else cache.find(args, kwargs)
             if version is None and not cache.gave_up:
                 version = self._make(args, kwargs)
-        return self.eager(*args, **kwargs) if version is None else version.run(*args, **kwargs)
+        if version is None:
+            return self.eager(*args, **kwargs)
+        try:
+            return version.run(*args, **kwargs)
+        except Exception as error:
+            if not version.may_repeat(error):
+                raise
+            raised = f"{type(error).__name__}: {error}"
+        return self.repeat(raised, args, kwargs)
+
+    def repeat(self, raised: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Make a call again whose graph raised and changed nothing: as it is written, so that it has the program's effects and exception."""
+        self.log.add(fallback(self.function.__qualname__, "LB0012", f"the graph raised {raised}", "", "run"))
+        return self.eager(*args, **kwargs)
 
     def _call_module(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.calls is None:
@@ -115,7 +128,9 @@ class CompiledFrame:
         predicate = build_predicate(made.guards, self.function, made.residual.attrs, made.objects, made.bound)
         run = self.eager if made.run is None else made.run
         reason = made.fallback.number if made.fallback is not None else ""
-        return Version(self.cache.made, predicate, run, made.run is None, reason)
+        version = Version(self.cache.made, predicate, run, made.run is None, reason)
+        version.graph_code = made.graph_code
+        return version
 
     def forget(self) -> None:
         """Forget all versions."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
+from types import CodeType, MappingProxyType
 from typing import Any
 
 from lect.backends import llvm
@@ -51,6 +51,7 @@ class Compiled:
     cut: Cut | None = None
     numbers: Mapping[int, Any] = field(default_factory=dict)  # the graph's arguments that are numbers, and their dtypes
     constants: tuple[int, ...] = ()  # the graph's arguments whose value a lowering needs
+    graph_code: CodeType | None = None  # set when the call may be made again, as written, if the graph raises
 
 
 @collector_off()
@@ -227,12 +228,16 @@ def _internal(name: str, stage: str, error: Exception) -> Fallback:
 def _link(module: Operation, made: Compiled, ctx: Context) -> Callable[..., Any]:
     """The residual function with its graph, ready to be called like the function itself."""
     from lect.runtime.executable import build, find_host_function
+    from lect.runtime.repeat import changes_nothing_before_it_raises
     from lect.runtime.residual import shared_outputs, with_numbers, with_own_outputs, without_autocast
 
     level = ctx.options.get("level", "native")
     if level == "native":
         executable = build(module, ctx)
-        graph: Callable[..., list[Any]] = with_own_outputs(executable.run, shared_outputs(find_host_function(module, None)))
+        host = find_host_function(module, None)
+        if not ctx.resources["draws"] and changes_nothing_before_it_raises(host):
+            made.graph_code = executable.run.__code__  # type: ignore[attr-defined]
+        graph: Callable[..., list[Any]] = with_own_outputs(executable.run, shared_outputs(host))
     else:
         executable, graph = None, interpreted(module, ctx)
     if level != "fx":
@@ -250,6 +255,8 @@ def _link_through_torch(graph: Operation, made: Compiled, ctx: Context) -> Calla
 
     program = python_fx.load(graph)
     run = _link_residual(made, ctx, program.run, False)
+    if not (ctx.resources["draws"] or ctx.resources["writes"]):
+        made.graph_code = program.run.__code__  # type: ignore[attr-defined]
     run.__dict__["executable"] = program
     return run
 

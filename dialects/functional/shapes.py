@@ -18,6 +18,15 @@ class ShapeError(ValueError):
     """Sizes that do not fit together; the message is one sentence."""
 
 
+class DimError(ShapeError):
+    """`dim` is not within -`limit` and `limit` - 1."""
+
+    def __init__(self, dim: int, limit: int) -> None:
+        super().__init__(f"dim {dim} is outside of -{limit}..{limit - 1}")
+        self.dim = dim
+        self.limit = limit
+
+
 def element_count(shape: Sequence[int]) -> int:
     """The product of all sizes."""
     count = 1
@@ -214,7 +223,7 @@ def normalize_dim(dim: int, rank: int) -> int:
     """`dim` counted from the front; a 0-d tensor counts as having one dim.  Raises `ShapeError`."""
     limit = max(rank, 1)
     if not -limit <= dim < limit:
-        raise ShapeError(f"dim {dim} is outside of -{limit}..{limit - 1}")
+        raise DimError(dim, limit)
     return dim % limit
 
 

@@ -309,6 +309,7 @@ def _write(t: Tracer, search: Search, state: dict[str, Any], returned: Box | Non
     ctx.resources["cut"] = cut
     ctx.resources["graph_numbers"] = {place: number.paths() for place, number in enumerate(t.graph.places) if number is not None}
     ctx.resources["through_torch"] = through_torch
+    ctx.resources["draws"], ctx.resources["writes"] = t.mode.draws > 0, t.graph.writes
     ctx.count("frames inlined", t.calls)
     ctx.count("torch calls", t.graph.calls)
     ctx.count("torch calls repeated", t.repeats.given)

@@ -145,8 +145,16 @@ def _check_allowed(t: Tracer, function: Any, name: str, short: str, raw: list[An
     out = raw_kwargs.get("out")
     if out is not None and type(out) is not LT:
         raise t.stop("LB0004", f"{name} with an out that is no tensor")
+    if out is not None and any(tensor is out for tensor in traced_tensors(raw)) and not _is_elementwise(short):
+        raise t.stop("LB0004", f"{name} with one of its operands as out")
     if function is setattr or (function is getattr and raw[1] in policy.REFUSED_METHODS):
         raise t.stop("LB0016", str(raw[1]))
+
+
+def _is_elementwise(short: str) -> bool:
+    """True for operators whose out may be one of the operands; the others refuse that."""
+    packet = getattr(torch.ops.aten, short, None)
+    return packet is not None and any(torch.Tag.pointwise in getattr(packet, overload).tags for overload in packet.overloads())
 
 
 def _of_number(function: Any, args: list[Box], kwargs: dict[str, Box]) -> tuple[Any, dict[str, Box]]:

@@ -20,8 +20,9 @@ from typing import Any, Final
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from lect.dialects.functional.shapes import ShapeError
+from lect.dialects.functional.shapes import DimError, ShapeError
 from lect.frontends.tensors import shape_blocks, shape_pointwise, shape_views, shape_windows
+from lect.frontends.tensors.dtype_check import is_plain, refuse_dtypes
 from lect.frontends.tensors.errors import DataDependent, UnsupportedTensor
 from lect.frontends.tensors.lt import LT, layout_of
 from lect.frontends.tensors.meta_kernels import run_on_meta
@@ -84,16 +85,25 @@ class _Symbolic(Exception):
 
 def _compute(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Template:
     function = SHAPE_FUNCTIONS.get(func)
+    if function is None or func in _OF_INTEGERS or not is_plain(args):
+        refuse_dtypes(func, args, kwargs)
+    wrong_dim = None
     if function is not None:
         try:
             found = function(*_metadata(args), **{name: _metadata(value) for name, value in kwargs.items()})
-        except ShapeError:
-            found = None  # torch's own kernel words the error
+        except ShapeError as error:
+            found = None  # torch's own kernel words the error, if it minds
+            wrong_dim = error if isinstance(error, DimError) and func in _DIM_UNCHECKED else None
         if found is not None:
             return list(found) if type(found) is tuple and func in _LIST_RESULTS else found
-    return run_on_meta(func, args, kwargs)
+    template = run_on_meta(func, args, kwargs)
+    if wrong_dim is not None:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-wrong_dim.limit}, {wrong_dim.limit - 1}], but got {wrong_dim.dim})")
+    return template
 
 
+_DIM_UNCHECKED = frozenset({aten._softmax.default, aten._log_softmax.default})  # by their meta kernels
+_OF_INTEGERS = frozenset({aten.bitwise_and.Tensor, aten.bitwise_or.Tensor, aten.bitwise_xor.Tensor})
 _LIST_RESULTS = frozenset({aten.split.Tensor, aten.split_with_sizes.default, aten.unbind.int})
 
 

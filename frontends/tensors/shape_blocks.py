@@ -42,6 +42,18 @@ def extremum_dims(x: TensorMeta, dims: Any = (), keepdim: bool = False) -> Resul
     return _reduced(x, dims, keepdim, x.dtype) if element_count(x.shape) else None
 
 
+def extremum_all(name: str) -> ShapeFunction:
+    """max and min of all elements; the meta kernel lets there be none."""
+
+    def shape(x: TensorMeta) -> Result:
+        if not element_count(x.shape):
+            wanted = "Specify the reduction dim with the 'dim' argument."
+            raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. {wanted}")
+        return x.like(()) if category(x.dtype) is not None else None
+
+    return shape
+
+
 def extremum_with_index(x: TensorMeta, dim: int, keepdim: bool = False) -> Result:
     """max.dim and min.dim."""
     if not element_count(x.shape):
@@ -218,6 +230,8 @@ TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
         aten.mean.default: mean_all,
         aten.amax.default: extremum_dims,
         aten.amin.default: extremum_dims,
+        aten.max.default: extremum_all("max"),
+        aten.min.default: extremum_all("min"),
         aten.max.dim: extremum_with_index,
         aten.min.dim: extremum_with_index,
         aten.argmax.default: index_of_extremum,

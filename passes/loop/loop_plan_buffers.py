@@ -8,7 +8,8 @@
 A slot is memory that a call allocates once; `slots` of a nest names the slot of each result, none for memory of its own (what the graph returns).
 Results of library calls are the library's.  A result takes the slot of an input that dies there (`in_place`) when both have one size and every
 point reads only the element that it writes.  So does a result that `loop.write` puts into a parameter as a whole, when nothing reads the parameter
-behind the nest: then there is nothing left to copy.  A library call that gives a parameter with other elements in some places (`index_put`,
+behind the nest: then there is nothing left to copy.  But a call behind it that may raise has to find the parameters unchanged, so that the program can
+be run as it is written.  A library call that gives a parameter with other elements in some places (`index_put`,
 `scatter`, `slice_scatter`) changes the parameter itself (`in_place`) when that is where its result goes and nothing reads the old elements any more.
 `peak_bytes` is the most that is live at once, parameters not counted.
 """
@@ -20,7 +21,8 @@ from math import prod
 from typing import ClassVar
 
 from lect.dialects.loop.attributes import ViewAttr
-from lect.dialects.loop.ops import FuncOp, NestOp, ReturnOp, WriteOp
+from lect.dialects.loop.library import may_raise
+from lect.dialects.loop.ops import ExternOp, FuncOp, NestOp, ReturnOp, WriteOp
 from lect.ir import Context, Operation, Value
 from lect.passes.base import Pass
 from lect.passes.loop.nests import functions, nbytes, readers
@@ -49,6 +51,8 @@ class Plan:
 
     def __init__(self, func: FuncOp) -> None:
         self.func = func
+        raising = [op for op in func.body if isinstance(op, ExternOp) and may_raise(op.callee.leaf)]
+        self.last_that_may_raise = raising[-1] if raising else None
         self.returned = {value for op in func.body if isinstance(op, ReturnOp) for value in op.values}
         self.last_use: dict[Value, Operation] = {value: op for op in func.body for value in op.operands if not value.is_argument}
         self.slot: dict[Value, int] = {}
@@ -134,6 +138,8 @@ class Plan:
         alone = sum(isinstance(user, WriteOp) and user.target is parameter for user in parameter.users) == 1
         read = [user for user in readers(parameter) if user is not nest and not isinstance(user, WriteOp | ReturnOp)]
         if not (whole and alone and parameter in nest.inputs and fits(nest, number, parameter)):
+            return None
+        if self.last_that_may_raise is not None and nest.is_before(self.last_that_may_raise):
             return None
         return parameter if all(user.is_before(nest) for user in read) else None
 

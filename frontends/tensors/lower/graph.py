@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from contextlib import ExitStack
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 import torch
 
@@ -26,6 +28,9 @@ from lect.frontends.tensors.lt import LT, layout_of, make_lt
 from lect.frontends.tensors.numbers import symbolic
 from lect.ir import Block, Builder, Context, LectError, Operation, Region, Value
 from lect.ir.types import f64, i64
+
+# torch's own code for these leaves checks of the elements out when it is given a tensor without: they are called as a whole at run time.
+WHOLE: Final = MappingProxyType({"torch.nn.functional.one_hot": torch.ops.aten.one_hot.default})
 
 
 def lower_graphs(module: Operation, ctx: Context) -> None:
@@ -106,7 +111,9 @@ class _Execution:
         if op.target.leaf in RANDOM_STATE_CALLS:
             raise LectError(f"{op.target.leaf} has no functional form", op=op)
         try:
-            target = python_values.target_of(op.target)
+            target: Any = python_values.target_of(op.target)
+            if op.target.leaf in WHOLE and _functorch_is_off():
+                target = functools.partial(self.recorder.whole, WHOLE[op.target.leaf], meta_of_type(_functional_type(op, op.results[0].type)))
             returned = target(*python_values.decode(op.args, operands), **python_values.decode_kwargs(op.kwargs, operands))
         except LectError as error:
             if error.op is None:
@@ -143,7 +150,7 @@ class _Execution:
         return [self.environment[value] for value in yields(block)]
 
     def _define(self, op: Operation, found: list[Any]) -> None:
-        transformed = torch._C._functorch.peek_interpreter_stack() is not None  # then tensors are wrapped, and types are those of an example
+        transformed = not _functorch_is_off()  # then tensors are wrapped, and types are those of an example
         for value, tensor in zip(op.results, found):
             self.environment[value] = tensor if transformed else self._checked(op, value, tensor)
 
@@ -191,6 +198,10 @@ class _Execution:
             if other.storage is entry.storage:
                 return "result", number, offset - layout_of(other.tensor).storage_offset
         return None
+
+
+def _functorch_is_off() -> bool:
+    return torch._C._functorch.peek_interpreter_stack() is None
 
 
 def _functional_type(op: Operation, type: Any) -> TensorType:

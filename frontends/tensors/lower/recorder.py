@@ -23,10 +23,11 @@ from lect.frontends.tensors.lower.memory import Entry, Storage, path_between
 from lect.frontends.tensors.lower.opaque import emit_opaque
 from lect.frontends.tensors.lower.rules_views import constant
 from lect.frontends.tensors.lower.table import RULES
-from lect.frontends.tensors.lt import LT, layout_of
+from lect.frontends.tensors.lt import LT, layout_of, make_lt
 from lect.frontends.tensors.metadata import TensorMeta
 from lect.frontends.tensors.numbers import SYMBOLIC, NumberNode, node_of
 from lect.frontends.tensors.propagate import Propagation
+from lect.frontends.tensors.templates import Alias
 from lect.ir import LectError, Operation, Value, VerifyError
 
 aten = torch.ops.aten
@@ -177,7 +178,8 @@ class Recorder(Propagation):
     def _own_types(self, func: Any, args: Any, kwargs: dict[str, Any]) -> list[TensorType | None]:
         """The types of the results of an op that was not itself called: of other elements, maybe, than what they are written to."""
         template = self.cache.find(func, args, kwargs)
-        metas = list(template) if isinstance(template, list | tuple) and not isinstance(template, TensorMeta) else [template]
+        metas = list(template) if type(template) in (list, tuple) else [template]
+        metas = [layout_of(args[meta.argument]) if isinstance(meta, Alias) and isinstance(meta.argument, int) else meta for meta in metas]
         return [type_of_meta(meta) if isinstance(meta, TensorMeta) else None for meta in metas]
 
     def _settle(self, values: list[Value | None], types: list[TensorType | None], behind: Operation | None) -> bool:
@@ -193,6 +195,14 @@ class Recorder(Propagation):
             else:
                 values[position] = self.emitter.laid_out(value, type)
         return True
+
+    def whole(self, func: Any, meta: TensorMeta, *args: Any, **kwargs: Any) -> LT:
+        """Write one call of a composite op without looking into it; its result has these metadata."""
+        (value,) = self._emit(func, args, kwargs, [type_of_meta(meta)], exact=True)
+        assert value is not None
+        tensor = make_lt(meta)
+        self.bind(tensor, value)
+        return tensor
 
     # ---- in-place ops ------------------------------------------------------------------------------------------------
 

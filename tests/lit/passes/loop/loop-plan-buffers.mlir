@@ -168,6 +168,24 @@ loop.func @not_in_a_parameter_of_which_a_part_is_written(%x: !v) {
 
 // -----
 !v = !loop.buffer<16xf32>
+!i = !loop.buffer<4xi64>
+
+// CHECK-LABEL: @not_in_a_parameter_as_a_call_behind_may_raise
+// CHECK-NOT: in_place
+loop.func @not_in_a_parameter_as_a_call_behind_may_raise(%x: !v, %y: !v, %i: !i) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 16>} : !v {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    %2 = loop.neg(%1) : f32
+    loop.store(%2) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %3 = loop.extern @e0(%y, %i) {callee = @aten.index_select.default, args = [#loop.operand<0>, 0, #loop.operand<1>], views = [#loop.view<16>, #loop.view<4>], result_views = [#loop.view<4>]} : !loop.buffer<4xf32>
+  loop.write(%x, %0) {place = #loop.view<16>, view = #loop.view<16>}
+  loop.return(%3) {views = [#loop.view<4>]}
+}
+
+// -----
+!v = !loop.buffer<16xf32>
 
 // CHECK-LABEL: @not_in_a_parameter_that_is_turned_around
 // CHECK-NEXT:    loop.nest @n0(%x) {space = #loop.space<d0: 16>, slots = [0]}

@@ -1,0 +1,20 @@
+"""What is known of library functions by name."""
+
+from __future__ import annotations
+
+# With operands of the right types and sizes, which guards have checked, these do not raise: nothing depends on the elements.
+_NEVER_RAISE = frozenset(
+    """
+    mm bmm addmm baddbmm addmv mv dot matmul linear convolution convolution_backward
+    _scaled_dot_product_flash_attention_for_cpu _scaled_dot_product_flash_attention_for_cpu_backward _scaled_dot_product_attention_math
+    sort topk cumsum cumprod cummax cummin logcumsumexp softmax log_softmax _softmax _log_softmax native_layer_norm native_batch_norm native_group_norm
+    max_pool2d_with_indices avg_pool2d avg_pool3d avg_pool1d _adaptive_avg_pool2d _adaptive_avg_pool3d upsample_nearest2d upsample_bilinear2d upsample_bicubic2d
+    arange sum mean amax amin argmax argmin prod any all var_mean copy_ clone _to_copy
+    """.split()
+)
+
+
+def may_raise(name: str) -> bool:
+    """True unless a library function is known never to raise; `name` is `aten.index_select.default`."""
+    parts = name.split(".")
+    return not (len(parts) == 3 and parts[0] == "aten" and parts[1] in _NEVER_RAISE)

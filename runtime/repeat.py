@@ -1,0 +1,54 @@
+"""Calls whose graph raises when it runs: an index out of range, a matrix that has no inverse.
+
+A compiled function runs its graph first and its other effects behind it, so an exception out of the graph would come before effects that the program
+has in front of the operation that raises.  While the graph has changed nothing that outlives the call, the call can simply be made again, as the program
+is written: then the effects, the exception and its traceback are the program's own.  Here is decided for which graphs that holds, and recognised
+that it was the graph that raised.
+"""
+
+from __future__ import annotations
+
+from types import CodeType, TracebackType
+from typing import Any
+
+from lect.dialects.host.ops import ExternOp, LaunchOp, UpdateOp, WriteOp, WrittenOp
+from lect.dialects.loop.library import may_raise
+from lect.ir import Operation, Value
+
+
+def raised_in(error: BaseException, code: CodeType) -> bool:
+    """True when an exception came out of a frame of this code."""
+    step: TracebackType | None = error.__traceback__
+    while step is not None:
+        if step.tb_frame.f_code is code:
+            return True
+        step = step.tb_next
+    return False
+
+
+def changes_nothing_before_it_raises(host: Operation) -> bool:
+    """True when no call of a host function that may raise stands behind a write to a parameter."""
+    written = {_root(op.target) for op in host.body if isinstance(op, WrittenOp)}  # by kernels, of which it is not known here when
+    wrote = False
+    for op in host.body:
+        if isinstance(op, UpdateOp):
+            return False  # one that raises may have written some of its elements
+        if isinstance(op, ExternOp) and wrote and may_raise(op.callee.leaf):
+            return False
+        wrote = wrote or isinstance(op, WriteOp) or (isinstance(op, LaunchOp) and _writes_any(op, written))
+    return True
+
+
+def _writes_any(launch: LaunchOp, written: set[Value]) -> bool:
+    """True when a kernel may write to one of these: then it is given it twice, to read and to write."""
+    roots = [_root(buffer) for buffer in launch.buffers]
+    return any(roots.count(value) > 1 for value in written)
+
+
+def _root(value: Value) -> Value:
+    """The parameter or allocation in which a view or memory lies."""
+    owner: Any = value.op
+    while owner is not None and owner.name in ("host.view", "host.memory"):
+        value = owner.operands[0]
+        owner = value.op
+    return value

@@ -1,8 +1,8 @@
 """Whether eager has a kernel for these dtypes, asked of eager itself.
 
 Meta kernels know the rules of promotion, but not for which dtypes the real kernels were written ("softmax" of integers), and are laxer with some
-in-place forms (a bool times an integer).  So an op with unusual dtypes runs once for real, on operands with one element (none where there is none), and an error about dtypes is the
-program's own.  Any other error is about those operands and means nothing.
+in-place forms (a bool times an integer).  So an op with unusual dtypes runs once for real, on operands with one element (none where there is none), and
+an error about dtypes is the program's own.  Any other error is about those operands and means nothing.
 """
 
 from __future__ import annotations

@@ -28,6 +28,10 @@ class Attribute:
         def __init__(self, *fields: Any, **named: Any) -> None:
             """The fields in their order or by name; a class's `normalize` may take more than the field then holds."""
 
+        @classmethod
+        def canonical(cls, *fields: Any) -> Any:
+            """The instance with these fields, all given, which are normalized, and in which each number is an int."""
+
     def print_body(self) -> str | None:
         """What stands between `<` and `>`; None prints no brackets."""
         return None

@@ -58,19 +58,18 @@ def interned(cls: type[T]) -> type[T]:
             args = tuple(normalize(**dict(zip(names, args))).values())
         key = tuple([value if type(value) in _OWN_KEY else literal_key(value) for value in args])
         found = table.get(key)
-        if found is None:
-            args = tuple([_freeze(value) for value in args])
-            found = object.__new__(klass)
-            for name, value in zip(names, args):
-                object.__setattr__(found, name, value)
-            object.__setattr__(found, "_text", None)
-            table[key] = found
-        return found
+        return _made(klass, names, tuple([_freeze(value) for value in args]), table, key) if found is None else found
+
+    def canonical(klass: type[T], *args: Any) -> T:
+        """The instance with these fields, all given, which are normalized, and in which each number is an int."""
+        found = table.get(args)
+        return _made(klass, names, args, table, args) if found is None else found
 
     body = {name: value for name, value in cls.__dict__.items() if name not in defaults and name not in ("__dict__", "__weakref__")}
     body["__slots__"] = (*names, "_text")
     body["fields"] = names
     body["__new__"] = new
+    body["canonical"] = classmethod(canonical)
     body["__setattr__"] = _refuse
     body["__reduce__"] = lambda self: (type(self), tuple(getattr(self, name) for name in names))
     body["__deepcopy__"] = lambda self, memo: self
@@ -78,6 +77,17 @@ def interned(cls: type[T]) -> type[T]:
     metaclass: Any = type(cls)
     made = metaclass(cls.__name__, cls.__bases__, body)
     made.__qualname__ = cls.__qualname__
+    return made
+
+
+def _made(klass: type[T], names: tuple[str, ...], args: tuple[Any, ...], table: dict[Any, Any], key: Any) -> T:
+    """A new instance, entered in the table."""
+    made = object.__new__(klass)
+    put = object.__setattr__
+    for name, value in zip(names, args):
+        put(made, name, value)
+    put(made, "_text", None)
+    table[key] = made
     return made
 
 

@@ -154,6 +154,9 @@ class GuardList:
         return guard.SetOp(name, regions=[Region([writer.block])], loc=loc)
 
 
+_ONE = (guard.ObjectType(),)
+
+
 class _Writer:
     def __init__(self, objects: ObjectTable) -> None:
         self.block = Block()
@@ -167,7 +170,8 @@ class _Writer:
                 found = self._apply(source, loc)
             else:
                 assert isinstance(source, Source)
-                found = self.block.append(guard.SourceOp(source.path(), loc=loc, hint=_hint(source))).result
+                found = self.block.append(guard.SourceOp.create((), _ONE, {"path": source.path()}, loc=loc)).results[0]
+                found.hint = _hint(source)
             self.values[source] = found
         return found
 
@@ -219,16 +223,16 @@ Maker = Callable[[_Writer, Value, Any, Location], Operation]
 _MAKERS: Mapping[str, Maker] = MappingProxyType(
     {
         "equals": lambda w, v, p, loc: guard.EqualsOp(v, w.literal(p), loc=loc),
-        "type_is": lambda w, v, p, loc: guard.TypeIsOp(v, w.objects.ref(p), loc=loc),
-        "is": lambda w, v, p, loc: guard.IsOp(v, w.objects.ref(p), loc=loc),
-        "tensor": lambda w, v, p, loc: guard.TensorOp.create([v], attrs=dict(p), loc=loc),
+        "type_is": lambda w, v, p, loc: guard.TypeIsOp.create((v,), attrs={"type": w.objects.ref(p)}, loc=loc),
+        "is": lambda w, v, p, loc: guard.IsOp.create((v,), attrs={"is_object": w.objects.ref(p)}, loc=loc),
+        "tensor": lambda w, v, p, loc: guard.TensorOp.create((v,), attrs=dict(p), loc=loc),
         "not_none": lambda w, v, p, loc: guard.NotNoneOp(v, loc=loc),
         "present": lambda w, v, p, loc: guard.PresentOp(v, loc=loc),
         "number": lambda w, v, p, loc: guard.NumberOp.create([v], attrs=dict(p), loc=loc),
         "truth": lambda w, v, p, loc: guard.TruthOp(v, p, loc=loc),
-        "no_attr": lambda w, v, p, loc: guard.NoAttrOp(v, tuple(p), loc=loc),
+        "no_attr": lambda w, v, p, loc: guard.NoAttrOp.create((v,), attrs={"names": tuple(p)}, loc=loc),
         "no_part": lambda w, v, p, loc: guard.NoAttrOp(v, tuple(p), True, loc=loc),
-        "no_hooks": lambda w, v, p, loc: guard.NoHooksOp(v, loc=loc),
+        "no_hooks": lambda w, v, p, loc: guard.NoHooksOp.create((v,), attrs={}, loc=loc),
         "length": lambda w, v, p, loc: guard.LengthOp(v, p, loc=loc),
         "keys": lambda w, v, p, loc: guard.KeysOp(v, tuple([w.literal(key) for key in p]), loc=loc),
         "items": lambda w, v, p, loc: guard.ItemsOp(v, tuple([w.literal(item) for item in p]), loc=loc),

@@ -10,7 +10,7 @@ import functools
 import types
 import weakref
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import CellType, FunctionType, MethodType
 from typing import Any, Protocol
 
@@ -134,9 +134,15 @@ class ResidualBuilder:
         self.block.append(op)
         return op.results[0]
 
+    def _produce(self, kind: type[Operation], operands: Sequence[Value], attrs: dict[str, Any], hint: str | None = None) -> Value:
+        """Append an operation with one result, which it gives."""
+        (value,) = self.block.append(kind.create(operands, py.ONE, attrs, loc=self.loc)).results
+        value.hint = hint
+        return value
+
     def constant(self, value: Any) -> Value:
         """A constant that has a text."""
-        return self.emit(py.LoadConstOp(from_python(value)))
+        return self._produce(py.LoadConstOp, (), {"value": from_python(value)})
 
     def resource(self, value: Any) -> Value:
         """A live object."""
@@ -171,12 +177,12 @@ class ResidualBuilder:
             return self.resource(self.t.objects.objects[key])
         below = self.source(base)
         if kind == "attr" and source.part is not None:
-            members = self.emit(py.LoadItemOp(self._instance_dict(base), self.constant(source.part)))
-            return self.emit(py.LoadItemOp(members, self.constant(key), hint=key))
+            members = self._produce(py.LoadItemOp, (self._instance_dict(base), self.constant(source.part)), {})
+            return self._produce(py.LoadItemOp, (members, self.constant(key)), {}, key)
         if kind == "attr":
-            return self.emit(py.LoadAttrOp(below, key, hint=key))
+            return self._produce(py.LoadAttrOp, (below,), {"attr": key}, key)
         if kind == "item":
-            return self.emit(py.LoadItemOp(below, self._key(key)))
+            return self._produce(py.LoadItemOp, (below, self._key(key)), {})
         if kind == "own":
             return self.call(own_item, below, self._key(key))
         if kind == "type":
@@ -199,7 +205,7 @@ class ResidualBuilder:
         """The instance dictionary of a module whose class does not redefine attribute reads."""
         found = self._dicts.get(source)
         if found is None:
-            found = self._dicts[source] = self.emit(py.LoadAttrOp(self.source(source), "__dict__"))
+            found = self._dicts[source] = self._produce(py.LoadAttrOp, (self.source(source),), {"attr": "__dict__"})
         return found
 
     # ---- values ------------------------------------------------------------------------------------------------------

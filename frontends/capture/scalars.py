@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -12,6 +13,8 @@ import torch
 from lect.dialects.fx.python_values import DTYPE_NAMES
 from lect.dialects.fx.types import ConstantAttr, DeviceAttr, EllipsisAttr, TensorType
 from lect.frontends.capture.objects import ObjectTable
+from lect.frontends.tensors.lt import layout_of
+from lect.frontends.tensors.metadata import TensorMeta
 from lect.ir import SCALARS
 
 NUMPY_NUMBERS: frozenset[type] = frozenset(
@@ -72,4 +75,9 @@ def map_leaves(value: Any, change: Callable[[Any], Any]) -> Any:
 
 def tensor_type(tensor: torch.Tensor) -> TensorType:
     """The fx type of a real or traced strided tensor."""
-    return TensorType(tuple(tensor.shape), ELEMENT_OF[tensor.dtype], tensor.stride(), str(tensor.device), tensor.requires_grad)
+    return _type_of(layout_of(tensor), tensor.requires_grad)
+
+
+@cache
+def _type_of(layout: TensorMeta, requires_grad: bool) -> TensorType:
+    return TensorType(layout.shape, ELEMENT_OF[layout.dtype], layout.strides, str(layout.device), requires_grad)

@@ -11,20 +11,25 @@ from typing import Any
 from lect.dialects.guard.types import PathAttr
 
 
+_PLAIN_KEYS = frozenset({str, int, type(None)})
+
+
 class Source:
     """One node; `kind` is a root ('L', 'R', 'M', 'O') or a step of `guard.path`, `key` its key.
 
-    `part` names the table of a module (`_parameters`, `_buffers`, `_modules`) in which an attribute was found, when it was.  `run_time` says that a
+    `plain` says that all keys are strings, ints and None.  `part` names the table of a module (`_parameters`, `_buffers`, `_modules`) in which an attribute was found, when it was.  `run_time` says that a
     number there is one of run time.
     """
 
-    __slots__ = ("base", "children", "guarded_type", "key", "kind", "part", "run_time")
+    __slots__ = ("base", "children", "chain", "guarded_type", "key", "kind", "part", "plain", "run_time")
 
     def __init__(self, base: Source | None, kind: str, key: Any) -> None:
         self.base = base
         self.kind = kind
         self.key = key
         self.children: dict[Any, Source] | None = None
+        self.chain: tuple[tuple[str, Any], ...] = () if base is None else (*base.chain, (kind, key))  # the steps from the root
+        self.plain: bool = type(key) in _PLAIN_KEYS and (base is None or base.plain)
         self.guarded_type: type | None = None
         self.part: str | None = None
         self.run_time = False
@@ -48,20 +53,20 @@ class Source:
         """The item under a literal key."""
         return self.step("item", key)
 
-    def steps(self) -> tuple[Source, list[Source]]:
-        """The root and the nodes below it, outermost first."""
-        chain = []
-        node = self
-        while node.base is not None:
-            chain.append(node)
-            node = node.base
-        chain.reverse()
-        return node, chain
-
     def path(self) -> PathAttr:
         """This source as an attribute."""
-        root, chain = self.steps()
-        return PathAttr(root.kind, root.key, tuple([(node.kind, node.key) for node in chain]))
+        root = self.root
+        if self.plain:
+            return PathAttr.canonical(root.kind, root.key, self.chain)
+        return PathAttr(root.kind, root.key, self.chain)
+
+    @property
+    def root(self) -> Source:
+        """The first node of the path."""
+        node = self
+        while node.base is not None:
+            node = node.base
+        return node
 
     def __repr__(self) -> str:
         return self.path().print_body()

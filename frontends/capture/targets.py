@@ -46,7 +46,7 @@ def _names() -> dict[int, tuple[Any, str]]:
 
 _OWNERS: tuple[Any, ...] = (*torch.Tensor.__mro__[:-1], object)
 _MODULE_ROOTS = frozenset({"torch", "_operator", "builtins"})
-_RENAMED = frozenset({"abs", "neg", "positive", "__idiv__"})  # functions whose name in the table is not their own
+_RENAMED = frozenset({"abs", "neg", "positive", "__idiv__"})  # methods and a builtin whose name in the table is not their own
 
 
 def name_of(function: Callable[..., Any]) -> str | None:
@@ -96,11 +96,11 @@ def _public() -> tuple[tuple[str, dict[str, Any]], ...]:
 def _function_name(function: Any) -> str | None:
     """The name of a function: its own name where that leads to it, else what the table says, which takes milliseconds to make."""
     name = function.__name__
+    if not name.startswith("__"):
+        for module, members in _public():
+            if members.get(name) is function and is_callable_name(module, [name]):
+                return f"{module}.{name}"
     if name not in _RENAMED:
-        if not name.startswith("__"):
-            for module, members in _public():
-                if members.get(name) is function and is_callable_name(module, [name]):
-                    return f"{module}.{name}"
         for cls in _OWNERS[:-1]:
             if cls.__dict__.get(name) is function and getattr(torch.Tensor, name, None) is function:
                 return f"torch.Tensor.{name}"

@@ -454,9 +454,8 @@ class Tracer:
 
 
 def _input_name(source: Source) -> str:
-    _, chain = source.steps()
-    words = [str(node.key) for node in chain if isinstance(node.key, str | int) and not str(node.key).startswith("_")]
-    root, _ = source.steps()
+    root = source.root
+    words = [text for text in [str(key) for _, key in source.chain if isinstance(key, str | int)] if not text.startswith("_")]
     if root.kind == "L" and root.key != "self":
         words.insert(0, str(root.key))
     return "_".join(words) or "input"

@@ -50,18 +50,23 @@ def _roots() -> list[Any]:
 
 
 def _reachable(functions: list[Any]) -> list[FunctionType]:
-    """The functions, and those they wrap or close over."""
+    """Those among the functions, and among those that they wrap or close over, that have a closure."""
     pending = list(functions)
     seen: dict[int, FunctionType] = {}
     while pending:
         function = pending.pop()
         if type(function) is not FunctionType or id(function) in seen:
             continue
+        closure = function.__closure__
+        if closure is None:  # nothing that wraps another function
+            continue
         seen[id(function)] = function
         pending.append(getattr(function, "__wrapped__", None))
-        for cell in function.__closure__ or ():
-            if cell != _EMPTY_CELL:
+        for cell in closure:
+            try:
                 pending.append(cell.cell_contents)
+            except ValueError:  # the variable has no value
+                continue
     return list(seen.values())
 
 
@@ -74,12 +79,3 @@ def _prepare(function: FunctionType, wrapper_code: CodeType) -> bool:
         return False
     setattr(inner, _ATTRIBUTE, inner)
     return True
-
-
-def _empty_cell() -> Any:
-    from types import CellType
-
-    return CellType()
-
-
-_EMPTY_CELL = _empty_cell()

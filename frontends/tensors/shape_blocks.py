@@ -8,7 +8,16 @@ from typing import Any, Final
 
 import torch
 
-from lect.dialects.functional.shapes import element_count, normalize_dim, normalize_dims, preserved_strides, reduced_shape
+from lect.dialects.functional.shapes import (
+    broadcast,
+    element_count,
+    expanded_strides,
+    normalize_dim,
+    normalize_dims,
+    pointwise_strides,
+    preserved_strides,
+    reduced_shape,
+)
 from lect.frontends.tensors.metadata import TensorMeta
 from lect.frontends.tensors.shape_pointwise import Result, ShapeFunction, category, common_device, pointwise_meta
 
@@ -184,6 +193,62 @@ def created(shape: Any, *, dtype: Any = None, layout: Any = None, device: Any = 
     return _created(tuple(shape), dtype or torch.get_default_dtype(), device)
 
 
+def created_like(x: TensorMeta, shape: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None) -> Result:
+    """new_zeros, new_ones and new_empty."""
+    return created(shape, dtype=dtype or x.dtype, layout=layout, device=x.device if device is None else device, pin_memory=pin_memory)
+
+
+def one_number(value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None) -> Result:
+    """scalar_tensor."""
+    return created((), dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+
+
+def concatenated(tensors: Any, dim: int = 0) -> Result:
+    """cat of tensors of one dtype and rank, none of which is laid out with channels last, so that the result is row-major."""
+    first = tensors[0]
+    rank = len(first.shape)
+    alike = all(x.dtype is first.dtype and len(x.shape) == rank and not (rank in (4, 5) and _has_channels_last(x)) for x in tensors)
+    if not rank or not alike or common_device(tensors) is None:
+        return None
+    along = normalize_dim(dim, rank)
+    rest = first.shape[:along], first.shape[along + 1 :]
+    if any((x.shape[:along], x.shape[along + 1 :]) != rest for x in tensors):
+        return None
+    return first.like((*rest[0], sum(x.shape[along] for x in tensors), *rest[1]))
+
+
+def _has_channels_last(x: TensorMeta) -> bool:
+    """What torch takes for a layout with channels last: strides that grow from the channels over the last dims to the first."""
+    least = 0
+    for dim in (1, *range(len(x.shape) - 1, 1, -1), 0):
+        size, stride = x.shape[dim], x.strides[dim]
+        if not size or stride < least or (dim == 1 and not stride) or (dim == 0 and least == x.strides[1]):
+            return False
+        least = stride * max(size, 1)
+    return True
+
+
+def gathered(x: TensorMeta, indices: Any) -> Result:
+    """index with one row-major tensor of i64 for each dim, where a pointwise operation of them would give a row-major result."""
+    if len(indices) != len(x.shape):
+        return None
+    if any(type(index) is not TensorMeta or index.dtype is not torch.int64 or index.device != x.device or not index.is_contiguous for index in indices):
+        return None
+    shape = broadcast([index.shape for index in indices])
+    operands = [(0,) * len(shape), *(expanded_strides(index.layout, shape) for index in indices)]
+    result = x.like(shape)
+    return result if result.strides == pointwise_strides([(shape, strides) for strides in operands], shape) else None
+
+
+def accumulated(x: TensorMeta, dim: int, *, dtype: torch.dtype | None = None) -> Result:
+    """cumsum and cumprod of a row-major tensor: integers give i64."""
+    kind = category(x.dtype)
+    if not x.shape or not x.is_contiguous or kind is None:
+        return None
+    normalize_dim(dim, len(x.shape))
+    return x.like(x.shape, dtype or (x.dtype if kind >= 2 else torch.int64))
+
+
 def _created(shape: tuple[int, ...], dtype: torch.dtype, device: Any) -> TensorMeta | None:
     if any(size < 0 for size in shape):
         return None
@@ -255,6 +320,14 @@ TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
         aten.rand.default: created,
         aten.randn.default: created,
         aten.empty.memory_format: created,
+        aten.new_zeros.default: created_like,
+        aten.new_ones.default: created_like,
+        aten.new_empty.default: created_like,
+        aten.scalar_tensor.default: one_number,
+        aten.cat.default: concatenated,
+        aten.index.Tensor: gathered,
+        aten.cumsum.default: accumulated,
+        aten.cumprod.default: accumulated,
         aten.addcmul.default: addcmul,
         aten.addcdiv.default: addcmul,
         aten.rrelu_with_noise.default: noisy_relu,

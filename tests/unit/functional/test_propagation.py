@@ -112,6 +112,32 @@ def test_block_metadata_is_that_of_eager(seed):
         check(F.scaled_dot_product_attention, query, query, query)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_metadata_of_joining_indexing_and_creation_is_that_of_eager(seed):
+    rng = random.Random(seed)
+    for _ in range(60):
+        rank = rng.randint(0, 5)
+        shape = [rng.choice([0, 1, 1, 2, 3]) for _ in range(rank)]
+        x, dim = random_tensor(rng, shape), rng.randrange(-rank - 1, rank + 1)
+        other = [rng.choice([size, 2]) if place == dim % max(rank, 1) else size for place, size in enumerate(shape)]
+        check(torch.cat, [x, random_tensor(rng, other)], dim)
+        check(torch.cat, [x, random_tensor(rng, shape), random_tensor(rng, shape).to(rng.choice(DTYPES))], dim)
+        check(torch.cumprod, x.to(rng.choice(DTYPES)), dim)
+        check(torch.Tensor.new_ones, x, shape)
+        check(torch.Tensor.new_zeros, typed(rng, shape), [*shape, 2], dtype=rng.choice(DTYPES))
+        check(torch.scalar_tensor, rng.choice([1, 2.5, True]))
+        check(torch.scalar_tensor, 1, dtype=rng.choice(DTYPES))
+        indexed = random_tensor(rng, [3, 4, 2][: rng.randint(1, 3)])
+        places = [torch.zeros(size, dtype=torch.int64) for size in random_broadcast(rng, indexed.dim())]
+        check(torch.ops.aten.index.Tensor, indexed, places)
+
+
+def random_broadcast(rng: random.Random, count: int) -> list[list[int]]:
+    """Shapes that broadcast with each other."""
+    shape = [rng.choice([0, 1, 2, 3]) for _ in range(rng.randint(0, 4))]
+    return [[1 if rng.random() < 0.4 else size for size in shape][rng.choice([0, 0, 1]) :] for _ in range(count)]
+
+
 IMAGES = [(2, 3, 8, 8), (1, 3, 5, 7)]
 
 

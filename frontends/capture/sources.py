@@ -10,15 +10,14 @@ from typing import Any
 
 from lect.dialects.guard.types import PathAttr
 
-
 _PLAIN_KEYS = frozenset({str, int, type(None)})
 
 
 class Source:
     """One node; `kind` is a root ('L', 'R', 'M', 'O') or a step of `guard.path`, `key` its key.
 
-    `plain` says that all keys are strings, ints and None.  `part` names the table of a module (`_parameters`, `_buffers`, `_modules`) in which an attribute was found, when it was.  `run_time` says that a
-    number there is one of run time.
+    `chain` are the steps from the root, `plain` says that all keys are strings, ints and None.  `part` names the table of a module (`_parameters`,
+    `_buffers`, `_modules`) in which an attribute was found, when it was.  `run_time` says that a number there is one of run time.
     """
 
     __slots__ = ("base", "children", "chain", "guarded_type", "key", "kind", "part", "plain", "run_time")

@@ -121,7 +121,7 @@ def instance_dict(t: Tracer, value: Any) -> dict[str, Any] | None:
         found = _instance_attribute(value, "__dict__")
     except AttributeError:
         return None
-    return t.shadows.get(id(found), found) if t.shadows else found
+    return t.shadows.get(id(found), found) if t.shadows.some else found
 
 
 def load_attr(t: Tracer, box: Box, name: str) -> Box:
@@ -142,7 +142,9 @@ def load_attr(t: Tracer, box: Box, name: str) -> Box:
         raise t.stop("LB0030", f"{name} of a traceback")
     if kind in _REGISTRY:
         return registry_attr(t, box, name)
-    getter = find_in_type(kind, "__getattribute__") if kind not in SCALAR_TYPES else None
+    getter = t.getters.get(kind, MISSING)
+    if getter is MISSING:
+        getter = t.getters[kind] = find_in_type(kind, "__getattribute__") if kind not in SCALAR_TYPES else None
     if type(getter) is FunctionType:
         t.guard_type(box)
         return _with_fallback(t, box, name, getter)
@@ -164,7 +166,7 @@ def _with_fallback(t: Tracer, box: Box, name: str, getter: FunctionType) -> Box:
 def module_attr(t: Tracer, box: Box, name: str) -> Box:
     """An attribute of a Python module; a module-level `__getattr__` runs for real (it loads lazily)."""
     module, source = box
-    names = t.shadows.get(id(module.__dict__), module.__dict__) if t.shadows else module.__dict__
+    names = t.shadows.get(id(module.__dict__), module.__dict__) if t.shadows.some else module.__dict__
     if source is None:
         source = t.static_source(module)
     if name in names:
@@ -273,7 +275,8 @@ def _class_entry(t: Tracer, box: Box, name: str, found: Found) -> Box:
 
 def guard_class_entry(t: Tracer, cls: type, name: str, entry: Any) -> None:
     """A method or property that decided what runs is still the same; classes made in the trace cannot change behind its back."""
-    if not t.is_fresh(cls):
+    if (cls, name) not in t.guarded_entries and not t.is_fresh(cls):
+        t.guarded_entries.add((cls, name))
         t.guards.is_object(t.static_source(cls).attr(name), entry)
 
 
@@ -295,7 +298,7 @@ def _missing_attr(t: Tracer, box: Box, name: str, names: dict[str, Any] | None, 
         for part in MODULE_PARTS:
             members = names.get(part)
             if members is not None:
-                members = t.shadows.get(id(members), members) if t.shadows else members
+                members = t.shadows.get(id(members), members) if t.shadows.some else members
                 if name in members:
                     if source is None or (id(names[part]), name) in t.written:
                         return t.wrap(members[name])

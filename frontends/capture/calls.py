@@ -42,6 +42,8 @@ C_FUNCTIONS = (
     types.ClassMethodDescriptorType,
     types.MethodWrapperType,
 )
+_BOUND = (BuiltinFunctionType, types.MethodWrapperType)
+_UNBOUND = (types.ModuleType, type)
 MODULE_CALL = torch.nn.Module.__call__
 MODULE_CALL_IMPL = torch.nn.Module._call_impl
 MODULE_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
@@ -192,19 +194,28 @@ def call_module(t: Tracer, module: Box, args: list[Box], kwargs: Kwargs) -> Box:
     if own or hooks_of(t, module):
         _check_plain_hooks(t, module)
         return call(t, load_attr(t, module, "_call_impl"), args, kwargs)
-    check_hooks(t, module)
+    forward = _guard_forward(t, module)
+    if forward is not None:
+        return call_function(t, t.static(forward) if not t.is_fresh(forward) else (forward, None), [module, *args], kwargs)
     return call(t, load_attr(t, module, "forward"), args, kwargs)
 
 
 def hooks_of(t: Tracer, module: Box) -> bool:
     """True when hooks run around the forward of the module: its own, or those of all modules."""
     names = instance_dict(t, module[0]) or {}
-    return any(t.now((names.get(hook), None)) for hook in MODULE_HOOKS) or global_hooks()
+    for hook in MODULE_HOOKS:
+        if t.now((names.get(hook), None)):
+            return True
+    return global_hooks()
 
 
 def global_hooks() -> bool:
     """True when hooks are registered on all modules."""
-    return any(getattr(torch.nn.modules.module, name) for name in _GLOBAL_HOOKS)
+    held = torch.nn.modules.module.__dict__
+    for name in _GLOBAL_HOOKS:
+        if held[name]:
+            return True
+    return False
 
 
 def _check_plain_hooks(t: Tracer, module: Box) -> None:
@@ -222,18 +233,28 @@ def _check_plain_hooks(t: Tracer, module: Box) -> None:
 
 def check_hooks(t: Tracer, module: Box) -> None:
     """Break when calling the module does more than calling its forward, and guard that it stays so."""
-    value, source = module
     t.guard_type(module)
+    if hooks_of(t, module):
+        raise t.stop("LB0017", describe(module[0]))
+    _guard_forward(t, module)
+
+
+def _guard_forward(t: Tracer, module: Box) -> FunctionType | None:
+    """Guard that a module without hooks stays so; its forward when that is a function of its class."""
+    value, source = module
     names = instance_dict(t, value) or {}
-    if hooks_of(t, module) or names.get("_compiled_call_impl") is not None:
+    if names.get("_compiled_call_impl") is not None:
         raise t.stop("LB0017", describe(value))
+    own = "forward" in names
     if source is not None:
         t.guards.no_hooks(source)
-        if "forward" not in names:
+        if not own:
             t.guards.no_attr(source, "forward")
     forward = lookup(t, type(value), "forward")
-    if forward.kind == "function":
-        guard_class_entry(t, type(value), "forward", forward.value)
+    if forward.kind != "function":
+        return None
+    guard_class_entry(t, type(value), "forward", forward.value)
+    return None if own else forward.value  # type: ignore[no-any-return]
 
 
 # ---- Python functions ------------------------------------------------------------------------------------------------
@@ -266,9 +287,22 @@ def is_leaf(function: FunctionType) -> bool:
     return any(module == leaf or module.startswith(leaf + ".") for leaf in policy.LEAF_MODULES) and name_of(function) is not None
 
 
-def bind_arguments(t: Tracer, callee: Box, func: Any, args: list[Box], kwargs: Kwargs) -> dict[str, Box]:
-    """Values of the parameters of a `pyframe.func`, by CPython's rules, the TypeError of those that do not bind included."""
-    function, source = callee
+class Signature:
+    """The parameters of a `pyframe.func`; `named` are those that keywords may give."""
+
+    __slots__ = ("args", "keyword_only", "named", "varargs", "varkw")
+
+    def __init__(self, func: Any) -> None:
+        self.args: tuple[str, ...] = func.args
+        self.keyword_only: tuple[str, ...] = func.keyword_only
+        self.named = frozenset((*func.args[func.positional_only :], *func.keyword_only))
+        self.varargs: str | None = func.varargs
+        self.varkw: str | None = func.varkw
+
+
+def bind_arguments(t: Tracer, callee: Box, func: Signature, args: list[Box], kwargs: Kwargs) -> dict[str, Box]:
+    """Values of the parameters of a function, by CPython's rules, the TypeError of those that do not bind included."""
+    function = callee[0]
     names = func.args
     bound = dict(zip(names, args))
     if len(args) > len(names):
@@ -278,22 +312,22 @@ def bind_arguments(t: Tracer, callee: Box, func: Any, args: list[Box], kwargs: K
     elif func.varargs is not None:
         bound[func.varargs] = ((), None)
     extra: dict[str, Any] = {}
-    allowed = (*names[func.positional_only :], *func.keyword_only)
     for name, box in kwargs.items():
-        if name in allowed and name not in bound:
+        if name in func.named and name not in bound:
             bound[name] = box
-        elif func.varkw is not None and name not in allowed:
+        elif func.varkw is not None and name not in func.named:
             extra[name] = t.stored(box)
         else:
             raise does_not_bind(function, args, kwargs)
-    if not _bind_defaults(t, callee, func, bound):
+    complete = len(bound) == len(names) + len(func.keyword_only) + (func.varargs is not None)
+    if not complete and not _bind_defaults(t, callee, func, bound):
         raise does_not_bind(function, args, kwargs)
     if func.varkw is not None:
         bound[func.varkw] = t.made(extra)
     return bound
 
 
-def _bind_defaults(t: Tracer, callee: Box, func: Any, bound: dict[str, Box]) -> bool:
+def _bind_defaults(t: Tracer, callee: Box, func: Signature, bound: dict[str, Box]) -> bool:
     """Give parameters their defaults; False when one has none."""
     function, source = callee
     if t.is_fresh(function) or (function.__module__ or "").startswith("torch."):
@@ -417,7 +451,7 @@ def call_c_init(t: Tracer, init: Any, made: Box, args: list[Box], kwargs: Kwargs
 def call_c(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
     """Call a function written in C."""
     owner = getattr(function, "__self__", None)
-    if isinstance(function, BuiltinFunctionType | types.MethodWrapperType) and _is_instance_method(function, owner):
+    if isinstance(function, _BOUND) and _is_instance_method(function, owner):
         descriptor = _descriptor_of(function, owner)
         if descriptor is not function:
             return call_c(t, descriptor, [t.wrap(owner), *args], kwargs)
@@ -436,7 +470,7 @@ def call_c(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
 
 
 def _is_instance_method(function: Any, owner: Any) -> bool:
-    if owner is None or isinstance(owner, types.ModuleType | type):
+    if owner is None or isinstance(owner, _UNBOUND):
         return False
     return type(owner).__name__ != "PyCapsule"
 

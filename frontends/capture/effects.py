@@ -246,6 +246,7 @@ def _store_class_attr(t: Tracer, box: Box, name: str, item: Box) -> None:
         raise t.stop("LB0004", f"attribute {name} of the class {cls.__name__}")
     raw = t.leak(item)
     t.class_attrs[cls, name] = item
+    t.operators.clear()
     t.lookups.clear()
     t.keep.append(raw)
     t.effects.append(Effect(type.__setattr__, t.static(cls), [name, raw], {}, t.loc))

@@ -15,7 +15,7 @@ from lect.dialects.pyframe.control import FuncOp
 from lect.dialects.pyframe.types import PLACE
 from lect.frontends.bytecode.decode import Symbols, UnsupportedCode, decode_function
 from lect.frontends.capture.breaks import FrameState, GraphBreak, Reached, Stop, UserError
-from lect.frontends.capture.calls import bind_arguments
+from lect.frontends.capture.calls import Signature, bind_arguments
 from lect.frontends.capture.effects import store_cell
 from lect.frontends.capture.generators import TracedGenerator
 from lect.frontends.capture.iteration import acts_when_released
@@ -39,7 +39,7 @@ class Program:
     The program of a resume function is a `part` of another one: `values` sends its values to those of the function that was cut.
     """
 
-    __slots__ = ("_cuttable", "_origin", "code", "codes", "func", "steps", "values")
+    __slots__ = ("_cuttable", "_origin", "cells", "code", "codes", "free", "func", "is_generator", "signature", "steps", "values")
 
     def __init__(self, func: FuncOp, codes: Mapping[str, CodeType], code: CodeType, part: Clone | None = None, whole: Cuttable | None = None) -> None:
         self.func = func
@@ -48,6 +48,10 @@ class Program:
         self.values: Mapping[Value, Value] = part.values if part is not None else {}
         self._origin = part.origin if part is not None else None
         self._cuttable = whole
+        self.signature = Signature(func)
+        self.cells: tuple[str, ...] = func.cells
+        self.free: tuple[str, ...] = func.free
+        self.is_generator = "generator" in func.flags
         self.steps: dict[Block, list[Step]] = {}
         for block in func.region.blocks:
             self.steps[block] = [(RULES.get(type(op).name, _no_rule), op) for op in block]
@@ -96,9 +100,9 @@ class CodeTable:
         """Run a Python function inside of the trace."""
         function = callee[0]
         program = self.program(t, function.__code__)
-        bound = bind_arguments(t, callee, program.func, args, kwargs)
+        bound = bind_arguments(t, callee, program.signature, args, kwargs)
         frame = Frame(t, program, callee, bound)
-        if "generator" in program.func.flags:
+        if program.is_generator:
             frame.generator = TracedGenerator(t, frame)
             return t.made(frame.generator)
         returned = call_frame(t, frame)
@@ -158,16 +162,18 @@ class Frame:
             self.cells.update(cells)
 
     def _make_cells(self, callee: Box, bound: dict[str, Box]) -> None:
-        t, func = self.t, self.program.func
-        for name in func.cells:
+        t, program = self.t, self.program
+        for name in program.cells:
             cell = t.made(CellType())
             if name in bound:
                 store_cell(t, cell, bound.pop(name))
             self.cells[name] = cell
+        if not program.free:
+            return
         function, source = callee
-        if func.free and source is None and not t.is_fresh(function):
+        if source is None and not t.is_fresh(function):
             source = t.static_source(function)
-        for number, name in enumerate(func.free):
+        for number, name in enumerate(program.free):
             cell = function.__closure__[number]
             place = None if source is None else source.attr("__closure__").item(number)  # the cells of a function made in the trace were seen there
             self.cells[name] = (cell, None) if t.is_fresh(cell) else t.wrap(cell, place)

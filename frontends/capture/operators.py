@@ -67,15 +67,21 @@ _REFLECTED = MappingProxyType({"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "
 _NUMERIC = (RunTimeNumber, int, float)
 _MUTABLE = (list, dict, set, deque)
 _KNOWN = (str, bytes, int, float, complex, tuple, frozenset, range, slice, type, types.UnionType, types.GenericAlias, types.FunctionType, *_MUTABLE)
+_WITHOUT_PYTHON = frozenset({list, tuple, dict, set, frozenset, LT, torch.Size, range})
 _OPERATOR_NAMES = tuple(f"__{prefix}{name}__" for name in _SYMBOLS.values() for prefix in ("", "r", "i"))
+_OPERATORS_AND_COMPARISONS = (*_OPERATOR_NAMES, *(f"__{name}__" for name in _REFLECTED))
 
 
 def python_operator(t: Tracer, kind: type) -> bool:
     """True when some operator of the class is Python code."""
-    if kind in SCALAR_TYPES or kind in (list, tuple, dict, set, frozenset, LT, torch.Size, range):
+    if kind in SCALAR_TYPES or kind in _WITHOUT_PYTHON:
         return False
-    names = [f"__{prefix}{name}__" for name in _SYMBOLS.values() for prefix in ("", "r", "i")] + [f"__{name}__" for name in _REFLECTED]
-    return any(lookup(t, kind, name).kind == "function" for name in names)
+    found = t.operators.get(kind)
+    if found is None:
+        found = any(lookup(t, kind, name).kind == "function" for name in _OPERATORS_AND_COMPARISONS)
+        if not t.class_attrs:
+            t.operators[kind] = found
+    return found
 
 
 def binary(t: Tracer, function: Function, left: Box, right: Box) -> Box:

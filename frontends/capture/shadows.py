@@ -11,16 +11,18 @@ from typing import Any
 
 
 class Shadows(dict[int, Any]):
-    """The table.  Every look-up of a container that has appends waiting makes its copy first."""
+    """The table.  Every look-up of a container that has appends waiting makes its copy first.  `some` is False until something is written."""
 
     def __init__(self) -> None:
         super().__init__()
+        self.some = False
         self.waiting: dict[int, tuple[Callable[[], Any], list[tuple[Any, list[Any]]]]] = {}
 
     def defer(self, original: Any, make: Callable[[], Any], function: Any, args: list[Any]) -> bool:
         """Let `function(copy, *args)` wait until the copy, which `make` gives, is asked for; False when there is one already."""
         if dict.__contains__(self, id(original)):
             return False
+        self.some = True
         self.waiting.setdefault(id(original), (make, []))[1].append((function, args))
         return True
 
@@ -31,8 +33,9 @@ class Shadows(dict[int, Any]):
             for function, args in calls:
                 function(made, *args)
 
-    def __bool__(self) -> bool:
-        return bool(len(self) or self.waiting)
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.some = True
+        dict.__setitem__(self, key, value)
 
     def __contains__(self, key: object) -> bool:
         if self.waiting:

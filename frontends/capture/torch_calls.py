@@ -32,6 +32,7 @@ _RANDOM = frozenset({"seed", "manual_seed", "set_rng_state", "get_rng_state", "i
 
 
 MAX_NESTING = 100
+_CONTAINERS = (list, tuple, dict)
 
 
 def holds_tensor(value: Any, depth: int = 0) -> bool:
@@ -263,7 +264,7 @@ def lower_box(t: Tracer, box: Box) -> Any:
         return value
     if kind is LT or kind is RunTimeNumber:
         return value
-    if isinstance(value, list | tuple | dict):
+    if isinstance(value, _CONTAINERS):
         t.register(box)
     return lower(t, value)
 
@@ -276,12 +277,12 @@ def lower(t: Tracer, value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         return t.wrap(value)[0]
     if kind is tuple or kind is list:
-        value = t.shadows.get(id(value), value) if t.shadows else value
+        value = t.shadows.get(id(value), value) if t.shadows.some else value
         return kind([lower(t, item) for item in value])
     if kind is torch.Size:
         return value
     if kind is dict:
-        value = t.shadows.get(id(value), value) if t.shadows else value
+        value = t.shadows.get(id(value), value) if t.shadows.some else value
         return {key: lower(t, item) for key, item in value.items()}
     if kind is slice:
         return slice(lower(t, value.start), lower(t, value.stop), lower(t, value.step))

@@ -139,6 +139,10 @@ class Tracer:
         self.cells: dict[int, Box | None] = {}
         self.lookups: dict[tuple[type, str], Any] = {}
         self.class_attrs: dict[tuple[type, str], Box] = {}
+        self.getters: dict[type, Any] = {}  # the `__getattribute__` of classes; nothing changes these tables while the frame is followed
+        self.operators: dict[type, bool] = {}  # whether operators of a class are Python code
+        self.guarded_entries: set[tuple[type, str]] = set()
+        self.namespaces: dict[int, Source | None] = {}  # the modules whose dictionaries are globals, by the identity of these
         self.calls = 0
         self.autocast_read = False
         self.inference: list[tuple[Any, Any]] = []  # the open blocks of inference mode: the program's context manager and torch's
@@ -172,7 +176,8 @@ class Tracer:
         """Drop all references to the program's objects."""
         for table in (self.seen, self.fresh, self.tuples, self.registered, self.real_of, self.shadows, self.origins, self.mutated, self.cells):
             table.clear()
-        self.class_attrs.clear()
+        for found in (self.class_attrs, self.getters, self.operators, self.guarded_entries, self.namespaces):
+            found.clear()  # type: ignore[attr-defined]
         self.keep.clear()
         self.effects.clear()
         self.generators.clear()
@@ -308,7 +313,7 @@ class Tracer:
         Breaks for a view from outside of the trace whose dictionary was written to: it shows the dictionary as it was.
         """
         value = box[0]
-        if not self.shadows:
+        if not self.shadows.some:
             return value
         self._check_view(value)
         return self.shadows.get(id(value), value)

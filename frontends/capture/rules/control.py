@@ -24,29 +24,35 @@ def enter(frame: Any, block: Block, operands: Any, *extra: Box) -> Block:
     return block
 
 
+def way(op: Any, number: int) -> tuple[Block, list[Any]]:
+    """The successor of this number, and the operands for it: what the accessors of the operation give, which this is called too often for."""
+    sizes = op.attrs["operand_segments"]
+    group = len(sizes) - len(op.definition.successors) + number
+    start = sum(sizes[:group])
+    return op.successors[number], op.operands[start : start + sizes[group]]
+
+
 def branch(frame: Any, op: Any) -> Block:
-    return enter(frame, op.target, op.target_operands)
+    return enter(frame, *way(op, 0))
 
 
 def cond_branch(frame: Any, op: Any) -> Block:
     box = frame.env[op.operands[0]]
-    if op.test == "none":
+    if op.attrs.get("test") == "none":
         taken = box[0] is None
         if box[1] is not None:
             frame.t.guards.equals(box[1], None) if taken else frame.t.guards.not_none(box[1])
     else:
         taken = truth(frame.t, box)
-    if taken:
-        return enter(frame, op.then, op.then_operands)
-    return enter(frame, op.otherwise, op.otherwise_operands)
+    return enter(frame, *way(op, 0 if taken else 1))
 
 
 def for_iter(frame: Any, op: Any) -> Block:
     try:
         item = get_next(frame.t, frame.env[op.operands[0]])
     except Exhausted:
-        return enter(frame, op.otherwise, op.otherwise_operands)
-    return enter(frame, op.then, op.then_operands, item)
+        return enter(frame, *way(op, 1))
+    return enter(frame, *way(op, 0), item)
 
 
 def return_(frame: Any, op: Any) -> None:

@@ -85,12 +85,12 @@ def unary_rule(frame: Any, op: Any) -> None:
 
 def contains_rule(frame: Any, op: Any) -> None:
     found = contains(frame.t, frame.env[op.operands[0]], frame.env[op.operands[1]])
-    frame.env[op.results[0]] = (found != op.invert, None)
+    frame.env[op.results[0]] = (found != op.attrs.get("invert", False), None)
 
 
 def is_rule(frame: Any, op: Any) -> None:
     same = is_same(frame.t, frame.env[op.operands[0]], frame.env[op.operands[1]])
-    frame.env[op.results[0]] = (same != op.invert, None)
+    frame.env[op.results[0]] = (same != op.attrs.get("invert", False), None)
 
 
 def call_rule(frame: Any, op: Any) -> None:

@@ -12,7 +12,8 @@ from lect.dialects.pyframe.attributes import to_python
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import globals_box, load_cell, store_cell, store_global
 from lect.frontends.capture.iteration import acts_when_released
-from lect.frontends.capture.tracer import Box
+from lect.frontends.capture.sources import Source
+from lect.frontends.capture.tracer import Box, Tracer
 
 
 def load_local(frame: Any, op: Any) -> None:
@@ -65,33 +66,42 @@ def read_global(frame: Any, name: str) -> Box:
     """A global variable as the trace sees it, else a builtin."""
     t = frame.t
     names = frame.globals
-    now = t.shadows.get(id(names), names) if t.shadows else names
-    module = sys.modules.get(names.get("__name__", ""))
+    now = t.shadows.get(id(names), names) if t.shadows.some else names
+    module = module_of(t, names)
     if name in now:
         if (id(names), name) in t.written:
             return t.wrap(now[name])
-        if module is not None and module.__dict__ is names:
-            return t.wrap(now[name], t.sources.module(module.__name__).attr(name))
+        if module is not None:
+            return t.wrap(now[name], module.attr(name))
         source = globals_of(frame)[1]
         return t.wrap(now[name], source.item(name) if source is not None else None)
     found = builtins.__dict__.get(name, frame)
     if found is frame:
         raise UserError(NameError(f"name '{name}' is not defined", name=name))
     if not names.get("__name__", "").startswith("torch."):
-        if module is not None and module.__dict__ is names:
-            t.guards.no_attr(t.sources.module(module.__name__), name)
+        if module is not None:
+            t.guards.no_attr(module, name)
         else:
             t.guards.has_key(globals_of(frame)[1], name, False)
     return (found, None)
+
+
+def module_of(t: Tracer, names: dict[str, Any]) -> Source | None:
+    """The loaded module whose dictionary this is, if it is one."""
+    if id(names) not in t.namespaces:
+        module = sys.modules.get(names.get("__name__", ""))
+        found = t.sources.module(module.__name__) if module is not None and module.__dict__ is names else None
+        t.namespaces[id(names)] = found
+    return t.namespaces[id(names)]
 
 
 def globals_of(frame: Any) -> Box:
     """The box of the frame's globals."""
     t = frame.t
     names = frame.globals
-    module = sys.modules.get(names.get("__name__", ""))
-    if module is not None and module.__dict__ is names:
-        return globals_box(t, names, (names, t.sources.module(module.__name__).step("dict")))
+    module = module_of(t, names)
+    if module is not None:
+        return globals_box(t, names, (names, module.step("dict")))
     function, source = frame.function
     if source is not None:
         return globals_box(t, names, (names, source.attr("__globals__")))

@@ -108,13 +108,7 @@ def is_callable_name(module: str, rest: Sequence[str]) -> bool:
         return False
     if module != "torch" or rest[0] == "Tensor" or ".".join(rest) in ALLOWED:
         return True
-    return len(rest) == 1 and rest[0] in _tensor_functions()
-
-
-@cache
-def _tensor_functions() -> frozenset[str]:
-    """Names of torch itself that are functions of tensors."""
-    return frozenset(dir(namespace("torch._C._VariableFunctions"))) | frozenset(namespace("torch.functional").__all__)
+    return len(rest) == 1 and (hasattr(namespace("torch._C._VariableFunctions"), rest[0]) or rest[0] in namespace("torch.functional").__all__)
 
 
 def namespace(name: str) -> Any:

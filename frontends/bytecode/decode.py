@@ -11,13 +11,14 @@ kept as None on the decoder's stack and never become values.  Unreachable instru
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from heapq import heappop, heappush
 from types import CodeType
 from typing import Any
 
 from lect.dialects.builtin.ops import ModuleOp
 from lect.dialects.pyframe.control import NEVER_RAISES, BranchOp, FuncOp
+from lect.dialects.pyframe.ops import ONE
 from lect.dialects.pyframe.types import OBJECT, PLACE
 from lect.frontends.bytecode.reader import NEVER_RAISING, VERSION, Handler, read_listing
 from lect.ir import UNKNOWN, Block, Context, LectError, Location, Operation, Region, Value
@@ -108,11 +109,11 @@ def decode_function(code: CodeType, symbol_of: Callable[[CodeType], str] | None 
         raise UnsupportedCode(*reason, code)
     naming = symbol_of if symbol_of is not None else Symbols().of
     symbol = naming(code)
-    return FrameDecoder(code, naming, _table()).run(symbol)
+    return FrameDecoder(code, naming, instruction_handlers()).run(symbol)
 
 
-def _table() -> Mapping[str, Decode]:
-    """The handlers of the running Python."""
+def instruction_handlers() -> Mapping[str, Decode]:
+    """The handlers of the running Python, imported at the first call."""
     if VERSION == (3, 11):
         from lect.frontends.bytecode.py311 import HANDLERS
     elif VERSION == (3, 12):
@@ -276,6 +277,13 @@ class FrameDecoder:
         """Add an operation that leaves nothing on the stack."""
         self.block.append(op)
         self.last_result = None
+
+    def produce(self, kind: type[Operation], operands: Sequence[Value], attrs: dict[str, Any], hint: str | None = None) -> None:
+        """Add an operation of this kind with one object as its result, and push that; for the kinds that are frequent."""
+        op = self.block.append(kind.create(operands, ONE, attrs, loc=self.loc))
+        value = self.last_result = op.results[0]
+        value.hint = hint
+        self.stack.append(value)
 
     def emit_value(self, op: Operation) -> Value:
         """Add an operation with one result and push the result."""

@@ -14,7 +14,7 @@ from lect.dialects.pyframe import building, control, ops
 from lect.dialects.pyframe.attributes import from_python
 from lect.dialects.pyframe.types import OBJECT, SAVED
 from lect.frontends.bytecode.decode import Decode, FrameDecoder
-from lect.ir import Value
+from lect.ir import Operation, Value
 
 _ONE = (OBJECT,)
 _OPERATORS = tuple(symbol for _, symbol in opcode._nb_ops)  # type: ignore[attr-defined]
@@ -56,11 +56,11 @@ def load_const(d: FrameDecoder, arg: int) -> None:
     constant(d, d.code.co_consts[arg])
 
 
-def constant(d: FrameDecoder, value: Any) -> Value:
+def constant(d: FrameDecoder, value: Any) -> None:
     """Emit and push a constant."""
     kind = type(value)
     attribute = value if kind is str or value is None or kind is bool else from_python(value, d.symbol_of)
-    return d.emit_value(ops.LoadConstOp(attribute, loc=d.loc, result_types=_ONE, hint=constant_hint(value)))
+    d.produce(ops.LoadConstOp, (), {"value": attribute}, constant_hint(value))
 
 
 def constant_hint(value: Any) -> str | None:
@@ -83,7 +83,7 @@ def variable_hint(name: str) -> str:
 
 def load_fast(d: FrameDecoder, arg: str) -> None:
     name = d.renamed.get(arg, arg)
-    d.emit_value(ops.LoadLocalOp(name, loc=d.loc, result_types=_ONE, hint=variable_hint(name)))
+    d.produce(ops.LoadLocalOp, (), {"id": name}, variable_hint(name))
 
 
 def store_fast(d: FrameDecoder, arg: str) -> None:
@@ -97,7 +97,7 @@ def store_fast(d: FrameDecoder, arg: str) -> None:
         return
     if value.hint in (None, "item"):
         value.hint = name
-    d.emit(ops.StoreLocalOp(value, name, loc=d.loc))
+    d.emit(ops.StoreLocalOp.create((value,), attrs={"id": name}, loc=d.loc))
 
 
 def delete_fast(d: FrameDecoder, arg: str) -> None:
@@ -115,7 +115,7 @@ def make_cell(d: FrameDecoder, arg: str) -> None:
 
 
 def load_deref(d: FrameDecoder, arg: str) -> None:
-    d.emit_value(ops.LoadDerefOp(arg, loc=d.loc, result_types=_ONE, hint=variable_hint(arg)))
+    d.produce(ops.LoadDerefOp, (), {"id": arg}, variable_hint(arg))
 
 
 def store_deref(d: FrameDecoder, arg: str) -> None:
@@ -126,12 +126,12 @@ def delete_deref(d: FrameDecoder, arg: str) -> None:
     d.emit(ops.DeleteDerefOp(arg, loc=d.loc))
 
 
-def load_named(make: Callable[..., Any]) -> Decode:
+def load_named(make: type[Operation]) -> Decode:
     """Loads of a name in `co_names` without operand."""
 
     def handle(d: FrameDecoder, arg: int) -> None:
         name = d.code.co_names[arg]
-        d.emit_value(make(name, loc=d.loc, result_types=_ONE, hint=name))
+        d.produce(make, (), {"id": name}, name)
 
     return handle
 
@@ -159,7 +159,7 @@ def delete_named(make: Callable[..., Any]) -> Decode:
 
 def attribute(d: FrameDecoder, name: str) -> None:
     """Emit and push an attribute of the top of the stack."""
-    d.emit_value(ops.LoadAttrOp(d.pop(), name, loc=d.loc, result_types=_ONE, hint=name))
+    d.produce(ops.LoadAttrOp, (d.pop(),), {"attr": name}, name)
 
 
 def store_attr(d: FrameDecoder, arg: int) -> None:
@@ -343,7 +343,7 @@ def call_callee_above_null(d: FrameDecoder, arg: int) -> None:
         arguments.insert(0, upper)
         upper = lower
     keywords, d.keywords = d.keywords, ()
-    d.emit_value(ops.CallOp(upper, arguments, keywords, loc=d.loc, result_types=_ONE))
+    d.produce(ops.CallOp, (upper, *arguments), {"keywords": keywords} if keywords else {})
 
 
 def call_callee_below_null(d: FrameDecoder, arg: int) -> None:
@@ -353,7 +353,7 @@ def call_callee_below_null(d: FrameDecoder, arg: int) -> None:
     if first is not None:
         arguments.insert(0, first)
     keywords, d.keywords = d.keywords, ()
-    d.emit_value(ops.CallOp(d.pop(), arguments, keywords, loc=d.loc, result_types=_ONE))
+    d.produce(ops.CallOp, (d.pop(), *arguments), {"keywords": keywords} if keywords else {})
 
 
 def call_function_ex(d: FrameDecoder, arg: int) -> None:

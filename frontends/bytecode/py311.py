@@ -14,10 +14,13 @@ from lect.frontends.bytecode.handlers import COMMON, effect, operands, pop_jump,
 _CONVERSIONS = ("", "str", "repr", "ascii")
 
 
+_load_global = handlers.load_named(ops.LoadGlobalOp)
+
+
 def load_global(d: FrameDecoder, arg: int) -> None:
     if arg & 1:
         d.push(None)
-    handlers.load_named(ops.LoadGlobalOp)(d, arg >> 1)
+    _load_global(d, arg >> 1)
 
 
 def load_attr(d: FrameDecoder, arg: int) -> None:

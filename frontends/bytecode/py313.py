@@ -33,8 +33,11 @@ def _goes_into_closure(d: FrameDecoder) -> bool:
     return is_function and any(i.name == "SET_FUNCTION_ATTRIBUTE" and i.arg == 8 for i in d.instructions[place + 3 : place + 4])
 
 
+_load_global = handlers.load_named(ops.LoadGlobalOp)
+
+
 def load_global(d: FrameDecoder, arg: int) -> None:
-    handlers.load_named(ops.LoadGlobalOp)(d, arg >> 1)
+    _load_global(d, arg >> 1)
     if arg & 1:
         d.push(None)
 

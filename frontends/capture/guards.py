@@ -222,7 +222,7 @@ class _Writer:
 Maker = Callable[[_Writer, Value, Any, Location], Operation]
 _MAKERS: Mapping[str, Maker] = MappingProxyType(
     {
-        "equals": lambda w, v, p, loc: guard.EqualsOp(v, w.literal(p), loc=loc),
+        "equals": lambda w, v, p, loc: guard.EqualsOp.create((v,), attrs={"value": w.literal(p)}, loc=loc),
         "type_is": lambda w, v, p, loc: guard.TypeIsOp.create((v,), attrs={"type": w.objects.ref(p)}, loc=loc),
         "is": lambda w, v, p, loc: guard.IsOp.create((v,), attrs={"is_object": w.objects.ref(p)}, loc=loc),
         "tensor": lambda w, v, p, loc: guard.TensorOp.create((v,), attrs=dict(p), loc=loc),
@@ -235,7 +235,7 @@ _MAKERS: Mapping[str, Maker] = MappingProxyType(
         "no_hooks": lambda w, v, p, loc: guard.NoHooksOp.create((v,), attrs={}, loc=loc),
         "length": lambda w, v, p, loc: guard.LengthOp(v, p, loc=loc),
         "keys": lambda w, v, p, loc: guard.KeysOp(v, tuple([w.literal(key) for key in p]), loc=loc),
-        "items": lambda w, v, p, loc: guard.ItemsOp(v, tuple([w.literal(item) for item in p]), loc=loc),
+        "items": lambda w, v, p, loc: guard.ItemsOp.create((v,), attrs={"items": tuple([w.literal(item) for item in p])}, loc=loc),
     }
 )
 

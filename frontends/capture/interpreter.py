@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from lect.dialects.pyframe.control import FuncOp
 from lect.dialects.pyframe.types import PLACE
-from lect.frontends.bytecode.decode import Symbols, UnsupportedCode, decode_function
+from lect.frontends.bytecode.decode import Symbols, UnsupportedCode, decode_function, instruction_handlers
 from lect.frontends.capture.breaks import FrameState, GraphBreak, Reached, Stop, UserError
 from lect.frontends.capture.calls import Signature, bind_arguments
 from lect.frontends.capture.effects import store_cell
@@ -84,6 +84,7 @@ class CodeTable:
     def __init__(self) -> None:
         self.programs: WeakKeyDictionary[CodeType, Program] = WeakKeyDictionary()
         self.specials: Mapping[Any, Any] = special_table()
+        instruction_handlers()
         self.made_by_torch = MADE_BY_TORCH
 
     def program(self, t: Tracer, code: CodeType) -> Program:

@@ -12,6 +12,7 @@ import torch.nn.functional as F
 
 from lect.dialects import make_context
 from lect.dialects.fx.python_values import decode, resolve
+from lect.dialects.guard.types import PathAttr
 from lect.frontends.capture.scalars import scalar_attribute
 from lect.frontends.capture.sources import SourceTable
 from lect.frontends.capture.targets import _names, name_of
@@ -73,6 +74,16 @@ def test_sources_are_interned_and_keep_types_of_keys_apart():
     assert x.attr("a").item(1) is table.local("x").attr("a").item(1)
     assert len({x.item(1), x.item(True), x.item(1.0), x.item("1")}) == 4
     assert repr(x.attr("a").item("k").step("type")) == 'L["x"].a["k"]:type'
+
+
+def test_paths_of_sources_are_those_of_their_text():
+    table = SourceTable()
+    x = table.local("x")
+    for source in (x, x.attr("a").item(1), x.item(True).attr("b"), x.item((1, 2.5)), x.item(None).step("type"), table.module("torch").attr("nn"), table.kept(3).item(-0.0)):
+        path = source.path()
+        assert path is PathAttr(path.root, path.key, path.steps)
+        assert path is source.path()
+    assert x.item(1).path() is not x.item(True).path() is not x.item(1.0).path()
 
 
 def predicate(conditions, function, objects=(), **bound):

@@ -14,8 +14,8 @@ from weakref import WeakKeyDictionary
 from lect.dialects.pyframe.control import FuncOp
 from lect.dialects.pyframe.types import PLACE
 from lect.frontends.bytecode.decode import Symbols, UnsupportedCode, decode_function, instruction_handlers
+from lect.frontends.capture.arguments import Signature, bind_arguments
 from lect.frontends.capture.breaks import FrameState, GraphBreak, Reached, Stop, UserError
-from lect.frontends.capture.calls import Signature, bind_arguments
 from lect.frontends.capture.effects import store_cell
 from lect.frontends.capture.generators import TracedGenerator
 from lect.frontends.capture.iteration import acts_when_released

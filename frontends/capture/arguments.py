@@ -1,0 +1,78 @@
+"""Binding the arguments of an inlined call to the parameters of the function."""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import Any
+
+from lect.frontends.capture.arity import does_not_bind
+from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.tracer import Box, Tracer
+
+
+class Signature:
+    """The parameters of a `pyframe.func`; `named` are those that keywords may give."""
+
+    __slots__ = ("args", "keyword_only", "named", "varargs", "varkw")
+
+    def __init__(self, func: Any) -> None:
+        self.args: tuple[str, ...] = func.args
+        self.keyword_only: tuple[str, ...] = func.keyword_only
+        self.named = frozenset((*func.args[func.positional_only :], *func.keyword_only))
+        self.varargs: str | None = func.varargs
+        self.varkw: str | None = func.varkw
+
+
+def bind_arguments(t: Tracer, callee: Box, func: Signature, args: list[Box], kwargs: dict[str, Box]) -> dict[str, Box]:
+    """Values of the parameters of a function, by CPython's rules, the TypeError of those that do not bind included."""
+    function = callee[0]
+    names = func.args
+    bound = dict(zip(names, args))
+    if len(args) > len(names):
+        if func.varargs is None:
+            raise does_not_bind(function, args, kwargs)
+        bound[func.varargs] = t.make_tuple(args[len(names) :])
+    elif func.varargs is not None:
+        bound[func.varargs] = ((), None)
+    extra: dict[str, Any] = {}
+    for name, box in kwargs.items():
+        if name in func.named and name not in bound:
+            bound[name] = box
+        elif func.varkw is not None and name not in func.named:
+            extra[name] = t.stored(box)
+        else:
+            raise does_not_bind(function, args, kwargs)
+    complete = len(bound) == len(names) + len(func.keyword_only) + (func.varargs is not None)
+    if not complete and not _bind_defaults(t, callee, func, bound):
+        raise does_not_bind(function, args, kwargs)
+    if func.varkw is not None:
+        bound[func.varkw] = t.made(extra)
+    return bound
+
+
+def _bind_defaults(t: Tracer, callee: Box, func: Signature, bound: dict[str, Box]) -> bool:
+    """Give parameters their defaults; False when one has none."""
+    function, source = callee
+    if t.is_fresh(function) or (function.__module__ or "").startswith("torch."):
+        source = None
+    defaults = function.__defaults__ or ()
+    first = len(func.args) - len(defaults)
+    for position, name in enumerate(func.args):
+        if name not in bound:
+            if position < first:
+                return False
+            number = position - first
+            bound[name] = _default(t, defaults[number], source and source.attr("__defaults__").item(number))
+    keyword_defaults = function.__kwdefaults__ or {}
+    for name in func.keyword_only:
+        if name not in bound:
+            if name not in keyword_defaults:
+                return False
+            bound[name] = _default(t, keyword_defaults[name], source and source.attr("__kwdefaults__").item(name))
+    return True
+
+
+def _default(t: Tracer, value: Any, source: Any) -> Box:
+    if source is None and type(value) not in SCALAR_TYPES and not t.is_fresh(value):
+        return t.static(value) if isinstance(value, type | FunctionType) else t.wrap(value)
+    return t.wrap(value, source)

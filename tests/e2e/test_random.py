@@ -182,6 +182,21 @@ def test_two_calls_and_two_dropouts_differ():
         assert not any(torch.equal(value, other) for other in results[:number])
 
 
+def test_numbers_do_not_depend_on_the_threads():
+    """Nor on the way a kernel is cut: the number of an element is its place's."""
+    program = lect.compile(lambda x: (F.dropout(x, 0.5), torch.randn(300, 1000).sum(1), torch.rand_like(x[:, :777])))
+    x = torch.ones(300, 1000)
+    threads = torch.get_num_threads()
+    found = []
+    for count in (1, 2, 3):
+        torch.set_num_threads(count)
+        torch.manual_seed(4)
+        found.append(program(x))
+    torch.set_num_threads(threads)
+    same(found[0], found[1], exact=True)
+    same(found[0], found[2], exact=True)
+
+
 def test_nothing_random_draws_nothing():
     @lect.compile
     def program(x):

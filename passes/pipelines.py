@@ -20,7 +20,6 @@ PIPELINES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "functional-fold-constants",
             "functional-remove-casts",
             "functional-fold-views",
-            "canonicalize",
             "functional-match-attention",
             "functional-fold-batch-norm",
             "functional-match-addmm",

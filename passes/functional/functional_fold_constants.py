@@ -8,8 +8,7 @@
 The reference interpreter evaluates, so that the numbers are eager's.  A result is written as one `full` when all elements are one number, or as an
 `iota` under reshape and expand when they are steps along one dim; others stay as they are computed, as nests compute masks of row and column numbers at
 no cost.  Random numbers, undefined elements, opaque calls, sums of floats, complex numbers, NaN of unusual bits, tensors that are not on the CPU,
-and what raises are never folded.  `budget` bounds the elements of a tensor that is made for this.  Behind `functional-fold-constants` run `canonicalize`,
-which takes 0-d numbers into attributes, and `dce`.
+and what raises are never folded.  `budget` bounds the elements of a tensor that is made for this.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from lect.dialects.functional.view import ReshapeOp, SliceOp
 from lect.ir import Builder, Context, Operation, Value
 from lect.ir.types import i1
 from lect.passes.base import Pass, load_body, option
-from lect.passes.functional.graphs import functions, restated, sharing_results, shown_as
+from lect.passes.functional.graphs import functions, restated, sharing_results, shown_as, simplify
 
 CONSTANTS = "lect.backends.reference.constants:Constants"
 SOURCES = (FullOp, IotaOp)
@@ -56,8 +55,8 @@ class FunctionalFoldConstants(Pass):
 
     def run(self, op: Operation, ctx: Context) -> None:
         for func in functions(op):
-            if any(isinstance(inner, SOURCES) for inner in func.body):
-                _Folding(func, self.budget, ctx).run()
+            if any(isinstance(inner, SOURCES) for inner in func.body) and _Folding(func, self.budget, ctx).run():
+                simplify(func)
 
 
 class _Folding:
@@ -68,9 +67,13 @@ class _Folding:
         self.ctx = ctx
         self.constants = load_body(CONSTANTS)(budget)
         self.sharing = sharing_results(func)
+        self.changed = False
 
-    def run(self) -> None:
-        """Learn in order; simplify what only some operands decide; write the constants that are left; drop what was evaluated."""
+    def run(self) -> bool:
+        """Learn in order; simplify what only some operands decide; write the constants that are left; drop what was evaluated.
+
+        True when there was something to do.
+        """
         ops = list(self.func.body)
         known = self.constants.known
         learned = [op for op in ops if self.constants.learn(op) and not isinstance(op, SOURCES)]
@@ -85,6 +88,7 @@ class _Folding:
             if op.parent is not None and not any(value.users for value in op.results):
                 op.erase()
                 self.ctx.count("operations evaluated")
+        return self.changed or bool(learned)
 
     # ---- constants ---------------------------------------------------------------------------------------------------
 
@@ -148,6 +152,7 @@ class _Folding:
             if value in self.constants.known:
                 self.constants.known[found] = self.constants.known.pop(value)
         op.replace([found])
+        self.changed = True
         self.ctx.count("operations simplified")
 
     def logic(self, op: Any) -> Value | None:

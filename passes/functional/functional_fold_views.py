@@ -22,7 +22,9 @@ from lect.dialects.functional.families import Elementwise
 from lect.dialects.functional.view import CatOp, ExpandOp, PadOp, PermuteOp, ReshapeOp, SliceOp
 from lect.ir import Context, Operation, Pattern, PatternSet, Rewriter, Value, apply_greedily
 from lect.passes.base import Pass
-from lect.passes.functional.graphs import functions, rebuilt, restated, sharing_results, shown_as
+from lect.passes.functional.graphs import functions, rebuilt, restated, sharing_results, shown_as, simplify
+
+ROUNDS = 4  # folding and canonicalizing make work for each other, mostly once
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,13 @@ class FunctionalFoldViews(Pass):
                 SliceOfExpand(sharing),
                 CatOfNeighbours(sharing),
             ]
-            ctx.count("views folded", apply_greedily(func, PatternSet(patterns), remove_dead=False))
+            table = PatternSet(patterns)
+            for _ in range(ROUNDS):
+                changes = apply_greedily(func, table, remove_dead=False)
+                ctx.count("views folded", changes)
+                if not changes:
+                    break
+                simplify(func)
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from lect.dialects.functional.types import TensorType
 from lect.dialects.functional.view import CatOp, DiagonalOp, ExpandOp, PermuteOp, ReshapeOp, ReverseOp, SliceOp
 from lect.ir import Context, Pattern, PatternSet, Rewriter, ScalarType, Value, apply_greedily
 from lect.passes.base import Pass
-from lect.passes.functional.graphs import functions, rebuilt, sharing_results, shown_as
+from lect.passes.functional.graphs import functions, rebuilt, sharing_results, shown_as, simplify
 
 # Operations whose results are elements of the operands; the operands from which they come, None for all.
 MOVES: tuple[Any, ...] = (ReshapeOp, PermuteOp, ExpandOp, SliceOp, DiagonalOp, ReverseOp, CatOp, CopyOp)
@@ -47,7 +47,10 @@ class FunctionalRemoveCasts(Pass):
         for func in functions(op):
             sharing = frozenset(sharing_results(func))
             patterns = [CastBack(sharing), CompareBeforeCast(), CastLater(sharing), CopyOfResult(sharing)]
-            ctx.count("casts and copies removed", apply_greedily(func, PatternSet(patterns)))
+            changes = apply_greedily(func, PatternSet(patterns))
+            if changes:
+                simplify(func)
+            ctx.count("casts and copies removed", changes)
 
 
 def widened_from(value: Value) -> Value | None:

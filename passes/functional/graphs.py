@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from lect.dialects.functional.canonicalization import PATTERNS
 from lect.dialects.functional.creation import CopyOp
 from lect.dialects.functional.ops import FuncOp, ReturnOp
 from lect.dialects.functional.types import TensorType
 from lect.dialects.functional.view import ExpandOp
-from lect.ir import Builder, Context, Operation, PassFailure, Value, VerifyError
+from lect.ir import Builder, Context, Operation, PassFailure, Value, VerifyError, apply_greedily
 
 NUMERICS = ("eager", "fused")
 VIEWS = frozenset(f"functional.{name}" for name in "reshape permute expand slice".split())
@@ -31,6 +32,11 @@ def relaxed(given: str, ctx: Context) -> bool:
     if chosen not in NUMERICS:
         raise PassFailure(f"numerics is one of {', '.join(NUMERICS)}, got '{chosen}'")
     return chosen == "fused"
+
+
+def simplify(func: FuncOp) -> None:
+    """Canonicalize one graph: what a pass calls that has changed something, so that a graph without anything to do costs nothing."""
+    apply_greedily(func, PATTERNS)
 
 
 def sharing_results(func: FuncOp) -> set[Value]:

@@ -195,6 +195,11 @@ def embedding(weight: TensorMeta, indices: TensorMeta, *rest: Any, **options: An
     return weight.like((*indices.shape, weight.shape[1]))
 
 
+def triangle(x: TensorMeta, diagonal: int = 0) -> Result:
+    """tril and triu: row-major in every dim, whatever the strides of the operand's dims of size 1 are."""
+    return x.like(x.shape) if len(x.shape) >= 2 else None
+
+
 TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
     {
         aten.view.default: view,
@@ -217,5 +222,7 @@ TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
         aten.flip.default: flip,
         aten.cat.default: cat,
         aten.embedding.default: embedding,
+        aten.tril.default: triangle,
+        aten.triu.default: triangle,
     }
 )

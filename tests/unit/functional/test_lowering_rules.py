@@ -211,3 +211,10 @@ def test_normalisations_backward(mask):
     v, g = torch.randn(5, 4, 3), torch.randn(5, 1, 1)
     w, norm = aten._weight_norm_interface.default(v, g, 0)
     gradients(aten._weight_norm_interface_backward.default, torch.randn_like(w), v, g, norm, 0)
+
+
+def test_triangles_of_columns():
+    """A dim of size 1 may have any stride; eager gives the result a row-major one."""
+    for x in (torch.randn(1, 6).t(), torch.randn(4, 1, 8).permute(0, 2, 1), torch.randn(6, 4).t(), torch.randn(0, 3)):
+        check(aten.tril.default, x)
+        check(aten.triu.default, x, -1)

@@ -84,7 +84,8 @@ class CompiledFrame:
 
     def repeat(self, raised: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Make a call again whose graph raised and changed nothing: as it is written, so that it has the program's effects and exception."""
-        self.log.add(fallback(self.function.__qualname__, "LB0012", f"the graph raised {raised}", "", "run"))
+        number = "LB0020" if raised.startswith("LectError") else "LB0012"
+        self.log.add(fallback(self.function.__qualname__, number, f"the graph raised {raised}", "", "run"))
         return self.eager(*args, **kwargs)
 
     def _call_module(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

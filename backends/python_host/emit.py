@@ -23,6 +23,7 @@ from typing import Any
 from lect.dialects.host import ops as host
 from lect.dialects.host.attributes import OperandRef
 from lect.dialects.host.types import BufferType, TensorType, contiguous_strides
+from lect.dialects.loop.library import may_raise
 from lect.ir import SCALARS, LectError, Operation, ScalarType, Value
 
 _NOT_NAME = re.compile(r"\W", re.ASCII)
@@ -241,7 +242,11 @@ def _extern(source: Source, op: host.ExternOp) -> None:
         if all(user.name == "host.free" for user in value.users):
             continue  # an operator may give None where nobody looks
         type: TensorType = value.type
-        source.emit(f"if {name}.stride() != {type.strides}: {name} = check({str(op.callee)!r}, {name}, {type.sizes}, {type.strides})")
+        dtype = source.dtype(type.element)
+        found = f"{name}.stride() != {type.strides}"
+        if may_raise(".".join(op.callee.path)):  # nor is it sure what else it gives, and kernels read it as memory
+            found += f" or {name}.shape != {type.sizes} or {name}.dtype is not {dtype}"
+        source.emit(f"if {found}: {name} = check({str(op.callee)!r}, {name}, {type.sizes}, {type.strides}, {dtype})")
 
 
 def _write(source: Source, op: host.WriteOp) -> None:

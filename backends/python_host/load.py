@@ -82,11 +82,13 @@ def torch_constant(kind: str, name: str, op: Operation) -> Any:
     return found
 
 
-def check_layout(callee: str, tensor: torch.Tensor, sizes: tuple[int, ...], strides: tuple[int, ...]) -> torch.Tensor:
+def check_layout(callee: str, tensor: torch.Tensor, sizes: tuple[int, ...], strides: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
     """`tensor` itself when its layout differs from `strides` only where that is not observable (dims of size 1, no elements), else a copy in the
-    layout that the program was compiled for.  Raises `LectError` when even the sizes differ."""
+    layout that the program was compiled for.  Raises `LectError` when even the sizes or the elements differ."""
     if tuple(tensor.shape) != sizes:
         raise LectError(f"{callee} gave a tensor of sizes {tuple(tensor.shape)}, compiled for {sizes}")
+    if tensor.dtype is not dtype:
+        raise LectError(f"{callee} gave elements of {tensor.dtype}, compiled for {dtype}")
     if tensor.numel() == 0 or all(size == 1 or a == b for size, a, b in zip(sizes, tensor.stride(), strides)):
         return tensor
     return torch.empty_strided(sizes, strides, dtype=tensor.dtype, device=tensor.device).copy_(tensor)

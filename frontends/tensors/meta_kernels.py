@@ -20,7 +20,7 @@ aten = torch.ops.aten
 META = torch.device("meta")
 _INDEXING = frozenset({aten.index.Tensor, aten.index_put.default, aten.index_put_.default, aten._index_put_impl_.default})
 
-# Their meta kernels give other strides than their kernels on the cpu do, so that what a graph says of the result would be wrong.
+# Their meta kernels give other strides or elements than their kernels on the cpu do, so that what a graph says of the result would be wrong.
 _MISLEADING = frozenset(
     {
         aten.max_unpool2d.default,
@@ -29,6 +29,8 @@ _MISLEADING = frozenset(
         aten._fft_c2r.default,
         aten._linalg_svd.default,
         aten.linalg_eig.default,
+        aten._batch_norm_with_update.default,  # of halves: the elements of the statistics
+        aten._batch_norm_with_update_functional.default,
     }
 )
 # Their meta kernels are right only where the first argument is contiguous; the kernels make it so.

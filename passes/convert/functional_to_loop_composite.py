@@ -8,8 +8,9 @@ from types import MappingProxyType
 from typing import Any
 
 from lect.dialects.functional import composite
+from lect.dialects.functional.shapes import is_contiguous
 from lect.ir import Operation
-from lect.ir.types import f16, i1
+from lect.ir.types import f16, f32, i1
 from lect.passes.convert.functional_to_loop_base import Body, Num
 from lect.passes.convert.functional_to_loop_pointwise import Formula, rounded, sign_of, truth
 
@@ -77,7 +78,13 @@ def _gelu(body: Body, op: Any) -> Num:
         cube = x * x * x
         inner = (x + cube * 0.044715) * (math.sqrt(2) * (2 / math.sqrt(math.pi)) * 0.5)
         return x * 0.5 * (1 + inner.op("tanh"))
-    return x * 0.5 * (1 + (x * math.sqrt(0.5)).op("erf"))
+    result = x * 0.5 * (1 + (x * math.sqrt(0.5)).op("erf"))
+    return result + 0.0 if _without_negative_zeros(op.x.type) else result
+
+
+def _without_negative_zeros(type: Any) -> bool:
+    """True where eager's gelu is that of oneDNN, which gives +0 for what rounds to zero."""
+    return type.element is f32 and type.count > 1 and is_contiguous(type.shape, type.strides) and type.device == "cpu"
 
 
 def _hardtanh(body: Body, op: Any) -> Num:

@@ -12,8 +12,8 @@ from tests.opinfo.samples import tensors_in
 TOLERANCES = {
     torch.float32: (1.3e-6, 1e-5),
     torch.float64: (1e-7, 1e-7),
-    torch.bfloat16: (2**-7, 1e-5),
-    torch.float16: (2**-10, 1e-5),
+    torch.bfloat16: (2**-7, 2**-12),
+    torch.float16: (2**-10, 2**-15),
     torch.complex64: (1.3e-6, 1e-5),
     torch.complex128: (1e-7, 1e-7),
 }

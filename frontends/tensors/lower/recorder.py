@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import torch
 
 from lect.dialects.functional.normalization import BatchNormOp
+from lect.dialects.functional.ops import OpaqueOp
 from lect.dialects.functional.types import TensorType
 from lect.frontends.tensors.elements import type_of as type_of_meta
 from lect.frontends.tensors.errors import NumberNeeded, UnsupportedTensor
@@ -150,8 +151,8 @@ class Recorder(Propagation):
             raise LectError(f"{func} reads memory outside of the tensor it is given", op=self.operation)
         return (x, size, stride, offset), {}
 
-    def _emit(self, func: Any, args: Any, kwargs: dict[str, Any], types: list[TensorType | None], exact: bool) -> list[Value | None]:
-        """Write one call; a value for each result, typed as eager has it if `exact`."""
+    def _emit(self, func: Any, args: Any, kwargs: dict[str, Any], types: list[TensorType | None], exact: bool, known: bool = False) -> list[Value | None]:
+        """Write one call; a value for each result, typed as eager has it if `exact`.  An opaque one gives these types if they are `exact` or `known`."""
         e = self.emitter
         e.results = types
         arguments = self._values(args)
@@ -170,7 +171,7 @@ class Recorder(Propagation):
             _erase_after(e.block, behind)
         for node in _nodes((args, kwargs)):
             node.need()  # no operation of the closed set takes it, and an opaque one takes constants
-        if not exact:
+        if not exact and not known:
             e.results = self._own_types(func, args, kwargs)
         results = iter(emit_opaque(e, func, arguments, named))
         return [None if type is None else next(results) for type in e.results]
@@ -266,6 +267,8 @@ class Recorder(Propagation):
         values = self._emit(variant, args, kwargs, [type_of(entry.value) for entry in entries], exact=False)
         for entry, tensor, value in zip(entries, results, values):
             assert value is not None
+            if isinstance(value.op, OpaqueOp):
+                raise LectError(f"{func} is called as it is only: what else it would give may be rounded otherwise", op=self.operation)
             wanted = type_of(entry.value)
             if type_of(value).shape != wanted.shape or type_of(value).element is not wanted.element:
                 raise LectError(f"{func} gives {type_of(value)}, which is not what it is given to write to", op=self.operation)
@@ -291,8 +294,8 @@ class Recorder(Propagation):
         self._refuse_overlap(func, args, entry)
         (value, *_) = self._emit(variant, args, kwargs, [type], exact=False)
         assert value is not None
-        if type_of(value).element is not type.element and value.op is not None and value.op.name == "functional.opaque" and _has_outputs(func):
-            raise LectError(f"{func} writes to elements of another type than its own, which only torch knows whether it does", op=self.operation)
+        if _has_outputs(func) and isinstance(value.op, OpaqueOp):
+            raise LectError(f"{func} is called as it is only: what else it would give may be rounded otherwise", op=self.operation)
         return e.laid_out(e.to(value, type.element), type)
 
     def _refuse_overlap(self, func: Any, args: tuple[Any, ...], target: Entry) -> None:

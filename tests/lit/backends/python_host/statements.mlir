@@ -56,7 +56,7 @@ host.func @own_tensors() {
 // Library calls are written out, and their layout is checked.
 // CHECK-LABEL: # @library_calls
 // CHECK: r = aten_addmm_default(x, x, x, beta=0.5)
-// CHECK-NEXT: if r.stride() != (4, 1): r = check('@aten.addmm.default', r, (4, 4), (4, 1))
+// CHECK-NEXT: if r.stride() != (4, 1): r = check('@aten.addmm.default', r, (4, 4), (4, 1), f32)
 // CHECK-NEXT: p, q, *_ = aten_max_dim(r, -1, True)
 // CHECK: f = aten_full_default([2], float('-inf'), dtype=f64, device='cpu', pin_memory=None)
 host.func @library_calls(%x: !host.tensor<4x4xf32>) {

@@ -259,6 +259,11 @@ def to_copy(
     return copied._replace(dtype=dtype or x.dtype) if isinstance(copied, TensorMeta) else None
 
 
+def like(x: TensorMeta, *values: Any, **options: Any) -> Result:
+    """zeros_like, full_like, rand_like, ...: laid out as a copy; the strides of one element, or of none, are kept as they are."""
+    return to_copy(x, **options)
+
+
 def _overloads(names: str, overload: str, function: ShapeFunction) -> dict[Any, ShapeFunction]:
     return {getattr(getattr(aten, name), overload): function for name in names.split()}
 
@@ -295,5 +300,6 @@ TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
         aten.clamp.default: clamp,
         aten.clone.default: clone,
         aten._to_copy.default: to_copy,
+        **_overloads("zeros_like ones_like empty_like full_like rand_like randn_like", "default", like),
     }
 )

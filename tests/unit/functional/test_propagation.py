@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import subprocess
 import sys
@@ -278,6 +279,24 @@ def test_the_cache_is_keyed_by_values_not_by_equality():
         assert meta_of(x * 1).dtype is torch.int64
         assert meta_of(x * 1.0).dtype is torch.float32
         assert meta_of(x * True).dtype is torch.int64
+
+
+LIKE = (torch.zeros_like, torch.ones_like, torch.empty_like, torch.rand_like, torch.randn_like, lambda x: torch.full_like(x, 2), lambda x: x.clone())
+OPTIONS = ({}, {"dtype": torch.float64}, {"memory_format": torch.contiguous_format})
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("make", LIKE, ids=lambda make: make.__name__)
+def test_strides_of_new_tensors_like_others(make, options):
+    x = torch.randn(4, 4)
+    views = [x[:1, :1], x[1:2], x[:, 1:2], x.t()[:1, :2], x[None, :, :1], x[:0], x[::2], x[:1].expand(4, 4), x[:0].t(), x[0, 0], x.t()]
+    if make.__name__ != "<lambda>":
+        make = functools.partial(make, **options)
+    for view in views:
+        want = make(view)
+        with propagating():
+            got = make(make_lt(meta_of(view)))
+        assert (got.shape, got.stride(), got.dtype) == (want.shape, want.stride(), want.dtype), (view.shape, view.stride())
 
 
 MODELS = """

@@ -123,7 +123,7 @@ class ScatterOp(_Checked):
 
 @op("functional.slice_scatter")
 class SliceScatterOp(FunctionalOp):
-    """x with `src` in the place of a slice of it."""
+    """x with `src` in the place of a slice of it.  The attribute `in_place` asks for the form whose result may lie in the memory of x."""
 
     x: Operand[TensorType]
     src: Operand[TensorType]

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import lect
-from tests.e2e.graphs import functional_graph, operations
+from tests.unit.passes.graphs import functional_graph, operations
 from tests.e2e.support import same
 
 DTYPES = [torch.float32, torch.float64, torch.bfloat16, torch.float16]

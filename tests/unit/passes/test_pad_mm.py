@@ -5,7 +5,7 @@ import torch
 
 from lect.dialects import make_context
 from lect.passes.manager import PassManager
-from tests.e2e.graphs import functional_graph, operations, run_graph
+from tests.unit.passes.graphs import functional_graph, operations, run_graph
 
 FUNCTIONS = {
     "mm": lambda x, y, b: x @ y,

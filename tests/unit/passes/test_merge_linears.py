@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 import lect
-from tests.e2e.graphs import functional_graph, operations
+from tests.unit.passes.graphs import functional_graph, operations
 
 
 @pytest.fixture(autouse=True)

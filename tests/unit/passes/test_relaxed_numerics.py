@@ -6,7 +6,7 @@ import torch.nn.functional as F
 
 import lect
 from lect.ir import LectError
-from tests.e2e.graphs import functional_graph, operations
+from tests.unit.passes.graphs import functional_graph, operations
 from tests.e2e.support import same
 
 FUSED = {"numerics": "fused"}

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 import lect
-from tests.e2e.graphs import functional_graph, operations
+from tests.unit.passes.graphs import functional_graph, operations
 
 FUSED = {"numerics": "fused"}
 

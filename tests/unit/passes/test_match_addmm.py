@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import lect
-from tests.e2e.graphs import functional_graph, operations
+from tests.unit.passes.graphs import functional_graph, operations
 
 FUSED = {"numerics": "fused"}
 LIMIT = {torch.float32: 2e-6, torch.float64: 1e-14, torch.bfloat16: 2e-2, torch.float16: 3e-3}

@@ -155,3 +155,31 @@ def test_generation_step_by_step():
             torch.testing.assert_close(own[0], other[0], rtol=0, atol=0)
     assert len(lect.events("compile")) == 1
     assert not lect.events("note", "fallback")
+
+
+@pytest.mark.slow
+def test_a_models_own_cache():
+    """Hugging Face's static cache, one token after the other; keys and values stay where they are."""
+    from transformers import LlamaConfig, LlamaForCausalLM, StaticCache
+
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 50}
+    config = LlamaConfig(**sizes, max_position_embeddings=64)
+    model = LlamaForCausalLM(config).eval()
+
+    def step(token, position, cache):
+        return model(input_ids=token, cache_position=position, position_ids=position[None], past_key_values=cache, use_cache=True).logits
+
+    compiled = lect.compile(step)
+    caches = [StaticCache(config=config, max_cache_len=32) for _ in range(2)]
+    with torch.no_grad():
+        for place in range(6):
+            token, position = torch.tensor([[place + 3]]), torch.tensor([place])
+            want, got = step(token, position, caches[0]), compiled(token, position, caches[1])
+            torch.testing.assert_close(got, want, rtol=1e-5, atol=1e-5)
+            if place == 3:
+                memory = caches[1].layers[0].keys.data_ptr()
+        keys = [cache.layers[0].keys for cache in caches]
+    assert keys[1].data_ptr() == memory
+    torch.testing.assert_close(*keys, rtol=1e-5, atol=1e-5)
+    assert not lect.events("note", "fallback", "graph break")

@@ -6,8 +6,8 @@ import torch.nn.functional as F
 from torch import nn
 
 import lect
-from tests.unit.passes.graphs import functional_graph, operations
 from tests.e2e.support import same
+from tests.unit.passes.graphs import functional_graph, operations
 
 DTYPES = [torch.float32, torch.float64, torch.bfloat16, torch.float16]
 

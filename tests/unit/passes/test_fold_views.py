@@ -5,8 +5,8 @@ import torch
 import torch.nn.functional as F
 
 import lect
-from tests.unit.passes.graphs import functional_graph, operations
 from tests.e2e.support import same
+from tests.unit.passes.graphs import functional_graph, operations
 
 SPECIAL = [0.0, -0.0, 1.0, -2.5, float("inf"), float("-inf"), float("nan"), 1e-40, 65504.0, 0.1, -1.0, 3.0]
 

@@ -6,8 +6,8 @@ import torch.nn.functional as F
 
 import lect
 from lect.ir import LectError
-from tests.unit.passes.graphs import functional_graph, operations
 from tests.e2e.support import same
+from tests.unit.passes.graphs import functional_graph, operations
 
 FUSED = {"numerics": "fused"}
 SPECIAL = [0.0, -0.0, float("inf"), float("-inf"), float("nan"), 1e-8, 65504.0, -300.0]

@@ -24,6 +24,8 @@ DTYPES: Mapping[str, torch.dtype] = MappingProxyType({
 
 
 REFUSED = frozenset({"from_file"})
+# Overloads that torch's own binding calls with the same arguments in a third of the time.
+BINDINGS: Mapping[str, Callable[..., Any]] = MappingProxyType({"aten.randint.low": torch.randint})
 
 
 def load(func: Operation, kernels: Mapping[str, int], launch: Launch | None) -> SourceProgram:
@@ -71,7 +73,7 @@ def library_function(path: tuple[str, ...], op: Operation) -> Callable[..., Any]
             raise LectError(f"there is no library function '{'.'.join(path)}'", op=op) from None
     if not isinstance(found, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
         raise LectError(f"'{'.'.join(path)}' is no library function", op=op)
-    return found
+    return BINDINGS.get(".".join(path), found)
 
 
 def torch_constant(kind: str, name: str, op: Operation) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import types
+import weakref
 from collections.abc import Mapping
 from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any, NamedTuple
@@ -29,6 +31,8 @@ METADATA = frozenset(
     "shape dtype device ndim requires_grad is_cuda layout is_sparse is_quantized is_nested is_meta itemsize nbytes is_cpu is_mps is_xpu "
     "names is_sparse_csr is_mkldnn is_vulkan is_xla is_mtia is_ipu is_maia".split()
 )
+# Their attributes are those of another object, or of the running thread.
+_LOOK_ELSEWHERE = (threading.local, weakref.ProxyType, weakref.CallableProxyType, types.GenericAlias)
 _REGISTRY: frozenset[type] = frozenset({torch._ops._Ops, torch._ops._OpNamespace, torch._ops.OpOverloadPacket})
 _KINDS: Mapping[type, str] = MappingProxyType(
     {
@@ -200,6 +204,8 @@ def generic_attr(t: Tracer, box: Box, name: str, fallback: bool = True) -> Box:
         return super_attr(t, box, name)
     if isinstance(value, type):
         return type_attr(t, box, name)
+    if issubclass(kind, _LOOK_ELSEWHERE):
+        raise t.stop("LB0003", f"an attribute of {describe(value)}")
     found = lookup(t, kind, name)
     if found.kind in ("property", "c_data", "python_data"):
         return _data_descriptor(t, box, name, found)

@@ -20,6 +20,7 @@ from lect.frontends.capture.attributes import MISSING, find_in_type, guard_class
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import items_to_add, mutate, run_real, stored_key
 from lect.frontends.capture.generators import Callback, IterableForC, TracedGenerator
+from lect.frontends.capture.getters import rule_of as rule_of_getter
 from lect.frontends.capture.iteration import as_list, get_iter, is_lazy, is_python_iterable, iterate, iterate_raw, mapping_items
 from lect.frontends.capture.keys import check_key, key_of
 from lect.frontends.capture.known_calls import known_number
@@ -90,9 +91,12 @@ def call(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
 
 
 def _special(t: Tracer, value: Any) -> Any:
+    if type(value) is types.MethodWrapperType and isinstance(value.__self__, type):
+        rule = t.code_table.specials.get(value.__objclass__.__dict__.get(value.__name__))
+        return None if rule is None else lambda t, args, kwargs: rule(t, [t.static(value.__self__), *args], kwargs)
     if isinstance(value, C_FUNCTIONS) or type(value) in (type, FunctionType):
         return t.code_table.specials.get(value)
-    return None
+    return rule_of_getter(value)
 
 
 def call_method(t: Tracer, box: Box, name: str, args: list[Box]) -> Box:
@@ -491,7 +495,7 @@ def pure_argument(t: Tracer, function: Any, box: Box) -> Any:
         if function in (bytes, list, tuple, set, frozenset, dict):
             raise t.stop("LB0002", f"{describe(function)} of a tensor")
         return value
-    if kind is Callback:
+    if kind is Callback or kind is object:
         return value
     t.guard_type(box)
     if is_lazy(t, kind):

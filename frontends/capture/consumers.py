@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import builtins
+import collections
 import functools
 import itertools
 import operator
@@ -210,6 +211,14 @@ def _sort(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     return NONE
 
 
+def _count(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    """How a `Counter` counts."""
+    for item in iterate(t, args[1]):
+        before = call(t, (dict.get, None), [args[0], item, (0, None)], {})
+        mutate(t, dict.__setitem__, [args[0], item, binary(t, operator.add, before, (1, None))], {})
+    return NONE
+
+
 CONSUMERS: Mapping[Any, Rule] = MappingProxyType(
     {
         sum: _sum,
@@ -220,6 +229,7 @@ CONSUMERS: Mapping[Any, Rule] = MappingProxyType(
         functools.reduce: _reduce,
         sorted: _sorted,
         list.sort: _sort,
+        collections._count_elements: _count,  # type: ignore[attr-defined]
         map: _lazy(map, 0, "", _leak),
         filter: _lazy(builtins.filter, 0, "", truth),
         itertools.filterfalse: _lazy(itertools.filterfalse, 0, "", truth),

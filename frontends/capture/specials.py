@@ -21,7 +21,7 @@ import torch
 
 from lect.frontends.capture import policy
 from lect.frontends.capture.arity import with_arity
-from lect.frontends.capture.attributes import generic_attr, load_attr, python_method, type_attr
+from lect.frontends.capture.attributes import bound_method, generic_attr, load_attr, python_method, type_attr
 from lect.frontends.capture.autograd import AUTOGRAD
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.calls import call_c_init, call_function, initialize, new_object
@@ -33,6 +33,7 @@ from lect.frontends.capture.copying import COPYING
 from lect.frontends.capture.effects import delete_attr, generic_delete_attr, generic_store_attr, globals_box, run_real, store_attr
 from lect.frontends.capture.functorch import FUNCTORCH
 from lect.frontends.capture.generators import Exhausted, TracedGenerator, close, exception_of, in_program, resume
+from lect.frontends.capture.getters import GETTERS
 from lect.frontends.capture.inference import INFERENCE
 from lect.frontends.capture.iteration import get_iter, get_next
 from lect.frontends.capture.locks import LOCKS
@@ -50,6 +51,7 @@ from lect.frontends.capture.tracebacks import TRACEBACKS, TracedTraceback, a_tra
 from lect.frontends.capture.tracer import NONE, Box, Tracer
 from lect.frontends.tensors import LT
 
+LAZY_PROPERTY: Any = torch.distributions.utils._lazy_property_and_property  # type: ignore[attr-defined]
 Kwargs = dict[str, Box]
 Rule = Callable[[Tracer, list[Box], Kwargs], Box]
 
@@ -323,6 +325,16 @@ def _super(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     return (proxy, None)
 
 
+def _bind(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    """`function.__get__(value, cls)`."""
+    return args[0] if args[1][0] is None else bound_method(t, args[0][0], args[1])
+
+
+def _lazy_property(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    """What a lazy property of a distribution is when its class is asked for it: another descriptor, which only holds the function."""
+    return t.made(LAZY_PROPERTY(args[0][0]))
+
+
 def _vars(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     if not args:
         raise t.stop("LB0003", "vars() without argument")
@@ -448,6 +460,7 @@ _OTHERS: Mapping[Any, Rule] = MappingProxyType(
 )
 _BY_SUBJECT = (
     _OTHERS,
+    GETTERS,
     COPYING,
     TRACEBACKS,
     AUTOGRAD,
@@ -481,6 +494,8 @@ def special_table() -> Mapping[Any, Rule]:
         type.__getattribute__: _type_getattribute,
         object.__setattr__: _object_setattr,
         object.__delattr__: _object_delattr,
+        FunctionType.__get__: _bind,
+        LAZY_PROPERTY: _lazy_property,
         object.__new__: _object_new,
         object.__init__: _object_init,
         object.__init_subclass__: _nothing,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import operator
 from types import FunctionType
 from typing import Any
@@ -264,6 +265,8 @@ def lower_box(t: Tracer, box: Box) -> Any:
         return value
     if kind is LT or kind is RunTimeNumber:
         return value
+    if source is not None and _plain_member(value) is not None:
+        t.guards.is_object(source, value)
     if isinstance(value, _CONTAINERS):
         t.register(box)
     return lower(t, value)
@@ -288,4 +291,16 @@ def lower(t: Tracer, value: Any) -> Any:
         return slice(lower(t, value.start), lower(t, value.stop), lower(t, value.step))
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
         return tuple([lower(t, item) for item in value])
+    member = _plain_member(value)
+    if member is not None:
+        return member
     raise t.stop("LB0006", describe(value))
+
+
+def _plain_member(value: Any) -> int | float | str | None:
+    """The number or text that a member of an enum is."""
+    if isinstance(value, enum.Enum):
+        for base, plain in ((int, int.__int__), (float, float.__float__), (str, str.__str__)):
+            if isinstance(value, base):
+                return plain(value)  # type: ignore[operator, no-any-return]
+    return None

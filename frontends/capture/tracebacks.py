@@ -46,6 +46,9 @@ def note_raise(t: Tracer, error: BaseException) -> None:
         chain(t, error, made_by_c=True)
     t.keep.append(error)
     t.tracebacks[id(error)] = TracedTraceback(t.loc)
+    known = t.seen.get(id(error))
+    if known is not None and not t.is_fresh(error) and known[1] is not None:
+        t.effects.append(Effect(as_raised, known, [t.loc.line], {}, t.loc))
 
 
 def chain(t: Tracer, error: BaseException, made_by_c: bool = False) -> None:

@@ -357,7 +357,7 @@ def test_disabled_function_is_never_inlined():
 
 
 def bool_of(x):
-    return bool(x)
+    return bool(x * 2)
 
 
 def test_explain_tells_the_graph_and_the_reason():

@@ -1,0 +1,219 @@
+"""Objects that answer in their own way: by thread, by class, by descriptor; and exceptions that outlive the call."""
+
+import collections
+import enum
+import functools
+import operator
+import threading
+import weakref
+
+import pytest
+import torch
+
+import lect
+from tests.e2e.support import fallbacks, same
+
+X = torch.arange(6.0).reshape(2, 3) - 2.5
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    lect.reset()
+    yield
+    lect.reset()
+
+
+def check(program, *inputs, calls=3):
+    """The same as eager for some calls; gives the numbers of graph breaks."""
+    compiled = lect.compile(program)
+    for _ in range(calls):
+        same(program(*inputs), compiled(*inputs))
+    return [event.number for event in lect.events("graph break")]
+
+
+def test_attributes_of_a_thread():
+    """Each thread has its own, which may be missing in another."""
+    local = threading.local()
+    local.scale = 2
+
+    def program(x):
+        try:
+            scale = local.scale
+        except AttributeError:
+            scale = 100
+        return x * scale, hasattr(local, "scale"), getattr(local, "missing", 5)
+
+    compiled = lect.compile(program)
+    same(program(X), compiled(X))
+    local.scale = 7
+    same(program(X), compiled(X))
+    found = []
+    thread = threading.Thread(target=lambda: found.extend((program(X), compiled(X))))
+    thread.start()
+    thread.join()
+    same(*found)
+    assert found[0][1] is False
+
+
+def test_attributes_through_a_weak_proxy():
+    class Config:
+        scale = 3
+
+    config = Config()
+    proxy = weakref.proxy(config)
+
+    def program(x):
+        return x * proxy.scale, hasattr(proxy, "missing"), getattr(proxy, "scale", 5)
+
+    check(program, X)
+    config.scale = 4
+    check(program, X)
+
+
+class Refused(ValueError):
+    def __init__(self, reason, number):
+        super().__init__(reason)
+        self.number = number
+
+
+def test_a_kept_exception_has_a_traceback():
+    kept = []
+
+    def program(x):
+        try:
+            raise Refused("no", 2)
+        except Refused as error:
+            kept.append(error)
+        return x + kept[-1].number
+
+    compiled = lect.compile(program)
+    for _ in range(3):
+        same(program(X), compiled(X))
+        wanted, found = kept[-2:]
+        assert (type(found), found.args, found.number) == (type(wanted), wanted.args, wanted.number)
+        assert found.__traceback__.tb_lineno == wanted.__traceback__.tb_lineno
+    assert set(fallbacks()) <= {"LB0022"}
+
+
+class Lazy:
+    def __init__(self, x):
+        self.x = x
+
+    @functools.cached_property
+    def doubled(self):
+        return self.x * 2
+
+
+def test_cached_property():
+    outside = Lazy(X)
+
+    def program(x):
+        made = Lazy(x)
+        return outside.doubled + made.doubled * made.doubled, sorted(made.__dict__)
+
+    assert check(program, X) == []
+    assert fallbacks() == []
+
+
+class Axis(enum.IntEnum):
+    ROW = 0
+    COLUMN = 1
+
+
+class Mode(enum.StrEnum):
+    MEAN = "mean"
+
+
+class Slope(float, enum.Enum):
+    HALF = 0.5
+
+
+@pytest.mark.parametrize("axis", list(Axis))
+def test_members_of_enums_as_arguments(axis):
+    def program(x, axis):
+        loss = torch.nn.functional.mse_loss(x, x * 2, reduction=Mode.MEAN)
+        return x.sum(axis), x[Axis.COLUMN, axis], loss, torch.nn.functional.leaky_relu(x, Slope.HALF), x * Axis.COLUMN
+
+    assert check(program, X, axis) == []
+    assert fallbacks() == []
+
+
+class Scaled:
+    def by(self, factor, x):
+        return x * factor
+
+    doubled = functools.partialmethod(by, 2)
+
+
+class Tagging(type):
+    def __call__(cls, *args):
+        made = super().__call__(*args)
+        made.tag = cls.__name__
+        return made
+
+
+class Tagged(metaclass=Tagging):
+    def __init__(self, x):
+        self.x = x
+
+
+def test_what_classes_do_in_a_call():
+    def program(x):
+        made = Tagged(x)
+        counted = collections.Counter("aab")
+        counted.update("abb")
+        return Scaled().doubled(made.x), made.tag, counted.most_common(), counted["z"], len(counted)
+
+    assert check(program, X) == []
+    assert fallbacks() == []
+
+
+@pytest.mark.parametrize("validate", [False, None])
+@pytest.mark.parametrize("kind", [torch.distributions.Categorical, torch.distributions.OneHotCategorical, torch.distributions.Bernoulli])
+def test_distributions(kind, validate):
+    """In one graph without the check of their arguments, which asks for values."""
+
+    def program(logits, value):
+        made = kind(logits=logits, validate_args=validate)
+        return made.log_prob(value), made.entropy(), made.probs, made.sample().shape
+
+    logits = torch.randn(4, 3)
+    value = torch.randint(0, 3, (4,)) if kind is torch.distributions.Categorical else torch.eye(3)[torch.tensor([0, 2, 1, 1])]
+    breaks = check(program, logits, value)
+    assert len(breaks) <= (0 if validate is False and kind is not torch.distributions.OneHotCategorical else 4)
+
+
+SECOND = operator.itemgetter(1)
+
+
+def test_getters_of_operator():
+    class Pair:
+        def __init__(self, x):
+            self.inner = self
+            self.x = x
+
+        def scaled(self, factor, offset=0):
+            return self.x * factor + offset
+
+    pairs = [(3, "c"), (1, "a"), (2, "b")]
+
+    def program(x):
+        made = Pair(x)
+        read = operator.attrgetter("inner.x", "x")(made)
+        called = operator.methodcaller("scaled", 2, offset=1)(made), operator.methodcaller("scaled", 3)(made)
+        ordered = sorted(pairs, key=SECOND), max(pairs, key=operator.itemgetter(0)), list(map(operator.itemgetter(0, -1), pairs))
+        return read, called, ordered, SECOND([x, x + 1]), operator.itemgetter(slice(0, 2))([1, x, 3])
+
+    assert check(program, X) == []
+    assert fallbacks() == []
+
+
+def test_getters_of_operator_that_find_nothing():
+    def program(x, key):
+        try:
+            return operator.itemgetter(key)({"a": x})
+        except KeyError as error:
+            return x + 1, error.args
+
+    assert check(program, X, "a", calls=1) == []
+    assert check(program, X, "b", calls=1) == []

@@ -454,6 +454,8 @@ _WITH_NUMBERS = frozenset(
 
 _OTHERS: Mapping[Any, Rule] = MappingProxyType(
     {
+        FunctionType.__get__: _bind,
+        LAZY_PROPERTY: _lazy_property,
         builtins.__build_class__: _class_statement,
         re._compile: _regular_expression,  # type: ignore[attr-defined]
     }
@@ -494,8 +496,6 @@ def special_table() -> Mapping[Any, Rule]:
         type.__getattribute__: _type_getattribute,
         object.__setattr__: _object_setattr,
         object.__delattr__: _object_delattr,
-        FunctionType.__get__: _bind,
-        LAZY_PROPERTY: _lazy_property,
         object.__new__: _object_new,
         object.__init__: _object_init,
         object.__init_subclass__: _nothing,

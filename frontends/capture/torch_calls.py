@@ -265,10 +265,10 @@ def lower_box(t: Tracer, box: Box) -> Any:
         return value
     if kind is LT or kind is RunTimeNumber:
         return value
-    if source is not None and _plain_member(value) is not None:
-        t.guards.is_object(source, value)
     if isinstance(value, _CONTAINERS):
         t.register(box)
+    elif source is not None and _plain_member(value) is not None:
+        t.guards.is_object(source, value)
     return lower(t, value)
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 PASSES: Mapping[str, str] = MappingProxyType(
     {
         "pyframe-to-fx": "lect.passes.convert.pyframe_to_fx:PyframeToFx",
+        "fx-build-joint": "lect.passes.convert.fx_build_joint:FxBuildJoint",
         "fx-to-functional": "lect.passes.convert.fx_to_functional:FxToFunctional",
         "functional-seed-random": "lect.passes.functional.functional_seed_random:FunctionalSeedRandom",
         "canonicalize": "lect.passes.common.canonicalize:Canonicalize",
@@ -32,6 +33,8 @@ PASSES: Mapping[str, str] = MappingProxyType(
         "functional-merge-linears": "lect.passes.functional.functional_merge_linears:FunctionalMergeLinears",
         "functional-pad-mm": "lect.passes.functional.functional_pad_mm:FunctionalPadMm",
         "functional-relax-numerics": "lect.passes.functional.functional_relax_numerics:FunctionalRelaxNumerics",
+        "functional-partition-min-cut": "lect.passes.functional.functional_partition_min_cut:FunctionalPartitionMinCut",
+        "functional-split-joint": "lect.passes.functional.functional_split_joint:FunctionalSplitJoint",
         "functional-reinplace": "lect.passes.functional.functional_reinplace:FunctionalReinplace",
         "functional-to-loop": "lect.passes.convert.functional_to_loop:FunctionalToLoop",
         "loop-realize": "lect.passes.loop.loop_realize:LoopRealize",

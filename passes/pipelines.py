@@ -14,6 +14,7 @@ PIPELINES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "capture": ("pyframe-to-fx",),
         "aot": (
+            "fx-build-joint",
             "fx-to-functional",
             "functional-seed-random",
             "canonicalize",
@@ -28,6 +29,8 @@ PIPELINES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "functional-merge-linears",
             "functional-pad-mm",
             "dce",
+            "functional-partition-min-cut",
+            "functional-split-joint",
             "functional-reinplace",
         ),
         "loop": (
@@ -83,6 +86,11 @@ ORDER: tuple[Before, ...] = (
     Before("functional-remove-casts", "functional-relax-numerics", "a cast of the program that loses nothing must not count as one that rounds"),
     Before("dce", "functional-reinplace", "who reads an input is asked, and the dead do not"),
     Before("functional-reinplace", "functional-to-loop", "the form of a slice that is written is chosen when it is lowered"),
+    Before("fx-build-joint", "fx-to-functional", "a graph to be differentiated must still be one of torch's calls"),
+    Before("fx-build-joint", "functional-partition-min-cut", "what a forward keeps is chosen on the joint graph"),
+    Before("functional-partition-min-cut", "functional-split-joint", "joint graphs are split at what is kept"),
+    Before("functional-split-joint", "functional-to-loop", "loops are made of the forward and of the backward by themselves"),
+    Before("cse", "functional-partition-min-cut", "a value that is computed twice would be kept twice"),
     Before("fx-to-functional", "functional-to-loop", "loops are made of functional operations"),
     Before("functional-to-loop", "loop-realize", "what to store is decided on nests"),
     Before("loop-realize", "loop-inline", "what is not stored is computed by its readers"),

@@ -151,6 +151,29 @@ class Note(Fallback):
         return f"{self.what()}; the graph runs through torch (stage {self.stage}; {self.hint})"
 
 
+@dataclass(frozen=True)
+class BackwardCompile(Event):
+    """The backward of a graph was compiled, when it was first asked for: the seconds that took, and the results whose gradients it takes."""
+
+    kind: ClassVar[str] = "backward"
+    seconds: float = 0.0
+    results: tuple[int, ...] = ()
+
+    def text(self) -> str:
+        return f"compiled for gradients of results {', '.join(map(str, self.results))} in {self.seconds * 1e3:.1f} ms"
+
+
+@dataclass(frozen=True)
+class BackwardFallback(Event):
+    """The backward of a graph could not be compiled: torch runs its operations one by one, or the graph once more to differentiate it."""
+
+    kind: ClassVar[str] = "backward fallback"
+    detail: str = ""
+
+    def text(self) -> str:
+        return f"the backward runs through torch: {self.detail}"
+
+
 class EventLog:
     """The last events, oldest first, and the listeners that are told of each."""
 

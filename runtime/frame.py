@@ -100,7 +100,7 @@ class CompiledFrame:
         if cache.versions and not self._report_misses(args, kwargs):
             return None
         front = args[1:] if isinstance(self.target, torch.nn.Module) else args
-        made = compile_call(self.target, front, kwargs, self.code_table(), self.settings.options, self.observe, self.numbers, self.points)
+        made = compile_call(self.target, front, kwargs, self.code_table(), self.settings.options, self.observe, self.numbers, self.points, self.log.add)
         self._report(made)
         if made.fallback is not None and self.settings.fullgraph and made.fallback.number not in NEVER_RAISED:
             raise CompileError(_sentence(made.fallback), hint=made.fallback.hint)

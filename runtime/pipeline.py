@@ -21,7 +21,9 @@ from lect.frontends.tensors.errors import NumberNeeded
 from lect.ir import Context, LectError, Operation
 from lect.passes.manager import PassManager, collector_off
 from lect.runtime.continuation import ResumePoints, cut_resources
-from lect.runtime.events import Break, Fallback, Note
+from lect.runtime.events import Break, Event, Fallback, Note
+from lect.runtime.linking import link_graph
+from lect.runtime.training_compile import Training, any_results_differentiable, take_training
 
 STAGES = ("aot", "loop", "kernel")
 # Level at which the graph runs -> how many stages lead there.
@@ -64,11 +66,12 @@ def compile_call(
     observe: Observer,
     numbers: NumberPolicy | None = None,
     points: ResumePoints | None = None,
+    notify: Callable[[Event], None] = lambda event: None,
 ) -> Compiled:
     """Compile `fn` for this call.  Never raises for what the program does: what cannot be compiled comes back as a fallback.
 
     `numbers` says which numbers are of run time, and learns which cannot be.  `points` are the resume points of the function; without them a frame is
-    compiled as a whole or not at all.
+    compiled as a whole or not at all.  `notify` is told of what is compiled later, when the first backward comes.
     """
     ctx = make_context(options=options)
     ctx.resources.update(code_table=table, numbers=numbers, points=points, whole=points is None)
@@ -92,9 +95,9 @@ def compile_call(
         if made.note is None:
             captured = captured.clone({})
             made.numbers = number_places(captured)
-            _lower(module, name, made, ctx, observe)
+            _lower(module, captured, name, made, ctx, observe, notify)
             if _learns_constants(made, ctx, numbers):
-                return compile_call(fn, args, kwargs, table, options, observe, numbers, points)
+                return compile_call(fn, args, kwargs, table, options, observe, numbers, points, notify)
         stage = "emit"
         if made.run is None:
             made.run = _timed(made, "emit", lambda: _link_through_torch(captured, made, ctx))
@@ -161,18 +164,27 @@ def _why_through_torch(name: str, ctx: Context) -> Note | None:
     return note(fallback(name, *reason)) if reason else None
 
 
-def _lower(module: Operation, name: str, made: Compiled, ctx: Context, observe: Observer) -> None:
-    """Lower the graph as far as the option `level` says and link it.  What a stage refuses becomes the note of `made`, and nothing is linked."""
+def _lower(module: Operation, graph: Operation, name: str, made: Compiled, ctx: Context, observe: Observer, notify: Callable[[Event], None]) -> None:
+    """Lower the graph as far as the option `level` says and link it.  What a stage refuses becomes the note of `made`, and nothing is linked.
+
+    `graph` is a copy of it, for the backwards that are compiled later.
+    """
     stage = STAGES[0]
     level = ctx.options.get("level", "native")
+    training = None
+    if level == "fx" and any_results_differentiable(graph):
+        made.note = note(fallback(name, "LB0021", "the option level = fx has no backward"))
+        return
     try:
         if level == "native":
             ctx.target.update(llvm.cpu_target())
         for stage in STAGES[: REACHED[level]]:
             _timed(made, stage, lambda stage=stage: PassManager.parse(stage).run(module, ctx))  # type: ignore[misc]
             observe(stage, module)
+            if stage == STAGES[0]:
+                training = take_training(module, graph, name, ctx, observe, notify)
         stage = "emit"
-        made.run = _timed(made, "emit", lambda: _link(module, made, ctx))
+        made.run = _timed(made, "emit", lambda: _link(module, made, ctx, training))
         made.seeded = ctx.statistics.get("random operators seeded", 0)
     except NumberNeeded as error:
         made.constants = error.arguments
@@ -225,26 +237,23 @@ def _internal(name: str, stage: str, error: Exception) -> Fallback:
     return fallback(name, "LB0020", text, "", stage)
 
 
-def _link(module: Operation, made: Compiled, ctx: Context) -> Callable[..., Any]:
+def _link(module: Operation, made: Compiled, ctx: Context, training: Training | None) -> Callable[..., Any]:
     """The residual function with its graph, ready to be called like the function itself."""
-    from lect.runtime.executable import build, find_host_function
+    from lect.runtime.executable import find_host_function
     from lect.runtime.repeat import changes_nothing_before_it_raises
-    from lect.runtime.residual import shared_outputs, with_numbers, with_own_outputs, without_autocast
+    from lect.runtime.residual import with_numbers, without_autocast
 
-    level = ctx.options.get("level", "native")
-    if level == "native":
-        executable = build(module, ctx)
-        host = find_host_function(module, None)
-        if not ctx.resources["draws"] and changes_nothing_before_it_raises(host):
-            made.graph_code = executable.run.__code__  # type: ignore[attr-defined]
-        graph: Callable[..., list[Any]] = with_own_outputs(executable.run, shared_outputs(host))
+    executable, graph = link_graph(module, ctx)
+    if executable is not None and not ctx.resources["draws"] and changes_nothing_before_it_raises(find_host_function(module, None)):
+        made.graph_code = executable.run.__code__
+    if training is not None:
+        graph = training.step(without_autocast(graph) if autocast_is_on(made.guards) else graph, made.numbers)
     else:
-        executable, graph = None, interpreted(module, ctx)
-    if level != "fx":
-        graph = with_numbers(graph, made.numbers)
-    if autocast_is_on(made.guards):
-        graph = without_autocast(graph)
-    run = _link_residual(made, ctx, graph, any_grad(made.guards))
+        if ctx.options.get("level") != "fx":
+            graph = with_numbers(graph, made.numbers)
+        if autocast_is_on(made.guards):
+            graph = without_autocast(graph)
+    run = _link_residual(made, ctx, graph, any_grad(made.guards) and training is None)
     run.__dict__["executable"] = executable  # keeps the native code alive as long as the function
     return run
 
@@ -279,14 +288,6 @@ def number_places(graph: Operation) -> dict[int, Any]:
 def find_graph(module: Operation) -> Operation:
     """The captured graph of a module."""
     return next(op for op in module.body if op.name == "fx.graph")
-
-
-def interpreted(module: Operation, ctx: Context) -> Callable[..., list[Any]]:
-    """The graph at the level it has reached, run by that level's reference interpreter."""
-    from lect.runtime.levels import find_program, run_reference
-
-    program = find_program(module)
-    return lambda *tensors: run_reference(program, tensors)
 
 
 def autocast_is_on(guards: Operation | None) -> bool:

@@ -22,6 +22,7 @@ OPTIONS: Mapping[str, tuple[tuple[Any, ...] | None, str]] = MappingProxyType(
             "values are rounded where eager rounds them, or 16-bit floats stay f32 inside of a kernel and patterns of operations become one",
         ),
         "rng": (("counter", "eager"), "random numbers in native code: lect's own stream of eager's distributions, or eager's numbers by calls of torch"),
+        "autograd": (("compiled", "torch"), "who runs graphs that need gradients: forward and backward are compiled, or torch runs and records their calls"),
         "trigger": (TRIGGERS, "what is compiled: the function itself, or with the frame hook also functions called in a frame that runs eagerly"),
         "breaks": (("resume", "eager"), "what happens where a frame cannot be followed: it is cut there and goes on behind, or runs eagerly as a whole"),
         "version_limit": (None, "the number of versions of one function before it runs eagerly"),

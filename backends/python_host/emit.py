@@ -28,7 +28,7 @@ from lect.ir import SCALARS, LectError, Operation, ScalarType, Value
 
 _NOT_NAME = re.compile(r"\W", re.ASCII)
 DTYPE_NAMES = frozenset(_NOT_NAME.sub("_", spelling).strip("_") for spelling in SCALARS)
-RESERVED = DTYPE_NAMES | {"launch", "empty", "check", "write", "written", "torch", "inf", "nan", "complex"}
+RESERVED = DTYPE_NAMES | {"launch", "empty", "check", "tensors_of", "write", "written", "torch", "inf", "nan", "complex"}
 NAMED_KINDS = frozenset({"memory_format", "layout"})
 
 
@@ -56,6 +56,8 @@ class Source:
         self.taken: set[str] = set()
         self.kernels: dict[str, str] = {}  # identifier -> symbol
         self.callees: dict[str, tuple[str, ...]] = {}  # identifier -> path
+        # Those that some call takes several tensors of.
+        self.several = {"_".join(_path(op)) for op in func.body if isinstance(op, host.ExternOp) and len(op.results) > 1}
         self.dtypes: dict[str, str] = {}  # identifier -> spelling
         self.named: dict[str, tuple[str, str]] = {}  # identifier -> kind and name of a constant of torch
         self.arities: set[int] = set()
@@ -210,9 +212,13 @@ def _launch(source: Source, op: host.LaunchOp) -> None:
     source.emit(f"launch({kernel}, pointers{len(op.buffers)}({pointers}), {op.grid}, {op.grain})")
 
 
+def _path(op: host.ExternOp | host.UpdateOp) -> tuple[str, ...]:
+    return op.callee.path if len(op.callee.path) > 1 else tuple(op.callee.leaf.split("."))
+
+
 def _call(source: Source, op: host.ExternOp | host.UpdateOp) -> tuple[str, list[str]]:
     """The name of the library function that an operation calls, and its arguments as text."""
-    path = op.callee.path if len(op.callee.path) > 1 else tuple(op.callee.leaf.split("."))
+    path = _path(op)
     if not all(part.isidentifier() for part in path):
         raise LectError(f"'{op.callee}' names no library function", op=op)
     callee = "_".join(path)
@@ -237,7 +243,11 @@ def _extern(source: Source, op: host.ExternOp) -> None:
     if not results:
         source.emit(call)
         return
-    source.emit(f"{', '.join(results)} = {call}" if len(results) == 1 else f"{', '.join(results)}, *_ = {call}")
+    if len(results) == 1:
+        several = callee in source.several
+        source.emit(f"{results[0]} = tensors_of({call}, 1)[0]" if several else f"{results[0]} = {call}")
+    else:
+        source.emit(f"{', '.join(results)} = tensors_of({call}, {len(results)})")
     for name, value in zip(results, op.results):
         if all(user.name == "host.free" for user in value.users):
             continue  # an operator may give None where nobody looks

@@ -11,6 +11,7 @@ import torch
 
 from lect.backends.python_host.emit import print_python
 from lect.backends.python_source import SourceProgram, load_source
+from lect.backends.results import single, tensors_of
 from lect.backends.writes import write, written
 from lect.ir import LectError, Operation
 
@@ -41,6 +42,7 @@ def load(func: Operation, kernels: Mapping[str, int], launch: Launch | None) -> 
         "empty": torch.empty,
         "empty_strided": torch.empty_strided,
         "check": check_layout,
+        "tensors_of": tensors_of,
         "write": write,
         "written": written,
     }
@@ -53,7 +55,8 @@ def load(func: Operation, kernels: Mapping[str, int], launch: Launch | None) -> 
             raise LectError(f"the host function launches the kernel @{symbol}, which is not compiled", op=func)
         namespace[name] = kernels[symbol]
     for name, path in source.callees.items():
-        namespace[name] = library_function(path, func)
+        found = library_function(path, func)
+        namespace[name] = found if name in source.several else single(found)
     for count in source.arities:
         namespace[f"pointers{count}"] = ctypes.c_void_p * count
     return load_source("host", source.name, source.text, namespace)

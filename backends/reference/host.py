@@ -11,6 +11,7 @@ import torch
 from lect.backends.python_host.load import library_function
 from lect.backends.reference import kernel
 from lect.backends.reference.loop import DTYPES
+from lect.backends.results import tensors_of
 from lect.backends.writes import write, written
 from lect.dialects.functional.python_values import decode_argument
 from lect.dialects.host import ops as host
@@ -98,7 +99,7 @@ def _update(op: host.UpdateOp, values: dict[Value, Any]) -> None:
 
 def _extern(op: host.ExternOp, values: dict[Value, Any]) -> None:
     found = _called(op, values)
-    for value, tensor in zip(op.results, found if isinstance(found, (tuple, list)) else [found]):
+    for value, tensor in zip(op.results, tensors_of(found, len(op.results))):
         if tensor is None:
             continue  # the call was told that nobody looks
         if tuple(tensor.shape) != value.type.sizes:

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from lect.backends.reference import philox
+from lect.backends.results import tensors_of
 from lect.backends.writes import write
 from lect.dialects.functional.python_values import decode_argument
 from lect.dialects.loop import ops as loop
@@ -63,8 +64,7 @@ def _run_extern(op: loop.ExternOp, memory: dict[Value, torch.Tensor]) -> None:
     args = [_argument(value, operands) for value in op.args]
     kwargs = {name: _argument(value, operands) for name, value in op.kwargs.items()}
     found = _callee(op)(*args, **kwargs)
-    tensors = found if isinstance(found, (tuple, list)) else [found]
-    for value, view, tensor in zip(op.results, op.result_views, tensors):
+    for value, view, tensor in zip(op.results, op.result_views, tensors_of(found, len(op.results))):
         if tensor is None:
             continue  # the call was told that nobody looks
         flat = torch.empty(value.type.numel, dtype=DTYPES[value.type.element.spelling])

@@ -61,19 +61,53 @@ class OperandRef(Attribute):
 
 @op("functional.func")
 class FuncOp(Operation):
-    """A graph: block arguments are the inputs; `functional.return` names the results."""
+    """A graph: block arguments are the inputs; `functional.return` names the results.
+
+    `training` is stated by a graph that is part of a training step, as a dictionary of lists.  A joint graph has `inputs`, the number of its leading
+    arguments that are inputs of the forward, `results`, the number of its leading results that the forward gives, `tangents`, which says for each
+    argument behind the inputs the result whose gradient it is, and `gradients`, which says for each result behind the forward's the input whose
+    gradient it is.  A forward has `results`; what it returns behind them is kept for the backward.  A backward has `tangents` and `gradients`, and for
+    each argument in front of its tangents `kept` says what it is: `["input", n]` and `["result", n]` of the forward, or `["kept", n]`, the nth of
+    those that the forward returns behind its results.
+    """
 
     contents: RegionField
     sym_name: Attr[str]
+    training: Attr[(dict, None)] = None
     traits = (FuncLike, IsolatedFromAbove, SingleBlock)
 
     def verify(self) -> None:
+        if self.training is not None:
+            _verify_training(self, self.training)
         for value in self.body.args:
             require(isinstance(value.type, TensorType), self, "inputs of '{}' are tensors, got {}", self.name, value.type)
         written = False
         for inner in self.body:
             require(not written or isinstance(inner, WriteOp | ReturnOp), inner, "'{}' stands behind a write to an input", inner.name)
             written = written or isinstance(inner, WriteOp)
+
+
+_TRAINING_KEYS = (("inputs", "results", "tangents", "gradients"), ("results",), ("kept", "tangents", "gradients"))
+
+
+def _verify_training(op: FuncOp, training: dict[str, Any]) -> None:
+    require(set(training) in map(set, _TRAINING_KEYS), op, "'training' is that of a joint graph, a forward or a backward, got the keys {}", list(training))
+    for name in ("inputs", "results"):
+        require(type(training.get(name, 0)) is int, op, "'{}' of 'training' is a number", name)
+    for name in ("tangents", "gradients"):
+        listed = training.get(name, ())
+        require(type(listed) is tuple and all(type(number) is int for number in listed), op, "'{}' of 'training' is a list of numbers", name)
+    last = op.body.last
+    results = len(last.operands) if last is not None else 0
+    arguments = len(op.body.args)
+    if "inputs" in training:
+        found = training["inputs"] + len(training["tangents"]), training["results"] + len(training["gradients"])
+        require(found == (arguments, results), op, "'training' speaks of {} arguments and results, '{}' has {}", found, op.name, (arguments, results))
+    elif "kept" in training:
+        found = len(training["kept"]) + len(training["tangents"]), len(training["gradients"])
+        require(found == (arguments, results), op, "'training' speaks of {} arguments and results, '{}' has {}", found, op.name, (arguments, results))
+    else:
+        require(training["results"] <= results, op, "'training' speaks of {} results, '{}' has {}", training["results"], op.name, results)
 
 
 @op("functional.write")

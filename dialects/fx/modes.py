@@ -73,3 +73,17 @@ def _restore_nesting(torch: Any, depth: int) -> None:
         torch.autocast_increment_nesting()
     if now != depth and not depth:
         torch.clear_autocast_cache()
+
+
+@contextmanager
+def without_saved_tensor_hooks() -> Iterator[None]:
+    """Hooks on saved tensors that are set around the block see nothing of it: they are for real tensors."""
+    autograd = importlib.import_module("torch")._C._autograd
+    if autograd._top_saved_tensors_default_hooks(True) is None:
+        yield
+        return
+    autograd._push_saved_tensors_default_hooks(lambda tensor: tensor, lambda tensor: tensor)
+    try:
+        yield
+    finally:
+        autograd._pop_saved_tensors_default_hooks()

@@ -6,8 +6,7 @@ in the graph.  Behind the trace the thread is in the modes it was in before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -120,20 +119,6 @@ def enter_found_modes(t: Tracer) -> None:
         if enabled:
             t.graph.record_mode("torch.set_autocast_dtype", [device, dtype], UNKNOWN)
             t.graph.record_mode("torch.set_autocast_enabled", [device, True], UNKNOWN)
-
-
-@contextmanager
-def without_saved_tensor_hooks() -> Iterator[None]:
-    """The hooks on saved tensors that are set around the call see real tensors only."""
-    autograd = torch._C._autograd
-    if autograd._top_saved_tensors_default_hooks(True) is None:
-        yield
-        return
-    autograd._push_saved_tensors_default_hooks(lambda tensor: tensor, lambda tensor: tensor)
-    try:
-        yield
-    finally:
-        autograd._pop_saved_tensors_default_hooks()
 
 
 def current_modes() -> tuple[bool, tuple[Any, ...]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from lect.dialects.fx.modes import kept_modes
+from lect.dialects.fx.modes import kept_modes, without_saved_tensor_hooks
 from lect.dialects.pyframe.control import FuncOp
 from lect.frontends.capture.api import LiveFrame, cell_parameter, rest_parameters
 from lect.frontends.capture.breaks import FrameState, GraphBreak, Reached, Refused, Stop, UserError
@@ -19,7 +19,7 @@ from lect.frontends.capture.cut import CutWriter, chain_of
 from lect.frontends.capture.dead_effects import visible_effects
 from lect.frontends.capture.inference import blocks_closed
 from lect.frontends.capture.interpreter import Frame, Program, call_frame
-from lect.frontends.capture.modes import changed_modes, current_modes, enter_found_modes, global_state, without_saved_tensor_hooks
+from lect.frontends.capture.modes import changed_modes, current_modes, enter_found_modes, global_state
 from lect.frontends.capture.numbers import NumberPolicy, needed_for_value
 from lect.frontends.capture.residual import ResidualBuilder, Returned
 from lect.frontends.capture.resume import resume_function
@@ -290,6 +290,8 @@ def _write(t: Tracer, search: Search, state: dict[str, Any], returned: Box | Non
     t.guards.loc = loc
     t.guards.global_state(state)
     reason = _why_gradients(t, builder.outputs)
+    if reason == DIFFERENTIATED and ctx.options.get("autograd", "compiled") == "compiled":
+        reason = ""  # the pipeline builds the backward too
     through_torch = _guard_overlap(t, reason) or _made_for_inference(builder.outputs)
     _guard_identities(t)
     block = module.body
@@ -319,15 +321,16 @@ def _write(t: Tracer, search: Search, state: dict[str, Any], returned: Box | Non
         ctx.count("graph breaks")
 
 
+DIFFERENTIATED = "an output requires gradients"
+
+
 def _why_gradients(t: Tracer, outputs: list[LT]) -> str:
     """What autograd must record the graph for; empty when it need not."""
     if t.graph.gradients:
         return "a call changes what autograd does with a tensor"
-    if any(tensor.requires_grad for tensor in outputs):
-        return "an output requires gradients"
     if any(_recorded_write(each.traced) for each in t.inputs):
         return "an input that is written requires gradients"
-    return ""
+    return DIFFERENTIATED if any(tensor.requires_grad for tensor in outputs) else ""
 
 
 def _recorded_write(tensor: LT) -> bool:

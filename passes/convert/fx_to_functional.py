@@ -1,8 +1,8 @@
 """From calls of torch functions to pure operations.
 
     fx.graph @f(%x: !fx.tensor<2x3xbf16>) {
-      %0 = fx.call @operator.mul(%x) {args = [#fx.operand<0>, 2]} : !fx.tensor<2x3xbf16>
-      %1 = fx.call @torch.softmax(%0) {args = [#fx.operand<0>, -1]} : !fx.tensor<2x3xbf16>
+      %0 = fx.call(%x) {target = @operator.mul, args = [#fx.operand<0>, 2]} : !fx.tensor<2x3xbf16>
+      %1 = fx.call(%0) {target = @torch.softmax, args = [#fx.operand<0>, -1]} : !fx.tensor<2x3xbf16>
       fx.return(%1)
     }
 =>

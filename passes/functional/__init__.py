@@ -1,1 +1,1 @@
-"""Passes over functional graphs: folding, pattern matching, and the choice of better forms of the same values."""
+"""Passes over functional graphs: folding, pattern matching, the choice of better forms, and what a training step keeps between forward and backward."""

@@ -121,7 +121,7 @@ def test_module_that_trains():
     x = torch.randn(4, 16)
     compiled(x).sum().backward()
     twin(x).sum().backward()
-    same([p.grad for p in twin.parameters()], [p.grad for p in module.parameters()], exact=True)
+    same([p.grad for p in twin.parameters()], [p.grad for p in module.parameters()])
     compiled(x)
     assert fallbacks() == []
     assert versions() == 1

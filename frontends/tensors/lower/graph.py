@@ -13,7 +13,7 @@ import torch
 from lect.dialects.functional.ops import FuncOp, ReturnOp, WriteOp
 from lect.dialects.functional.types import TensorType, tensor_type
 from lect.dialects.fx import python_values
-from lect.dialects.fx.modes import RANDOM_STATE_CALLS, kept_modes
+from lect.dialects.fx.modes import RANDOM_STATE_CALLS, kept_modes, without_saved_tensor_hooks
 from lect.dialects.fx.ops import CallOp, EnterInferenceOp, GraphOp, LeaveInferenceOp
 from lect.dialects.fx.ops import ReturnOp as FxReturnOp
 from lect.dialects.fx.region_rules import RULES
@@ -31,6 +31,7 @@ from lect.ir.types import f64, i64
 
 # torch's own code for these leaves checks of the elements out when it is given a tensor without: they are called as a whole at run time.
 WHOLE: Final = MappingProxyType({"torch.nn.functional.one_hot": torch.ops.aten.one_hot.default})
+RECOMPUTE = "recompute"  # on an operation of a checkpointed region
 
 
 def lower_graphs(module: Operation, ctx: Context) -> None:
@@ -47,24 +48,24 @@ def lower_graphs(module: Operation, ctx: Context) -> None:
 
 def lower_graph(graph: GraphOp) -> FuncOp:
     """The functional form of one graph, not yet inserted anywhere."""
-    block = Block([_functional_type(graph, value.type) for value in graph.body.args])
+    block = Block([functional_type(graph, value.type) for value in graph.body.args])
     for argument, value in zip(block.args, graph.body.args):
         argument.hint = value.hint
-    run = _Execution(block)
+    run = Execution(block)
     for number, (value, argument) in enumerate(zip(graph.body.args, block.args)):
         run.add_input(number, value, argument)
-    with kept_modes(), torch.set_grad_enabled(_records_gradients(graph)), run.recorder, run.blocks:
+    with kept_modes(), without_saved_tensor_hooks(), torch.set_grad_enabled(records_gradients(graph)), run.recorder, run.blocks:
         for op in graph.body:
             run.step(op)
     return FuncOp(graph.sym_name, regions=[Region([block])], loc=graph.loc)
 
 
-def _records_gradients(graph: GraphOp) -> bool:
+def records_gradients(graph: GraphOp) -> bool:
     """True when the graph was captured with gradients on: only then has a result of a call one."""
     return any(getattr(value.type, "requires_grad", False) for op in graph.walk() for value in op.results)
 
 
-class _Execution:
+class Execution:
     """The state of one run: what each fx value is now."""
 
     def __init__(self, block: Block) -> None:
@@ -73,6 +74,7 @@ class _Execution:
         self.environment: dict[Value, Any] = {}
         self.blocks = ExitStack()
         self.inference: list[ExitStack] = []
+        self.in_backward = False
         self.inputs: list[tuple[Value, Entry]] = []  # the tensors among the arguments
 
     def add_input(self, number: int, value: Value, argument: Value) -> None:
@@ -91,8 +93,8 @@ class _Execution:
         self.recorder.operation = op
         if isinstance(op, CallOp):
             self._call(op)
-        elif isinstance(op, CheckpointOp):  # nothing is kept for a backward here, so nothing is computed twice
-            self._define(op, self._region(op.body, *[self.environment[value] for value in op.operands]))
+        elif isinstance(op, CheckpointOp):
+            self._checkpoint(op)
         elif isinstance(op, TransformOp | AutogradFunctionOp):
             self._apply(op)
         elif isinstance(op, EnterInferenceOp):
@@ -125,9 +127,22 @@ class _Execution:
             raise LectError(f"{op.target.leaf} raises {type(error).__name__}: {_first_line(error)}", op=op) from error
         self._define(op, python_values.flatten_results(returned, op.structure, len(op.results)))
 
+    def _checkpoint(self, op: CheckpointOp) -> None:
+        """The region in its place.  Its operations are marked, so that what is chosen for the backward honours that nothing of it is to be kept."""
+        last = self.emitter.block.last
+        found = self._region(op.body, *[self.environment[value] for value in op.operands])
+        made = self.emitter.block.last
+        while made is not last:
+            assert made is not None
+            made.attrs[RECOMPUTE] = True
+            made = made.prev
+        self._define(op, found)
+
     def _apply(self, op: Operation) -> None:
         """An operation whose rule calls its regions, maybe on tensors that torch.func has wrapped."""
         regions = [lambda *args, block=region.blocks[0]: self._region(block, *args) for region in op.regions]
+        if isinstance(op, AutogradFunctionOp):
+            regions[1] = functools.partial(self._in_backward, regions[1])
         try:
             found = RULES[op.name](op, regions, [self.environment[value] for value in op.operands])
         except LectError:
@@ -137,6 +152,14 @@ class _Execution:
                 raise self.recorder.failure from None
             raise LectError(f"'{op.name}' raises {type(error).__name__}: {_first_line(error)}", op=op) from error
         self._define(op, found)
+
+    def _in_backward(self, region: Any, *args: Any) -> list[Any]:
+        """Call the region of a backward.  How gradients lie in memory was not known when it was captured."""
+        before, self.in_backward = self.in_backward, True
+        try:
+            return region(*args)  # type: ignore[no-any-return]
+        finally:
+            self.in_backward = before
 
     def _region(self, block: Block, *args: Any) -> list[Any]:
         """Call a region; what it yields."""
@@ -162,13 +185,21 @@ class _Execution:
         if type(tensor) is not LT:
             self.recorder.entry(tensor)
         meta = layout_of(tensor)
-        expected = meta_of_type(_functional_type(op, value.type))
+        expected = meta_of_type(functional_type(op, value.type))
+        if self.in_backward:
+            expected = expected._replace(strides=meta.strides)
         if meta._replace(storage_offset=0) != expected:
             raise LectError(f"{name} gives {_describe(meta)}, but the graph says {_describe(expected)}", op=op)
         return tensor
 
     def _return(self, op: FxReturnOp) -> None:
         entries = [self.recorder.entry(self.environment[value]) for value in op.operands]
+        aliases = self.place_results(op, entries)
+        self.write_inputs()
+        self.append_return(op, [entry.value for entry in entries], aliases)
+
+    def place_results(self, op: FxReturnOp, entries: list[Entry]) -> list[Any]:
+        """For each result whose memory it lies in (none: its own).  Results that share memory become views of one value."""
         sharing = Counter(entry.storage for entry in entries)
         for entry in entries:
             if sharing[entry.storage] > 1:
@@ -176,11 +207,14 @@ class _Execution:
         aliases: list[Any] = []
         for position, entry in enumerate(entries):
             aliases.append(self._alias(entries[:position], entry))
-        self._write_inputs()
-        stated = tuple(aliases) if any(alias is not None for alias in aliases) else None
-        self.emitter.block.append(ReturnOp([entry.value for entry in entries], aliases=stated, loc=op.loc))
+        return aliases
 
-    def _write_inputs(self) -> None:
+    def append_return(self, op: FxReturnOp, values: list[Value], aliases: list[Any]) -> None:
+        """End the function."""
+        stated = tuple(aliases) if any(alias is not None for alias in aliases) else None
+        self.emitter.block.append(ReturnOp(values, aliases=stated, loc=op.loc))
+
+    def write_inputs(self) -> None:
         """Write what inputs hold in the end to them; the last write to each counts as many times as eager wrote."""
         block = self.emitter.block
         for argument, entry in self.inputs:
@@ -204,7 +238,7 @@ def _functorch_is_off() -> bool:
     return torch._C._functorch.peek_interpreter_stack() is None
 
 
-def _functional_type(op: Operation, type: Any) -> TensorType:
+def functional_type(op: Operation, type: Any) -> TensorType:
     if isinstance(type, NumberType) and type.element in (f64, i64):
         return tensor_type((), type.element, None, "cpu")
     if not isinstance(type, FxTensorType):

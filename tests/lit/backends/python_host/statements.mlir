@@ -57,7 +57,7 @@ host.func @own_tensors() {
 // CHECK-LABEL: # @library_calls
 // CHECK: r = aten_addmm_default(x, x, x, beta=0.5)
 // CHECK-NEXT: if r.stride() != (4, 1): r = check('@aten.addmm.default', r, (4, 4), (4, 1), f32)
-// CHECK-NEXT: p, q, *_ = aten_max_dim(r, -1, True)
+// CHECK-NEXT: p, q = tensors_of(aten_max_dim(r, -1, True), 2)
 // CHECK: f = aten_full_default([2], float('-inf'), dtype=f64, device='cpu', pin_memory=None)
 host.func @library_calls(%x: !host.tensor<4x4xf32>) {
   %r = host.extern(%x) {callee = @aten.addmm.default, args = [#host.operand<0>, #host.operand<0>, #host.operand<0>], kwargs = {beta = 0.5}} : !host.tensor<4x4xf32>

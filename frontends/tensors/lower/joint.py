@@ -1,0 +1,158 @@
+"""One `fx.graph` to one joint `functional.func`: the calls run again, then autograd's engine, both on tensors without elements under the recorder.
+
+The engine is torch's own, so what it does (order of hooks of custom functions, in-place writes to views, accumulation) is what eager does; the
+recorder writes the operations that its formulas call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from lect.dialects.functional.ops import FuncOp, OpaqueOp
+from lect.dialects.fx.modes import kept_modes, without_saved_tensor_hooks
+from lect.dialects.fx.ops import GraphOp
+from lect.dialects.fx.ops import ReturnOp as FxReturnOp
+from lect.frontends.tensors.elements import type_of
+from lect.frontends.tensors.lower.graph import Execution, functional_type, records_gradients
+from lect.frontends.tensors.lt import LT, layout_of, make_lt
+from lect.ir import Block, Builder, Context, LectError, Operation, Region
+
+
+def build_joints(module: Operation, ctx: Context, tangents: Sequence[int] = ()) -> None:
+    """Replace each `fx.graph` one of whose results requires a gradient.  Raises `LectError` at the call that cannot be differentiated so."""
+    for op in list(module.body):
+        if isinstance(op, GraphOp) and any(getattr(value.type, "requires_grad", False) for value in returned(op).operands):
+            joint, draws = build_joint(op, tangents)
+            ctx.count("random calls", draws)
+            Builder.before(op).insert(joint)
+            op.erase()
+            ctx.count("graphs differentiated")
+            ctx.count("operations", sum(1 for _ in joint.body))
+
+
+def returned(graph: GraphOp) -> FxReturnOp:
+    """The return of a graph."""
+    last = graph.body.last
+    assert isinstance(last, FxReturnOp)
+    return last
+
+
+def build_joint(graph: GraphOp, tangents: Sequence[int] = ()) -> tuple[FuncOp, int]:
+    """The joint function of one graph, not yet inserted anywhere, and how many calls of it draw random numbers.
+
+    `tangents` are the numbers of the results whose gradients will be given, all that can have one when it is empty.  Through the others nothing flows
+    back, not even zeros.
+    """
+    block = Block([functional_type(graph, value.type) for value in graph.body.args])
+    run = Execution(block)
+    for number, (value, argument) in enumerate(zip(graph.body.args, block.args)):
+        argument.hint = value.hint
+        run.add_input(number, value, argument)
+    end = returned(graph)
+    with kept_modes(), without_saved_tensor_hooks(), torch.set_grad_enabled(records_gradients(graph)), run.recorder, run.blocks:
+        for op in graph.body:
+            if op is not end:
+                run.step(op)
+    with torch.enable_grad(), without_saved_tensor_hooks(), run.recorder:
+        training, values, aliases = _Backward(run, graph, end).finish(tuple(tangents))
+    run.write_inputs()
+    run.append_return(end, values, aliases)
+    return FuncOp(graph.sym_name, training=training, regions=[Region([block])], loc=graph.loc), run.recorder.draws
+
+
+# Their results depend on whether autograd is on when they run.
+BOUND_TO_AUTOGRAD = frozenset({"aten.mkldnn_rnn_layer.default"})
+
+
+class _Backward:
+    """What comes behind the last call of a graph."""
+
+    def __init__(self, run: Execution, graph: GraphOp, end: FxReturnOp) -> None:
+        self.run = run
+        self.end = end
+        self.graph = graph
+        self.results = [run.environment[value] for value in end.operands]
+        self.inputs = {number: run.environment[value] for number, value in enumerate(graph.body.args)}
+
+    def finish(self, tangents: tuple[int, ...]) -> tuple[dict[str, Any], list[Any], list[Any]]:
+        """The attribute `training`, all values to return, and whose memory they lie in."""
+        run, recorder = self.run, self.run.recorder
+        run.emitter.loc, recorder.operation = self.end.loc, self.end
+        for op in run.emitter.block:
+            if isinstance(op, OpaqueOp) and op.target.leaf in BOUND_TO_AUTOGRAD:
+                raise LectError(f"{op.target.leaf} is left to torch when it is differentiated", op=op)
+        entries = [recorder.entry(tensor) for tensor in self.results]
+        aliases = run.place_results(self.end, entries)
+        for position, alias in enumerate(aliases):
+            self._check_alias(position, alias)
+        values = [entry.value for entry in entries]
+        able = [number for number, tensor in enumerate(self.results) if tensor.requires_grad and aliases[number] is None]
+        chosen = [number for number in able if not tangents or number in tangents]
+        gradients = self._gradients(chosen) if chosen else {}
+        gradient_values = [recorder.entry(tensor).value for tensor in gradients.values()]
+        training = {"inputs": len(self.inputs), "results": len(values), "tangents": tuple(chosen), "gradients": tuple(gradients)}
+        return training, [*values, *gradient_values], [*aliases, *[None] * len(gradient_values)]
+
+    def _check_alias(self, position: int, alias: Any) -> None:
+        """A result that lies in the memory of another one is shown there as a view, which has to be a part of it and hang on it."""
+        if alias is None:
+            return
+        kind, number, offset = alias
+        base = self.inputs[number] if kind == "input" else self.results[number]
+        own = layout_of(self.results[position])
+        if offset < 0 or own._replace(storage_offset=offset).reach > layout_of(base)._replace(storage_offset=0).reach:
+            raise LectError("a result lies partly in the memory of another one, and autograd could not follow it", op=self.end)
+        if self.results[position].requires_grad and not _is_shown(self.results[position], base):
+            raise LectError("a result lies in the memory of another tensor, and its gradient is not that of a view", op=self.end)
+
+    def _gradients(self, chosen: list[int]) -> dict[int, torch.Tensor]:
+        """The gradients of the inputs that get one, by number of the input."""
+        recorder = self.run.recorder
+        outputs = [self.results[number] for number in chosen]
+        given = [self._tangent(number) for number in chosen]
+        wanted = {number: tensor for number, tensor in self.inputs.items() if type(tensor) is LT and tensor.requires_grad}
+        draws = recorder.draws
+        try:
+            found = torch.autograd.Variable._execution_engine.run_backward(  # type: ignore[attr-defined]
+                tuple(outputs), tuple(given), False, False, tuple(wanted.values()), allow_unreachable=True, accumulate_grad=False
+            )
+        except LectError:
+            raise
+        except Exception as error:
+            if recorder.failure is not None:
+                raise recorder.failure from None
+            message = (str(error).splitlines() or [""])[0]
+            raise LectError(f"the backward of the graph raises {type(error).__name__}: {message}", op=self.end) from error
+        if recorder.draws != draws:
+            raise LectError("the backward draws random numbers, whose place among those of the forward is not known", op=self.end)
+        return {number: tensor for number, tensor in zip(wanted, found) if tensor is not None}
+
+    def _tangent(self, number: int) -> torch.Tensor:
+        """What stands for the gradient of a result: a new argument of the block."""
+        result = self.results[number]
+        if result.dtype.is_complex:
+            raise LectError("the gradient of a complex result is left to torch", op=self.end)
+        argument = self.run.emitter.block.add_arg(type_of(layout_of(result)._replace(storage_offset=0)))
+        argument.hint = "tangent"
+        tensor = make_lt(layout_of(result)._replace(storage_offset=0))
+        self.run.recorder.bind(tensor, argument)
+        return tensor
+
+
+
+
+def _is_shown(view: torch.Tensor, base: torch.Tensor) -> bool:
+    """True when autograd goes from a tensor to another one whose memory it shows through torch's own functions with one operand, as views are."""
+    end = base.grad_fn if base.grad_fn is not None else None
+    node: Any = view.grad_fn
+    while node is not None and node is not end:
+        following = [after for after, _ in node.next_functions if after is not None]
+        if isinstance(node, torch.autograd.function.BackwardCFunction) or len(following) > 1:
+            return False
+        if end is None and getattr(node, "variable", None) is base:
+            return True
+        node = following[0] if following else None
+    return node is not None and node is end

@@ -1,0 +1,158 @@
+"""Choose what a forward keeps for its backward, and write down why.
+
+    functional.func @f(%x: !t, %w: !u, %tangent: !t) {training = {..}} {
+      %0 = functional.mm(%x, %w) : !t                        %0 = functional.mm(%x, %w) {keep = "functional.mm is not computed twice"} : !t
+      %1 = functional.tanh(%0) : !t                  =>      %1 = functional.tanh(%0) : !t
+      %2 = functional.exp(%1) : !t                           %2 = functional.exp(%1) : !t
+      %3 = functional.mul(%tangent, %2) : !t                 %3 = functional.mul(%tangent, %2) : !t
+      ..                                                     ..
+
+The kept values are a minimum cut between what the forward has and what operations behind a tangent read.  A kept value costs its bytes; an input that
+autograd keeps in eager too costs next to nothing, and an input that it does not keep would have to be copied, as the program may write to it between
+forward and backward.  What is computed again is as little as that cost allows.  Computed again are elementwise operations, views, and normalisations and
+softmaxes, which read their operand once more; products, reductions, scans, random numbers and opaque calls are not.  Inside of checkpointed regions,
+marked by `recompute`, everything is but random numbers and opaque calls.
+
+`keep` may be edited: `functional-split-joint` cuts where it stands.  An operation with several results has a list, with none for what is not kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from lect.dialects.functional import creation, normalization, reduction, view
+from lect.dialects.functional.creation import RandintOp, RandnOp, RandOp
+from lect.dialects.functional.families import Elementwise
+from lect.ir import Context, Operation, PassFailure, Value, is_removable
+from lect.passes.base import Pass, option
+from lect.passes.functional.joint_graph import KEEP, VIEWS, JointGraph, joint_graphs
+from lect.passes.functional.max_flow import INFINITE, FlowNetwork
+
+CHEAP = VIEWS | {
+    creation.CastOp,
+    creation.CopyOp,
+    creation.FullOp,
+    creation.IotaOp,
+    view.CatOp,
+    view.PadOp,
+    view.ReverseOp,
+    normalization.LayerNormOp,
+    normalization.GroupNormOp,
+    normalization.BatchNormOp,
+    reduction.SoftmaxOp,
+    reduction.LogSoftmaxOp,
+}
+RANDOM = frozenset({RandOp, RandnOp, RandintOp})
+KINDS = ("none", "cheap", "all")
+RECOMPUTE = "recompute"
+
+
+@dataclass(frozen=True)
+class FunctionalPartitionMinCut(Pass):
+    """Set `keep` on the operations of joint graphs whose results the backward needs."""
+
+    name: ClassVar[str] = "functional-partition-min-cut"
+    recompute: str = option("cheap", "what may be computed again: none (views alone), cheap operations, or all but random numbers and opaque calls")
+
+    def run(self, op: Operation, ctx: Context) -> None:
+        if self.recompute not in KINDS:
+            raise PassFailure(f"'recompute' of {self.name} is one of {', '.join(KINDS)}, got '{self.recompute}'")
+        for graph in joint_graphs(op):
+            for value in _Cut(graph, self.recompute).kept():
+                _mark(value, _reason(graph, value, self.recompute))
+                ctx.count("values kept")
+                ctx.count("bytes kept", nbytes(value))
+
+
+def nbytes(value: Value) -> int:
+    """Bytes of a value's elements."""
+    type = value.type
+    return type.count * max(1, type.element.bits // 8)  # type: ignore[attr-defined, no-any-return]
+
+
+def may_recompute(op: Operation, kind: str) -> bool:
+    """True when the backward may compute `op` again."""
+    if not is_removable(op) or type(op) in RANDOM:
+        return False
+    if op.attrs.get(RECOMPUTE) or kind == "all":
+        return True
+    return type(op) in VIEWS or (kind == "cheap" and (type(op) in CHEAP or Elementwise in op.traits))
+
+
+class _Cut:
+    """The flow network of one graph: each value is an edge as wide as keeping it costs."""
+
+    def __init__(self, graph: JointGraph, kind: str) -> None:
+        self.graph = graph
+        self.kind = kind
+        self.network = FlowNetwork()
+        self.source, self.sink = self.network.node(), self.network.node()
+        self.nodes: dict[Value, tuple[int, int]] = {}
+        self.written = {op.target for op in graph.writes}
+
+    def kept(self) -> list[Value]:
+        """The results of operations to keep, in order."""
+        pending = list(self.graph.read_by_backward)
+        for value in pending:
+            self.network.edge(self._node(value)[1], self.sink, INFINITE)
+        while pending:
+            pending += self._feed(pending.pop())
+        self.network.maximize(self.source, self.sink)
+        near = self.network.sink_side(self.sink)
+        cut = {value for value, (start, end) in self.nodes.items() if near[end] and not near[start] and value.op is not None}
+        return [value for op in self.graph.ops for value in op.results if value in cut]
+
+    def _node(self, value: Value) -> tuple[int, int]:
+        found = self.nodes.get(value)
+        if found is None:
+            found = self.nodes[value] = self.network.node(), self.network.node()
+            self.network.edge(*found, self._cost(value))
+        return found
+
+    def _feed(self, value: Value) -> list[Value]:
+        """Connect a value with what it is computed from; operands that are seen for the first time."""
+        start, op = self.nodes[value][0], value.op
+        if op is None or not may_recompute(op, self.kind):
+            self.network.edge(self.source, start, INFINITE)
+            return []
+        if not op.operands:
+            self.network.edge(self.source, start, 0)  # nothing is needed to compute it again
+        new = []
+        for operand in dict.fromkeys(op.operands):
+            if operand not in self.nodes:
+                new.append(operand)
+            self.network.edge(self._node(operand)[1], start, INFINITE)
+        return new
+
+    def _cost(self, value: Value) -> int:
+        """Bytes that keeping a value takes, times four, so that ties can be told apart."""
+        op = value.op
+        size = 4 * max(1, nbytes(value))
+        if op is None:
+            return 1 if value in self.graph.kept_by_eager and value not in self.written else 2 * size
+        if op.attrs.get(RECOMPUTE) and all(user.attrs.get(RECOMPUTE) or self.graph.is_backward(user) for user in value.users):
+            return 1000 * size
+        return size + (type(op) in VIEWS)  # rather what it shows than the view itself, which would have to be copied
+
+
+def _mark(value: Value, reason: str) -> None:
+    op = value.op
+    assert op is not None
+    if len(op.results) == 1:
+        op.attrs[KEEP] = reason
+        return
+    listed = list(op.attrs.get(KEEP, (None,) * len(op.results)))
+    listed[value.index] = reason
+    op.attrs[KEEP] = tuple(listed)
+
+
+def _reason(graph: JointGraph, value: Value, kind: str) -> str:
+    op = value.op
+    assert op is not None
+    if not may_recompute(op, kind):
+        return f"{op.name} is not computed twice"
+    reader = graph.read_by_backward.get(value)
+    if reader is not None:
+        return f"read by {reader}, and what it is computed from is no smaller"
+    return "the smallest of what the backward can be computed from"

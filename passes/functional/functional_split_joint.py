@@ -1,0 +1,214 @@
+"""Split a joint graph into its forward and its backward, at the values that `keep` names.
+
+    functional.func @f(%x: !t, %tangent: !t) {training = {inputs = 1, results = 1, tangents = [0], gradients = [0]}} {
+      %0 = functional.exp(%x) {keep = "read by functional.mul"} : !t
+      %1 = functional.mul(%tangent, %0) : !t
+      functional.return(%0, %1)
+    }
+=>
+    functional.func @f(%x: !t) {training = {results = 1}} {
+      %0 = functional.exp(%x) : !t
+      functional.return(%0)
+    }
+    functional.func @f.backward(%0: !t, %tangent: !t) {training = {kept = [["result", 0]], tangents = [0], gradients = [0]}} {
+      %1 = functional.mul(%tangent, %0) : !t
+      functional.return(%1)
+    }
+
+The backward computes again what it needs beyond kept values, down to inputs of the forward.  It is handed an input or a result itself where autograd
+would keep it in eager, so that writing to it in between is the error that it is there; everything else that is kept has memory of its own.  Refused is
+a `keep` too few: an operation that must not run twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from lect.dialects.functional.creation import CopyOp
+from lect.dialects.functional.ops import FuncOp, ReturnOp
+from lect.ir import Block, Builder, Context, Operation, PassFailure, Region, Value, is_removable
+from lect.passes.base import Pass
+from lect.passes.functional.functional_partition_min_cut import RECOMPUTE, may_recompute, nbytes
+from lect.passes.functional.joint_graph import KEEP, JointGraph, joint_graphs, structure
+
+BACKWARD = ".backward"
+Kept = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class FunctionalSplitJoint(Pass):
+    """Replace every joint graph by two functions, the forward and the backward."""
+
+    name: ClassVar[str] = "functional-split-joint"
+
+    def run(self, op: Operation, ctx: Context) -> None:
+        for graph in joint_graphs(op):
+            split = _Split(graph)
+            backward = split.backward()
+            forward = split.forward()
+            Builder.before(graph.func).insert(forward)
+            Builder.before(graph.func).insert(backward)
+            graph.func.erase()
+            ctx.count("operations of the forward", len(forward.body))
+            ctx.count("operations of the backward", len(backward.body))
+            ctx.count("operations computed twice", split.twice)
+            ctx.count("bytes kept beside inputs and results", sum(nbytes(value) for value in split.returned))
+
+
+def kept_results(op: Operation) -> list[Value]:
+    """The results of an operation that `keep` names."""
+    keep = op.attrs.get(KEEP)
+    if keep is None:
+        return []
+    return [value for value, reason in zip(op.results, keep) if reason is not None] if type(keep) is tuple else list(op.results)
+
+
+def backward_like(full: JointGraph, other: JointGraph) -> FuncOp:
+    """The backward of `other`, a joint graph of the same forward with fewer tangents, in terms of what the forward of `full` keeps.
+
+    Both must have been made by the same passes.  An input that `full` does not keep is asked for as `["input", n]`.  Raises `PassFailure` where an
+    operation would have to run again that must not.
+    """
+    first = _Split(full)
+    first.backward()
+    known: dict[Any, int] = {}
+    numbers = structure(full, known)
+    by_number = {number: value for value, number in structure(other, known).items()}
+    places = {by_number[numbers[value]]: place for value, place in first.places.items() if numbers[value] in by_number}
+    return _Split(other, places).backward()
+
+
+class _Split:
+    """One split.  `places` are given when the forward exists already: what the backward gets of each value that is kept."""
+
+    def __init__(self, graph: JointGraph, places: dict[Value, Kept] | None = None) -> None:
+        self.graph = graph
+        self.given = places
+        self.places: dict[Value, Kept] = {}
+        self.inputs = {value: number for number, value in enumerate(graph.inputs)}
+        self.written = {op.target for op in graph.writes}
+        self.returned: list[Value] = []  # what the forward returns behind its results
+        self.twice = 0
+        last = graph.end
+        self.own_results: dict[Value, int] = {}  # results that have memory of their own
+        for number, value in enumerate(graph.results):
+            if last.aliases is None or last.aliases[number] is None:
+                self.own_results.setdefault(value, number)
+
+    # ---- the backward ------------------------------------------------------------------------------------------------
+
+    def backward(self) -> FuncOp:
+        """The backward, with a copy of every operation that it computes again."""
+        graph = self.graph
+        ops, leaves = self._needed()
+        places = self.places = {value: self._place(value) for value in leaves}
+        leaves.sort(key=lambda value: places[value])
+        block = Block([value.type for value in [*leaves, *graph.tangents]])
+        mapping = dict(zip([*leaves, *graph.tangents], block.args))
+        for value, argument in mapping.items():
+            argument.hint = value.hint
+        for op in ops:
+            copy = op.clone(mapping)
+            for name in (KEEP, RECOMPUTE):
+                copy.attrs.pop(name, None)
+            block.append(copy)
+        values = [mapping[value] for value in graph.gradients]
+        block.append(ReturnOp(values, aliases=_gradient_aliases(block, values), loc=graph.end.loc))
+        stated = graph.func.training
+        training = {"kept": tuple([places[value] for value in leaves]), "tangents": stated["tangents"], "gradients": stated["gradients"]}
+        return FuncOp(graph.func.sym_name + BACKWARD, training=training, regions=[Region([block])], loc=graph.func.loc)
+
+    def _needed(self) -> tuple[list[Operation], list[Value]]:
+        """The operations of the backward in order, and the values it is given beside tangents."""
+        graph = self.graph
+        tangents = set(graph.tangents)
+        if self.given is not None:
+            kept = set(self.given)
+        else:
+            kept = {value for op in graph.ops if not graph.is_backward(op) for value in kept_results(op)}
+        needed = {value for value in graph.gradients if value not in tangents}
+        leaves: dict[Value, None] = {}
+        ops: list[Operation] = []
+        for op in reversed(graph.ops):
+            own = graph.is_backward(op)
+            wanted = [value for value in op.results if value in needed]
+            if not own:
+                leaves.update(dict.fromkeys(value for value in wanted if value in kept))
+                wanted = [value for value in wanted if value not in kept]
+            if not wanted and (not own or is_removable(op)):
+                continue
+            if not own:
+                self._check_recompute(op)
+                self.twice += op in graph.forward_ops
+            ops.append(op)
+            needed.update(value for value in op.operands if value not in tangents)
+        leaves.update(dict.fromkeys(value for value in graph.inputs if value in needed))
+        return ops[::-1], list(leaves)
+
+    def _check_recompute(self, op: Operation) -> None:
+        if op in self.graph.forward_ops and not may_recompute(op, "all"):
+            raise PassFailure(f"'{op.name}' must not run again in the backward: what it gives has to be kept", op=op)
+
+    def _place(self, value: Value) -> Kept:
+        """What a value is that the backward is given."""
+        graph = self.graph
+        if self.given is not None:
+            return self.given[value] if value in self.given else ("input", self.inputs[value])
+        by_reference = value in graph.kept_by_eager
+        if value in self.inputs and by_reference and value not in self.written:
+            place: Kept = ("input", self.inputs[value])
+        elif value in self.own_results and value not in self.inputs and by_reference:
+            place = ("result", self.own_results[value])
+        else:
+            place = ("kept", len(self.returned))
+            self.returned.append(value)
+        return place
+
+    # ---- the forward -------------------------------------------------------------------------------------------------
+
+    def forward(self) -> FuncOp:
+        """The forward; what the backward needs stands behind the results."""
+        graph = self.graph
+        needed = set(self.returned)
+        ops = []
+        for op in reversed(graph.ops):
+            if op in graph.forward_ops or any(value in needed for value in op.results):
+                ops.append(op)
+                needed.update(op.operands)
+        block = Block([value.type for value in graph.inputs])
+        mapping = dict(zip(graph.inputs, block.args))
+        for value, argument in mapping.items():
+            argument.hint = value.hint
+        for op in reversed(ops):
+            copy = op.clone(mapping)
+            for name in (KEEP, RECOMPUTE):
+                copy.attrs.pop(name, None)
+            block.append(copy)
+        kept = [self._own(block, value, mapping[value]) for value in self.returned]
+        for write in graph.writes:
+            block.append(write.clone(mapping))
+        results = [mapping[value] for value in graph.results]
+        aliases = graph.end.aliases
+        stated = None if aliases is None else (*aliases[: len(results)], *[None] * len(kept))
+        block.append(ReturnOp([*results, *kept], aliases=stated if stated and any(stated) else None, loc=graph.end.loc))
+        return FuncOp(graph.func.sym_name, training={"results": len(results)}, regions=[Region([block])], loc=graph.func.loc)
+
+    def _own(self, block: Block, value: Value, made: Value) -> Value:
+        """A kept value in memory that the program never sees."""
+        if value in self.inputs or value in self.graph.results:
+            return block.append(CopyOp(made, loc=self.graph.end.loc)).results[0]
+        return made
+
+
+def _gradient_aliases(block: Block, values: list[Value]) -> Any:
+    """A gradient that is a tangent, or another gradient, is that tensor, as in eager."""
+    seen: dict[Value, int] = {}
+    aliases: list[Any] = []
+    for number, value in enumerate(values):
+        if value.op is None:
+            aliases.append(("input", value.index, 0))
+        else:
+            aliases.append(("result", seen[value], 0) if value in seen else None)
+            seen.setdefault(value, number)
+    return tuple(aliases) if any(aliases) else None

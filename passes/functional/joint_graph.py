@@ -1,0 +1,133 @@
+"""What the passes over joint graphs ask of one: which values hang on tangents, and what autograd itself would keep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from lect.dialects.functional import view
+from lect.dialects.functional.ops import FuncOp, ReturnOp, WriteOp
+from lect.ir import Operation, Value, is_removable, literal_key
+
+# Operations whose result shows the memory of its operand, when torch can show it so.
+VIEWS = frozenset({view.ReshapeOp, view.PermuteOp, view.ExpandOp, view.SliceOp, view.DiagonalOp, view.AsStridedOp})
+KEEP = "keep"
+
+
+@dataclass(frozen=True)
+class JointGraph:
+    """A `functional.func` with a forward and its backward."""
+
+    func: FuncOp
+
+    @property
+    def inputs(self) -> list[Value]:
+        """The arguments of the forward."""
+        return list(self.func.body.args[: self.func.training["inputs"]])
+
+    @property
+    def tangents(self) -> list[Value]:
+        """The gradients that will be given."""
+        return list(self.func.body.args[self.func.training["inputs"] :])
+
+    @cached_property
+    def end(self) -> ReturnOp:
+        """The return."""
+        last = self.func.body.last
+        assert isinstance(last, ReturnOp)
+        return last
+
+    @property
+    def results(self) -> list[Value]:
+        """What the forward gives."""
+        return list(self.end.operands[: self.func.training["results"]])
+
+    @property
+    def gradients(self) -> list[Value]:
+        """What the backward gives."""
+        return list(self.end.operands[self.func.training["results"] :])
+
+    @cached_property
+    def ops(self) -> list[Operation]:
+        """The operations in order, without writes and return."""
+        return [op for op in self.func.body if not isinstance(op, WriteOp | ReturnOp)]
+
+    @cached_property
+    def writes(self) -> list[WriteOp]:
+        """The writes to inputs."""
+        return [op for op in self.func.body if isinstance(op, WriteOp)]
+
+    @cached_property
+    def backward_values(self) -> set[Value]:
+        """Values that hang on a tangent."""
+        found = set(self.tangents)
+        for op in self.ops:
+            if any(value in found for value in op.operands):
+                found.update(op.results)
+        return found
+
+    @cached_property
+    def forward_ops(self) -> set[Operation]:
+        """Operations that the forward must run: those of its results and writes, and those that are no pure function of their operands."""
+        needed = {value for value in self.results if value not in self.backward_values}
+        needed.update(op.value for op in self.writes)
+        found: set[Operation] = set()
+        for op in reversed(self.ops):
+            if any(value in needed for value in op.results) or (not self.is_backward(op) and not is_removable(op)):
+                found.add(op)
+                needed.update(op.operands)
+        return found
+
+    def is_backward(self, op: Operation) -> bool:
+        """True for an operation that has a tangent behind it."""
+        return any(value in self.backward_values for value in op.operands)
+
+    @cached_property
+    def read_by_backward(self) -> dict[Value, str]:
+        """Values that do not hang on tangents, but that an operation that does reads, or that are gradients; who reads each first."""
+        found: dict[Value, str] = {}
+        for op in self.ops:
+            if self.is_backward(op):
+                for value in op.operands:
+                    if value not in self.backward_values:
+                        found.setdefault(value, op.name)
+        for value in self.gradients:
+            if value not in self.backward_values:
+                found.setdefault(value, "return")
+        return found
+
+    @cached_property
+    def kept_by_eager(self) -> set[Value]:
+        """Values whose memory autograd keeps in eager: those that its formulas read, and what these are views of."""
+        found = set(self.read_by_backward)
+        for op in reversed(self.ops):
+            if type(op) in VIEWS and op.results[0] in found:
+                found.add(op.operands[0])
+        return found
+
+
+def joint_graphs(module: Operation) -> list[JointGraph]:
+    """The joint graphs of a module."""
+    return [JointGraph(op) for op in module.body if isinstance(op, FuncOp) and op.training is not None and "inputs" in op.training]
+
+
+def structure(graph: JointGraph, known: dict[Any, int]) -> dict[Value, int]:
+    """A number for each value that hangs on no tangent.  Values of graphs numbered with the same `known` are computed alike when their numbers are equal.
+
+    Operations that are no pure functions of their operands are told apart by their order.
+    """
+    numbers: dict[Value, int] = {}
+    for position, value in enumerate(graph.inputs):
+        numbers[value] = known.setdefault(("argument", position), len(known))
+    impure = 0
+    for op in graph.ops:
+        if graph.is_backward(op):
+            continue
+        impure += not is_removable(op)
+        attrs = tuple([(name, literal_key(value)) for name, value in op.attrs.items() if name != KEEP])
+        operands = tuple([numbers[value] for value in op.operands])
+        key = (type(op), op.name, operands, attrs, tuple([value.type for value in op.results]), 0 if is_removable(op) else impure)
+        for value in op.results:
+            numbers[value] = known.setdefault((key, value.index), len(known))
+    return numbers

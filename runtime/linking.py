@@ -1,0 +1,27 @@
+"""A lowered graph as something to call: native code, or the reference interpreter of the level it has reached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from lect.ir import Context, Operation
+
+
+def link_graph(module: Operation, ctx: Context) -> tuple[Any, Callable[..., list[Any]]]:
+    """What keeps the code alive, and the function from a graph's inputs to its results, at the level that the option `level` says."""
+    if ctx.options.get("level", "native") != "native":
+        return None, interpreted(module)
+    from lect.runtime.executable import build, find_host_function
+    from lect.runtime.residual import shared_outputs, with_own_outputs
+
+    executable = build(module, ctx)
+    return executable, with_own_outputs(executable.run, shared_outputs(find_host_function(module, None)))
+
+
+def interpreted(module: Operation) -> Callable[..., list[Any]]:
+    """The graph of a module at the level it has reached, run by that level's reference interpreter."""
+    from lect.runtime.levels import find_program, run_reference
+
+    program = find_program(module)
+    return lambda *tensors: run_reference(program, tensors)

@@ -1,0 +1,247 @@
+"""Running a training step: a compiled forward that autograd sees as one function, and its backward, compiled when it is first asked for.
+
+The forward runs under `torch.autograd.Function`.  What the backward needs is saved there, so errors of a second backward, of a tensor that was written
+to in between, and hooks on saved tensors are torch's own.  Results that lie in the memory of others are made views of them behind the function.
+
+Which results get gradients is known when the first backward comes; a backward is compiled for just these, because in eager nothing flows through the
+others.  With `create_graph` the backward is itself differentiated: then the graph runs once more through torch on the inputs of the forward, which are
+kept for that until the backward frees them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import torch
+
+from lect.backends.python_fx.load import load as load_torch_calls
+from lect.dialects.functional.ops import FuncOp
+from lect.dialects.fx.ops import GraphOp
+
+Run = Callable[..., list[Any]]
+
+
+class BackwardCompiler(Protocol):
+    """Makes the backward for the results that get gradients; None when that is not possible."""
+
+    def __call__(self, tangents: tuple[int, ...]) -> Backward | None: ...
+
+
+@dataclass(frozen=True)
+class Backward:
+    """A compiled backward: where its arguments come from, how tangents have to lie in memory, and whose gradients it gives."""
+
+    run: Run
+    kept: tuple[tuple[str, int], ...]
+    tangents: tuple[int, ...]
+    layouts: tuple[tuple[tuple[int, ...], tuple[int, ...], torch.dtype], ...]  # sizes, strides and dtype of each tangent
+    gradients: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class SharedResult:
+    """A result that lies in the memory of input (`kind` "input") or result number `base`, `offset` elements behind its first."""
+
+    result: int
+    kind: str
+    base: int
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    differentiable: bool
+
+
+@dataclass
+class TrainingStep:
+    """Called like the graph itself, with tensors and numbers; gives its results.
+
+    `forward` returns the results and behind them what is to be kept.  `differentiable` are the results that autograd gets from the function, `views` the
+    ones in the memory of an input or of an earlier result.  `inputs` are the arguments that require
+    gradients, `dtypes` those that are numbers.
+    """
+
+    forward: Run
+    results: int
+    differentiable: tuple[int, ...]
+    views: tuple[SharedResult, ...]
+    kept: tuple[tuple[str, int], ...]
+    inputs: tuple[int, ...]
+    dtypes: dict[int, torch.dtype]
+    graph: GraphOp
+    compiler: BackwardCompiler
+    draws: bool
+    counts: bool  # random numbers are those of lect's own stream
+    restored: tuple[int, ...] = ()  # inputs that the graph writes to, of which an old value decides results
+    backwards: dict[tuple[int, ...], Backward | None] = field(default_factory=dict)
+    torch_calls: Run | None = None
+
+    def __call__(self, *arguments: Any) -> list[Any]:
+        call = _Call(self, arguments)
+        given = _Step.apply(call, *[arguments[number] for number in self.inputs])  # type: ignore[no-untyped-call]
+        results = call.results
+        call.results = []
+        for number, tensor in zip(self.differentiable, given):
+            results[number] = tensor
+        for view in self.views:
+            shown = arguments[view.base] if view.kind == "input" else results[view.base]
+            if shown.requires_grad and not view.differentiable:
+                shown = shown.detach()
+            results[view.result] = shown.as_strided(view.shape, view.strides, shown.storage_offset() + view.offset)
+        return results
+
+    def backward_for(self, tangents: tuple[int, ...]) -> Backward | None:
+        """The compiled backward for gradients of these results."""
+        if tangents not in self.backwards:
+            self.backwards[tangents] = self.compiler(tangents)
+        return self.backwards[tangents]
+
+    def through_torch(self) -> Run:
+        """The graph as calls of torch."""
+        if self.torch_calls is None:
+            self.torch_calls = load_torch_calls(self.graph).run
+        return self.torch_calls
+
+
+class _Call:
+    """One call of a step, as long as autograd may come back to it."""
+
+    __slots__ = ("arguments", "random_state", "results", "step", "versions")
+
+    def __init__(self, step: TrainingStep, arguments: tuple[Any, ...]) -> None:
+        self.step = step
+        # A tensor that autograd does not follow is held by another name: were it written to later, it could come to hold this call in a circle.
+        follows = step.inputs
+        self.arguments: tuple[Any, ...] = tuple(
+            [value if number in follows or not isinstance(value, torch.Tensor) else value.detach() for number, value in enumerate(arguments)]
+        )
+        self.results: list[Any] = []
+        self.versions: tuple[int, ...] = ()
+        self.random_state = torch.get_rng_state() if step.draws else None
+
+    def tensors(self) -> list[Any]:
+        """The arguments as the compiled code takes them: numbers as tensors."""
+        found = list(self.arguments)
+        for number, dtype in self.step.dtypes.items():
+            found[number] = torch.scalar_tensor(found[number], dtype=dtype, device="cpu")
+        return found
+
+    def free(self) -> None:
+        """Let the inputs go."""
+        self.arguments = ()
+
+
+class _Step(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, call: _Call, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        step = call.step
+        arguments = call.tensors()
+        if step.restored:
+            call.arguments = tuple([value.clone() if number in step.restored else value for number, value in enumerate(call.arguments)])
+        returned = step.forward(*arguments)
+        call.versions = tuple([value._version if isinstance(value, torch.Tensor) else 0 for value in call.arguments])
+        results, kept = returned[: step.results], returned[step.results :]
+        sources = {"input": arguments, "result": results, "kept": kept}
+        ctx.save_for_backward(*[sources[kind][number] for kind, number in step.kept])
+        ctx.set_materialize_grads(False)
+        ctx.call = call
+        call.results = results
+        return tuple([results[number] for number in step.differentiable])
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor | None) -> tuple[Any, ...]:
+        call = ctx.call
+        step = call.step
+        given = tuple([number for number, gradient in zip(step.differentiable, gradients) if gradient is not None])
+        slopes = [gradient for gradient in gradients if gradient is not None]
+        saved = ctx.saved_tensors  # first of all: it raises when the backward was freed or a tensor was written to
+        plain = not torch.is_grad_enabled() and all(type(slope) is torch.Tensor for slope in slopes)
+        backward = step.backward_for(given) if plain else None
+        if backward is None:
+            found = _differentiate(call, given, slopes)
+        else:
+            found = _run(call, backward, saved, slopes)
+        if not torch._C._autograd._get_current_graph_task_keep_graph():
+            call.free()
+        return (None, *[found.get(number) for number in step.inputs])
+
+
+def _run(call: _Call, backward: Backward, saved: Sequence[torch.Tensor], slopes: Sequence[torch.Tensor]) -> dict[int, torch.Tensor]:
+    """The gradients by number of input, from compiled code."""
+    by_place = dict(zip(call.step.kept, saved))
+    arguments = [by_place[place] if place in by_place else _input(call, place) for place in backward.kept]
+    for slope, (shape, strides, dtype) in zip(slopes, backward.layouts):
+        if slope.stride() != strides:
+            slope = torch.empty_strided(shape, strides, dtype=dtype, device=slope.device).copy_(slope)
+        arguments.append(slope)
+    return dict(zip(backward.gradients, backward.run(*arguments)))
+
+
+def _input(call: _Call, place: tuple[str, int]) -> torch.Tensor:
+    """An input that this backward needs beyond what the forward saved."""
+    kind, number = place
+    assert kind == "input"
+    _check_version(call, number)
+    return call.tensors()[number]  # type: ignore[no-any-return]
+
+
+def _check_version(call: _Call, number: int) -> None:
+    value = call.arguments[number]
+    if isinstance(value, torch.Tensor) and value._version != call.versions[number]:
+        raise RuntimeError(
+            "one of the variables needed for gradient computation has been modified by an inplace operation: "
+            f"[{value.type()} {list(value.shape)}] is at version {value._version}; expected version {call.versions[number]} instead"
+        )
+
+
+def _differentiate(call: _Call, given: tuple[int, ...], slopes: Sequence[torch.Tensor]) -> dict[int, torch.Tensor]:
+    """The gradients from torch's own formulas, on a second run of the graph; they can be differentiated when gradients are recorded here."""
+    step = call.step
+    if step.draws and step.counts:
+        raise RuntimeError(
+            "the gradient of a gradient was asked for of a compiled graph that draws random numbers: torch would draw others; "
+            'compile with options={"rng": "eager"}'
+        )
+    if not call.arguments:
+        raise RuntimeError("the inputs of a compiled graph were freed by its first backward; pass retain_graph=True to it")
+    for number in range(len(call.arguments)):
+        _check_version(call, number)
+    further = torch.is_grad_enabled()
+    state = torch.get_rng_state() if step.draws else None
+    if call.random_state is not None:
+        torch.set_rng_state(call.random_state)
+    try:
+        with torch.enable_grad():
+            inputs = [_fresh(value, number in step.inputs and not further) for number, value in enumerate(call.arguments)]
+            results = step.through_torch()(*inputs)
+            gradients = torch.autograd.grad(
+                [results[number] for number in given], [inputs[number] for number in step.inputs], slopes, create_graph=further, allow_unused=True
+            )
+    finally:
+        if state is not None:
+            torch.set_rng_state(state)
+    return {number: gradient for number, gradient in zip(step.inputs, gradients) if gradient is not None}
+
+
+def _fresh(value: Any, leaf: bool) -> Any:
+    """An input for the second run: a leaf of its own, or for what the graph may write to, a copy."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    if leaf:
+        return value.detach().requires_grad_()
+    return value if value.requires_grad else value.clone()
+
+
+def restored_inputs(forward: FuncOp) -> tuple[int, ...]:
+    """Inputs that a forward writes to, and whose value in front of that decides a result."""
+    written = {op.target for op in forward.body if op.name == "functional.write"}
+    last = forward.body.last
+    assert last is not None
+    pending, seen = list(last.operands), set()
+    while pending:
+        value = pending.pop()
+        if value not in seen:
+            seen.add(value)
+            pending += value.op.operands if value.op is not None else ()
+    return tuple(sorted(value.index for value in written & seen))

@@ -1,0 +1,170 @@
+"""Making a training step: the forward with the graph, each backward when it is asked for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from lect.backends import llvm
+from lect.dialects import make_context
+from lect.dialects.builtin.ops import ModuleOp
+from lect.dialects.functional.ops import FuncOp
+from lect.dialects.functional.python_values import dtype_of
+from lect.dialects.fx.ops import GraphOp
+from lect.ir import Block, Context, LectError, Operation, Region, Value
+from lect.passes.functional.functional_split_joint import BACKWARD, backward_like
+from lect.passes.functional.joint_graph import joint_graphs
+from lect.passes.manager import PassManager, collector_off
+from lect.passes.pipelines import PIPELINES
+from lect.runtime.events import BackwardCompile, BackwardFallback, Event
+from lect.runtime.linking import interpreted, link_graph
+from lect.runtime.residual import without_autocast
+from lect.runtime.training import Backward, SharedResult, TrainingStep, restored_inputs
+
+Observer = Callable[[str, Operation], None]
+SPLIT = "functional-split-joint"
+
+
+def any_results_differentiable(graph: Operation) -> bool:
+    """True when a result of a captured graph requires a gradient."""
+    last = graph.body.last
+    return last is not None and any(getattr(value.type, "requires_grad", False) for value in last.operands)
+
+
+def take_training(
+    module: Operation, graph: Operation, name: str, ctx: Context, observe: Observer, notify: Callable[[Event], None]
+) -> Training | None:
+    """Take the backward out of a module of functional functions, to be lowered when it is needed; None when there is none.
+
+    `graph` are the captured calls, from which other backwards are made.
+    """
+    backward = next((op for op in module.body if isinstance(op, FuncOp) and op.sym_name.endswith(BACKWARD) and op.training is not None), None)
+    if backward is None:
+        return None
+    forward = next(op for op in module.body if isinstance(op, FuncOp) and op.sym_name + BACKWARD == backward.sym_name)
+    backward.detach()
+    assert isinstance(graph, GraphOp)
+    return Training(name, graph, forward.clone({}), backward, dict(ctx.options), bool(ctx.statistics.get("random calls")), observe, notify)
+
+
+@dataclass
+class Training:
+    """What is known of a training step behind the functional level."""
+
+    name: str
+    graph: GraphOp
+    forward: Operation
+    backward: FuncOp | None
+    options: Mapping[str, Any]
+    draws: bool
+    observe: Observer
+    notify: Callable[[Event], None]
+
+    def step(self, run: Callable[..., list[Any]], numbers: Mapping[int, torch.dtype]) -> TrainingStep:
+        """The step with a linked forward; `numbers` are the arguments that are numbers."""
+        forward, backward, graph = self.forward, self.backward, self.graph
+        assert isinstance(forward, FuncOp) and backward is not None
+        last = forward.body.last
+        assert last is not None
+        results = forward.training["results"]
+        aliases = last.attrs.get("aliases") or (None,) * results
+        wanted = [getattr(value.type, "requires_grad", False) for value in _returned(graph)]
+        views = []
+        for number, (alias, value) in enumerate(zip(aliases[:results], last.operands)):
+            if alias is not None:
+                kind, base, offset = alias
+                views.append(SharedResult(number, kind, base, offset, value.type.shape, value.type.strides, wanted[number]))
+        step = TrainingStep(
+            forward=run,
+            results=results,
+            differentiable=tuple([n for n in range(results) if wanted[n] and aliases[n] is None]),
+            views=tuple(views),
+            kept=backward.training["kept"],
+            inputs=tuple([n for n, value in enumerate(graph.body.args) if getattr(value.type, "requires_grad", False)]),
+            dtypes=dict(numbers),
+            graph=graph,
+            compiler=self.compile_backward,
+            draws=self.draws,
+            counts=self.options.get("rng", "counter") == "counter",
+            restored=restored_inputs(forward),
+        )
+        self.forward = forward  # only its return was needed
+        return step
+
+    @collector_off()
+    def compile_backward(self, tangents: tuple[int, ...]) -> Backward | None:
+        """The backward for gradients of these results.
+
+        What a later stage refuses is interpreted operation by operation; None when there is no such backward.  Both are told by an event.
+        """
+        start = time.perf_counter()
+        try:
+            backward = self._functional(tangents)
+        except Exception as error:
+            self.notify(BackwardFallback(self.name, _words(error)))
+            return None
+        kept = backward.training
+        layouts = [value.type for value in backward.body.args[len(kept["kept"]) :]]
+        try:
+            copy = backward.clone({})
+            assert isinstance(copy, FuncOp)
+            run = self._link(copy)
+            self.notify(BackwardCompile(self.name, time.perf_counter() - start, tangents))
+        except Exception as error:
+            self.notify(BackwardFallback(self.name, _words(error)))
+            run = interpreted(_module(backward))
+        return Backward(run, kept["kept"], tangents, tuple([(type.shape, type.strides, dtype_of(type.element)) for type in layouts]), kept["gradients"])
+
+    def _functional(self, tangents: tuple[int, ...]) -> FuncOp:
+        """The backward at the functional level."""
+        first = self.backward
+        assert first is not None
+        if tangents == first.training["tangents"]:
+            copy = first.clone({})
+            assert isinstance(copy, FuncOp)
+            return copy
+        passes = [name for name in PIPELINES["aot"] if name != SPLIT]
+        joints = []
+        for chosen in ((), tangents):
+            module = _module(self.graph.clone({}))
+            text = ",".join(f"{name}{{tangents={','.join(map(str, chosen))}}}" if chosen and name == "fx-build-joint" else name for name in passes)
+            PassManager.parse(text).run(module, make_context(options=self.options))
+            joints += joint_graphs(module)
+        return backward_like(*joints)
+
+    def _link(self, backward: FuncOp) -> Callable[..., list[Any]]:
+        ctx = make_context(options=self.options)
+        level = self.options.get("level", "native")
+        if level == "native":
+            ctx.target.update(llvm.cpu_target())
+        module = _module(backward)
+        for stage in {"functional": (), "loop": ("loop",), "native": ("loop", "kernel")}[level]:
+            PassManager.parse(stage).run(module, ctx)
+            self.observe(f"backward-{stage}", module)
+        executable, run = link_graph(module, ctx)
+        guarded = without_autocast(run)
+
+        def call(*tensors: Any, keeps: Any = executable) -> list[Any]:
+            return (guarded if torch.is_autocast_enabled("cpu") else run)(*tensors)
+
+        return call
+
+
+def _words(error: Exception) -> str:
+    return error.message if isinstance(error, LectError) else f"{type(error).__name__}: {error}"
+
+
+def _module(op: Operation) -> Operation:
+    block = Block()
+    block.append(op)
+    return ModuleOp(regions=[Region([block])])
+
+
+def _returned(graph: GraphOp) -> list[Value]:
+    last = graph.body.last
+    assert last is not None
+    return list(last.operands)

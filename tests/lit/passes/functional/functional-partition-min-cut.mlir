@@ -1,0 +1,80 @@
+// RUN: lect-opt %s -p functional-partition-min-cut | filecheck %s
+// RUN: lect-opt %s -p functional-partition-min-cut{recompute=none} | filecheck %s --check-prefix=NONE
+// RUN: lect-opt %s -p functional-partition-min-cut{recompute=all} | filecheck %s --check-prefix=ALL
+
+// The product is as large as each value of the chain, and the chain is cheap: one of them is kept, the one nearest to its reader.
+// CHECK-LABEL: functional.func @keeps_the_last_of_equals
+// CHECK: functional.mm(%x, %w) : 
+// CHECK: functional.tanh(%{{.*}}) : 
+// CHECK: functional.exp(%{{.*}}) {keep = "read by functional.mul, and what it is computed from is no smaller"}
+// ALL-LABEL: functional.func @keeps_the_last_of_equals
+// ALL: functional.exp(%{{.*}}) {keep
+functional.func @keeps_the_last_of_equals(%x: !functional.tensor<8x8xf32>, %w: !functional.tensor<8x8xf32>, %tangent: !functional.tensor<8x8xf32>) {training = {inputs = 2, results = 1, tangents = [0], gradients = [0]}} {
+  %0 = functional.mm(%x, %w) : !functional.tensor<8x8xf32>
+  %1 = functional.tanh(%0) : !functional.tensor<8x8xf32>
+  %2 = functional.exp(%1) : !functional.tensor<8x8xf32>
+  %3 = functional.mul(%tangent, %2) : !functional.tensor<8x8xf32>
+  functional.return(%2, %3)
+}
+
+// Two readers of two values that come from one: that one is kept, and both are computed again.
+// CHECK-LABEL: functional.func @keeps_the_source_of_two
+// CHECK: functional.mm(%x, %w) {keep = "functional.mm is not computed twice"}
+// CHECK: functional.exp(%{{.*}}) : 
+// CHECK: functional.sin(%{{.*}}) : 
+// NONE-LABEL: functional.func @keeps_the_source_of_two
+// NONE: functional.mm(%x, %w) : 
+// NONE: functional.exp(%{{.*}}) {keep = "functional.exp is not computed twice"}
+// NONE: functional.sin(%{{.*}}) {keep = "functional.sin is not computed twice"}
+functional.func @keeps_the_source_of_two(%x: !functional.tensor<8x8xf32>, %w: !functional.tensor<8x8xf32>, %tangent: !functional.tensor<8x8xf32>) {training = {inputs = 2, results = 1, tangents = [0], gradients = [0]}} {
+  %0 = functional.mm(%x, %w) : !functional.tensor<8x8xf32>
+  %1 = functional.exp(%0) : !functional.tensor<8x8xf32>
+  %2 = functional.sin(%0) : !functional.tensor<8x8xf32>
+  %3 = functional.mul(%tangent, %1) : !functional.tensor<8x8xf32>
+  %4 = functional.mul(%3, %2) : !functional.tensor<8x8xf32>
+  functional.return(%0, %4)
+}
+
+// A mask of bools is a quarter as large as what it is computed from.
+// CHECK-LABEL: functional.func @keeps_the_smaller
+// CHECK: functional.mm(%x, %w) : 
+// CHECK: functional.gt(%{{.*}}) {other = 0, keep = "the smallest of what the backward can be computed from"}
+functional.func @keeps_the_smaller(%x: !functional.tensor<8x8xf32>, %w: !functional.tensor<8x8xf32>, %tangent: !functional.tensor<8x8xf32>) {training = {inputs = 2, results = 1, tangents = [0], gradients = [0]}} {
+  %0 = functional.mm(%x, %w) : !functional.tensor<8x8xf32>
+  %1 = functional.gt(%0) {other = 0} : !functional.tensor<8x8xi1>
+  %2 = functional.cast(%1) {to = f32} : !functional.tensor<8x8xf32>
+  %3 = functional.mul(%tangent, %2) : !functional.tensor<8x8xf32>
+  functional.return(%0, %3)
+}
+
+// CHECK-LABEL: functional.func @no_keep_as_autograd_keeps_the_input
+// CHECK-NOT: keep =
+// CHECK: functional.return
+functional.func @no_keep_as_autograd_keeps_the_input(%x: !functional.tensor<8xf32>, %tangent: !functional.tensor<8xf32>) {training = {inputs = 1, results = 1, tangents = [0], gradients = [0]}} {
+  %0 = functional.exp(%x) : !functional.tensor<8xf32>
+  %1 = functional.mul(%tangent, %0) : !functional.tensor<8xf32>
+  %2 = functional.mul(%1, %x) : !functional.tensor<8xf32>
+  functional.return(%0, %2)
+}
+
+// Autograd does not keep this input, so the program may write to it: a copy of it would cost as much as the result.
+// CHECK-LABEL: functional.func @no_input_as_the_program_may_write_to_it
+// CHECK: functional.exp(%x) {keep = "read by functional.mul, and what it is computed from is no smaller"}
+functional.func @no_input_as_the_program_may_write_to_it(%x: !functional.tensor<8xf32>, %tangent: !functional.tensor<8xf32>) {training = {inputs = 1, results = 1, tangents = [0], gradients = [0]}} {
+  %0 = functional.exp(%x) : !functional.tensor<8xf32>
+  %1 = functional.mul(%tangent, %0) : !functional.tensor<8xf32>
+  functional.return(%0, %1)
+}
+
+// Nothing of a checkpointed region is kept; its product runs again.
+// CHECK-LABEL: functional.func @no_keep_inside_of_a_checkpoint
+// CHECK: functional.mm(%x, %w) {recompute = true} : 
+// CHECK: functional.exp(%{{.*}}) {recompute = true} : 
+functional.func @no_keep_inside_of_a_checkpoint(%x: !functional.tensor<8x8xf32>, %w: !functional.tensor<8x8xf32>, %tangent: !functional.tensor<8x8xf32>) {training = {inputs = 2, results = 1, tangents = [0], gradients = [0, 1]}} {
+  %0 = functional.mm(%x, %w) {recompute = true} : !functional.tensor<8x8xf32>
+  %1 = functional.exp(%0) {recompute = true} : !functional.tensor<8x8xf32>
+  %2 = functional.mul(%tangent, %1) : !functional.tensor<8x8xf32>
+  %3 = functional.mm(%2, %w) : !functional.tensor<8x8xf32>
+  %4 = functional.mm(%x, %2) : !functional.tensor<8x8xf32>
+  functional.return(%1, %3, %4)
+}

@@ -472,3 +472,24 @@ def test_lists_of_tensors():
 def test_embedding_that_renorms():
     module = nn.Embedding(10, 4, max_norm=0.5)
     module_writes(module, (torch.randint(0, 10, (3, 2)),))
+
+
+@pytest.mark.parametrize("name", ["bernoulli_", "uniform_", "exponential_", "random_", "log_normal_", "cauchy_", "geometric_", "dropout", "normal_"])
+@pytest.mark.parametrize("shape", [(3, 2, 4), (5, 8, 16)])
+def test_random_numbers_come_in_the_order_of_memory(name, shape):
+    arguments = {"geometric_": (0.3,), "bernoulli_": (0.6,)}.get(name, ())
+
+    def fill(x):
+        return F.dropout(x, 0.3) if name == "dropout" else getattr(x, name)(*arguments)
+
+    def program(x):
+        return fill(x.transpose(0, 1) * 1), fill((x * 2)[:, ::2]), fill(x * 3)
+
+    compiled = lect.compile(program, options={"rng": "eager"})
+    x = torch.rand(shape)
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        want = program(x)
+        torch.manual_seed(seed)
+        same(want, compiled(x))
+    assert through_torch() == (["LB0024"] if name == "normal_" else [])

@@ -16,6 +16,7 @@ import torch
 from lect.dialects.functional.normalization import BatchNormOp
 from lect.dialects.functional.ops import OpaqueOp
 from lect.dialects.functional.types import TensorType
+from lect.frontends.tensors.elements import meta_of_type
 from lect.frontends.tensors.elements import type_of as type_of_meta
 from lect.frontends.tensors.errors import NumberNeeded, UnsupportedTensor
 from lect.frontends.tensors.lower.emitter import Emitter, RunTimeScalar, restride, type_of
@@ -38,6 +39,22 @@ _BATCH_NORMS = frozenset({aten.native_batch_norm.default, aten._native_batch_nor
 # Their results lie in the memory of the first argument, whatever their schemas say.
 _UNDECLARED_VIEWS = frozenset({aten._unsafe_view.default, aten.unsafe_split.Tensor, aten.unsafe_split_with_sizes.default})
 _ABSOLUTE = frozenset({aten.as_strided.default, aten.as_strided_copy.default, aten.as_strided_scatter.default})
+
+
+# Random operators in place that take their numbers in the order of memory; `normal_` has one of its own.
+_FILL_IN_MEMORY_ORDER = frozenset(
+    {
+        aten.bernoulli_.float,
+        aten.uniform_.default,
+        aten.exponential_.default,
+        aten.random_.default,
+        aten.random_.to,
+        getattr(aten.random_, "from"),
+        aten.log_normal_.default,
+        aten.cauchy_.default,
+        aten.geometric_.default,
+    }
+)
 
 
 class Recorder(Propagation):
@@ -292,11 +309,26 @@ class Recorder(Propagation):
         if variant is None:
             raise LectError(f"{func} writes in place and has no pure form", op=self.operation)
         self._refuse_overlap(func, args, entry)
+        if func in _FILL_IN_MEMORY_ORDER and args[0] is target:
+            return self._filled(variant, args, kwargs, entry)
         (value, *_) = self._emit(variant, args, kwargs, [type], exact=False)
         assert value is not None
         if _has_outputs(func) and isinstance(value.op, OpaqueOp):
             raise LectError(f"{func} is called as it is only: what else it would give may be rounded otherwise", op=self.operation)
         return e.laid_out(e.to(value, type.element), type)
+
+    def _filled(self, variant: Any, args: tuple[Any, ...], kwargs: dict[str, Any], entry: Entry) -> Value:
+        """A tensor filled with random numbers as eager fills it, one after the other as they lie in memory."""
+        e = self.emitter
+        type = type_of(entry.value)
+        order = sorted(range(type.rank), key=lambda dim: -type.strides[dim])
+        dense = type.like([type.shape[dim] for dim in order])
+        empty = make_lt(meta_of_type(dense))
+        self.bind(empty, e.laid_out(e.permute(entry.value, order), dense))
+        (value, *_) = self._emit(variant, (empty, *args[1:]), kwargs, [dense], exact=False)
+        assert value is not None
+        filled = e.laid_out(e.to(value, type.element), dense)
+        return e.laid_out(e.permute(filled, [order.index(dim) for dim in range(type.rank)]), type)
 
     def _refuse_overlap(self, func: Any, args: tuple[Any, ...], target: Entry) -> None:
         """Eager refuses to gather from the memory that it writes the result to; what is computed element by element may be written over."""

@@ -115,7 +115,7 @@ class Execution:
         try:
             target: Any = python_values.target_of(op.target)
             if op.target.leaf in WHOLE and _functorch_is_off():
-                target = functools.partial(self.recorder.whole, WHOLE[op.target.leaf], meta_of_type(_functional_type(op, op.results[0].type)))
+                target = functools.partial(self.recorder.whole, WHOLE[op.target.leaf], meta_of_type(functional_type(op, op.results[0].type)))
             returned = target(*python_values.decode(op.args, operands), **python_values.decode_kwargs(op.kwargs, operands))
         except LectError as error:
             if error.op is None:

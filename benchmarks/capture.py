@@ -1,7 +1,9 @@
 """`python -m benchmarks.capture`: what following a frame costs, what a call of a compiled one costs, and how both grow.
 
 First come whole models beside `torch.compile(backend="eager")`, each measurement in a process of its own: lect's is guards, graph and residual code
-of a cold process, torch's a first call (that of the model itself is a few milliseconds).  A limit that is not kept is marked OVER.
+of a cold process, torch's a first call (that of the model itself is a few milliseconds).  `cold ms` is the best of five processes, `median` their median,
+and `ratio` torch's best cold time over it; `ms/layer` is what a layer more adds to a warm capture, which is the same for any number of layers as long
+as the cost is linear.  A limit that is not kept is marked OVER.
 
 Times are the best of several runs with the garbage collector off; guards and calls are medians. Graphs run through the
 reference interpreter of fx here, so that nothing but capture and guards is measured.
@@ -15,7 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -111,36 +113,51 @@ def row(name: str, module: nn.Module, x: torch.Tensor) -> None:
 
 
 # Model -> layers -> milliseconds that a cold capture may take, None where nothing is promised.
-LIMITS: dict[str, dict[int, float | None]] = {"gpt": {3: None, 6: None, 12: 60.0}, "llama": {3: None, 12: 200.0}}
+LIMITS: dict[str, dict[int, float | None]] = {"gpt": {3: None, 6: None, 12: 60.0}, "llama": {3: None, 6: None, 12: 200.0}}
 RATIO = 10.0  # how much faster than torch.compile(backend="eager") at least
+PROCESSES = {"lect": 5, "torch": 2}  # of each measurement
 
 
-def measure(who: str, name: str, layers: int) -> tuple[float, float, int] | None:
-    """(cold ms, warm ms, torch calls) in a fresh process, the fastest of three; None when the model cannot be made here."""
-    found = []
-    for _ in range(3):
+class Figures(NamedTuple):
+    """What the processes of one measurement gave: milliseconds, and torch calls in the graph."""
+
+    cold: float  # the best first capture
+    median: float
+    warm: float  # the best later capture
+    calls: int
+
+
+def measure(who: str, name: str, layers: int) -> Figures | None:
+    """Captures in fresh processes; None when the model cannot be made here."""
+    cold, warm, calls = [], [], 0
+    for _ in range(PROCESSES[who]):
         done = subprocess.run([sys.executable, "-m", "benchmarks.capture_models", who, name, str(layers)], capture_output=True, text=True, check=False)
         if done.returncode:
             return None
-        cold, warm, calls = done.stdout.split()[-3:]
-        found.append((float(cold), float(warm), int(calls)))
-    return min(found)
+        first, later, count = done.stdout.split()[-3:]
+        cold.append(float(first))
+        warm.append(float(later))
+        calls = int(count)
+    return Figures(min(cold), statistics.median(cold), min(warm), calls)
 
 
 def models() -> None:
-    """The table of whole models."""
-    print(f"{'model':<10} {'layers':>6} {'calls':>6} {'cold ms':>9} {'limit':>7} {'warm ms':>9} {'torch cold':>11} {'torch warm':>11} {'ratio cold':>11}")
+    """The table of whole models: lect's captures, what a layer adds to them, and torch's."""
+    print(f"{'model':<7} {'layers':>6} {'calls':>6} {'cold ms':>8} {'median':>8} {'limit':>6} {'warm ms':>8} {'ms/layer':>9} {'torch cold':>11} {'torch warm':>11} {'ratio':>6}")
     for name, limits in LIMITS.items():
+        before: tuple[int, float] | None = None
         for layers, limit in limits.items():
             ours, theirs = measure("lect", name, layers), measure("torch", name, layers)
             if ours is None or theirs is None:
-                print(f"{name:<10} {layers:6} cannot be made here")
+                print(f"{name:<7} {layers:6} cannot be made here")
                 continue
-            ratio = theirs[0] / ours[0]
-            over = " OVER" if (limit is not None and ours[0] > limit) or ratio < RATIO else ""
+            ratio = theirs.cold / ours.cold
+            over = " OVER" if (limit is not None and ours.cold > limit) or ratio < RATIO else ""
             allowed = "" if limit is None else f"{limit:.0f}"
-            times = f"{ours[0]:9.1f} {allowed:>7} {ours[1]:9.1f} {theirs[0]:11.1f} {theirs[1]:11.1f} {ratio:11.1f}"
-            print(f"{name:<10} {layers:6} {ours[2]:6} {times}{over}", flush=True)
+            each = "" if before is None else f"{(ours.warm - before[1]) / (layers - before[0]):.2f}"
+            before = layers, ours.warm
+            times = f"{ours.cold:8.1f} {ours.median:8.1f} {allowed:>6} {ours.warm:8.1f} {each:>9} {theirs.cold:11.1f} {theirs.warm:11.1f} {ratio:6.1f}"
+            print(f"{name:<7} {layers:6} {ours.calls:6} {times}{over}", flush=True)
     print()
 
 

@@ -143,7 +143,8 @@ def measure(who: str, name: str, layers: int) -> Figures | None:
 
 def models() -> None:
     """The table of whole models: lect's captures, what a layer adds to them, and torch's."""
-    print(f"{'model':<7} {'layers':>6} {'calls':>6} {'cold ms':>8} {'median':>8} {'limit':>6} {'warm ms':>8} {'ms/layer':>9} {'torch cold':>11} {'torch warm':>11} {'ratio':>6}")
+    print(f"{'model':<7} {'layers':>6} {'calls':>6} {'cold ms':>8} {'median':>8} {'limit':>6} {'warm ms':>8} {'ms/layer':>9}", end=" ")
+    print(f"{'torch cold':>11} {'torch warm':>11} {'ratio':>6}")
     for name, limits in LIMITS.items():
         before: tuple[int, float] | None = None
         for layers, limit in limits.items():

@@ -72,6 +72,7 @@ class Symbols:
 
     def __init__(self) -> None:
         self._by_code: dict[int, tuple[str, CodeType]] = {}
+        self.codes: dict[str, CodeType] = {}  # those asked for so far, by symbol
         self._taken: set[str] = set()
 
     def of(self, code: CodeType) -> str:
@@ -85,6 +86,7 @@ class Symbols:
             symbol = f"{code.co_qualname}_{number}"
         self._taken.add(symbol)
         self._by_code[id(code)] = (symbol, code)
+        self.codes[symbol] = code
         return symbol
 
     def __iter__(self):  # type: ignore[no-untyped-def]
@@ -94,22 +96,23 @@ class Symbols:
                 done += 1
                 yield pair
 
-    def code_objects(self) -> dict[str, CodeType]:
-        """Code objects by symbol."""
-        return dict(self._by_code.values())
-
 
 def decode_function(code: CodeType, symbol_of: Callable[[CodeType], str] | None = None) -> FuncOp:
     """The `pyframe.func` of one code object; `symbol_of` names it and the code objects among its constants (by default their qualified names).
 
     Raises UnsupportedCode.
     """
+    decoder = begin_function(code, symbol_of if symbol_of is not None else Symbols().of)
+    decoder.complete()
+    return decoder.func
+
+
+def begin_function(code: CodeType, symbol_of: Callable[[CodeType], str]) -> FrameDecoder:
+    """A decoder whose `func` is complete but for blocks that are not decoded.  Raises UnsupportedCode."""
     reason = unsupported_kind(code)
     if reason is not None:
         raise UnsupportedCode(*reason, code)
-    naming = symbol_of if symbol_of is not None else Symbols().of
-    symbol = naming(code)
-    return FrameDecoder(code, naming, instruction_handlers()).run(symbol)
+    return FrameDecoder(code, symbol_of, instruction_handlers())
 
 
 def instruction_handlers() -> Mapping[str, Decode]:
@@ -143,7 +146,11 @@ class Entry:
 
 
 class FrameDecoder:
-    """Decodes one code object.  Handlers of instructions use `pop`, `push`, `emit`, `edge` and `finish`."""
+    """Decodes one code object, block by block, into `func`.  Handlers of instructions use `pop`, `push`, `emit`, `edge` and `finish`.
+
+    `decode(block)` fills in a block to which another one leads.  `complete()` does that for all that are left and puts the blocks in their order; before
+    that, `func` holds its first block alone.
+    """
 
     def __init__(self, code: CodeType, symbol_of: Callable[[CodeType], str], table: Mapping[str, Decode]) -> None:
         self.code = code
@@ -155,6 +162,8 @@ class FrameDecoder:
         self.renamed = {name: shown for name, shown in zip(code.co_varnames, local_names(code)) if name != shown}
         self.entries: dict[int, Entry] = {}
         self.waiting: list[int] = []
+        self.places: dict[Block, int] = {}  # of the blocks that are not decoded
+        self.failure: UnsupportedCode | None = None
         self.keywords: tuple[str, ...] = ()  # left by KW_NAMES for the next call
         self.stack: list[Value | None] = []
         self.block = Block()
@@ -165,19 +174,41 @@ class FrameDecoder:
         self._kept: list[Value | None] | None = None
         self._handler: Handler | None = None
         self._position: tuple[int | None, ...] | None = None
+        start = self._enter(self._start(), [])
+        self.func = FuncOp(regions=[Region([start.block])], sym_name=symbol_of(code), **frame_attributes(code))
 
     # ---- the walk ----------------------------------------------------------------------------------------------------
 
-    def run(self, symbol: str) -> FuncOp:
+    def _enter(self, place: int, stack: list[Value | None]) -> Entry:
+        """A new block at `place`, to be decoded."""
+        entry = self.entries[place] = Entry(place, stack)
+        self.places[entry.block] = place
+        heappush(self.waiting, place)
+        return entry
+
+    def decode(self, block: Block) -> None:
+        """Fill in a block, unless that has been done.  Raises UnsupportedCode."""
+        if self.failure is not None:
+            raise self.failure
+        place = self.places.get(block)
+        if place is not None:
+            try:
+                self._decode_block(self.entries[place])
+            except UnsupportedCode as error:
+                self.failure = error
+                raise
+            del self.places[block]
+
+    def complete(self) -> None:
         """Decode everything reachable.  Raises UnsupportedCode."""
-        start = self._start()
-        self.entries[start] = Entry(start, [])
-        self.waiting.append(start)
         while self.waiting:
-            self._decode_block(self.entries[heappop(self.waiting)])
+            self.decode(self.entries[heappop(self.waiting)].block)
         blocks = [entry.block for _, entry in sorted(self.entries.items())]
         self._name_blocks(blocks)
-        return FuncOp(regions=[Region(blocks)], sym_name=symbol, **frame_attributes(self.code))
+        region = self.func.region
+        region.blocks = []
+        for block in blocks:
+            region.append(block)
 
     def _start(self) -> int:
         """The first instruction of the body: that of a generator lies behind the one that makes the suspended frame and the one that drops it."""
@@ -302,8 +333,7 @@ class FrameDecoder:
         place = self.thread(place)
         entry = self.entries.get(place)
         if entry is None:
-            entry = self.entries[place] = Entry(place, stack)
-            heappush(self.waiting, place)
+            entry = self._enter(place, stack)
         elif not entry.agrees_with(stack):
             raise self.fail("LB0106", "the stack at a jump target depends on where the jump comes from")
         if hint is not None and entry.block.hint is None:

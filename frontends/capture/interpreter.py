@@ -7,13 +7,14 @@ to block; an exception of the program goes to the block's handler, a `GraphBreak
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from threading import RLock
 from types import CellType, CodeType
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from lect.dialects.pyframe.control import FuncOp
 from lect.dialects.pyframe.types import PLACE
-from lect.frontends.bytecode.decode import Symbols, UnsupportedCode, decode_function, instruction_handlers
+from lect.frontends.bytecode.decode import FrameDecoder, Symbols, UnsupportedCode, begin_function, decode_function, instruction_handlers
 from lect.frontends.capture.arguments import Signature, bind_arguments
 from lect.frontends.capture.breaks import FrameState, GraphBreak, Reached, Stop, UserError
 from lect.frontends.capture.effects import store_cell
@@ -36,13 +37,27 @@ MAX_BLOCKS = 300_000  # blocks entered in one trace: some seconds
 class Program:
     """A decoded function with its operations bound to rules, block by block; `codes` are the code objects among its constants, by symbol.
 
-    The program of a resume function is a `part` of another one: `values` sends its values to those of the function that was cut.
+    With a `decoder`, a block is decoded when it is first entered, and the others when somebody asks for the function.  The program of a resume function
+    is a `part` of another one: `values` sends its values to those of the function that was cut.
     """
 
-    __slots__ = ("_cuttable", "_origin", "cells", "code", "codes", "free", "func", "is_generator", "signature", "steps", "values")
+    __slots__ = (
+        *("_cuttable", "_decoder", "_func", "_lock", "_origin", "code", "codes", "entry", "steps", "values"),
+        *("cells", "free", "is_generator", "signature"),
+    )
 
-    def __init__(self, func: FuncOp, codes: Mapping[str, CodeType], code: CodeType, part: Clone | None = None, whole: Cuttable | None = None) -> None:
-        self.func = func
+    def __init__(
+        self,
+        func: FuncOp,
+        codes: Mapping[str, CodeType],
+        code: CodeType,
+        part: Clone | None = None,
+        whole: Cuttable | None = None,
+        decoder: FrameDecoder | None = None,
+    ) -> None:
+        self._func = func
+        self._decoder = decoder
+        self._lock = RLock()  # several threads may follow the function
         self.codes = codes
         self.code = code
         self.values: Mapping[Value, Value] = part.values if part is not None else {}
@@ -52,9 +67,30 @@ class Program:
         self.cells: tuple[str, ...] = func.cells
         self.free: tuple[str, ...] = func.free
         self.is_generator = "generator" in func.flags
+        self.entry: Block = func.region.blocks[0]
         self.steps: dict[Block, list[Step]] = {}
-        for block in func.region.blocks:
-            self.steps[block] = [(RULES.get(type(op).name, _no_rule), op) for op in block]
+
+    @property
+    def func(self) -> FuncOp:
+        """The whole function.  Breaks when a part of it cannot be decoded."""
+        with self._lock:
+            if self._decoder is not None:
+                try:
+                    self._decoder.complete()
+                except UnsupportedCode as error:
+                    raise GraphBreak("LB0009", error.message, error.loc) from None
+                self._decoder = None
+        return self._func
+
+    def steps_of(self, block: Block) -> list[Step]:
+        """The steps of a block.  Raises `UnsupportedCode`."""
+        found = self.steps.get(block)
+        if found is None:
+            with self._lock:
+                if self._decoder is not None:
+                    self._decoder.decode(block)
+                found = self.steps[block] = [(RULES.get(type(op).name, _no_rule), op) for op in block]
+        return found
 
     def cuttable(self) -> Cuttable:
         """The function to cut for a cut in this one; it outlives the operations of this program."""
@@ -92,7 +128,9 @@ class CodeTable:
         found = self.programs.get(code)
         if found is None:
             try:
-                found = self.programs[code] = Program(*decode_code(code), code)
+                symbols = Symbols()
+                decoder = begin_function(code, symbols.of)
+                found = self.programs[code] = Program(decoder.func, symbols.codes, code, decoder=decoder)
             except UnsupportedCode as error:
                 raise t.stop("LB0009", error.message) from None
         return found
@@ -118,7 +156,7 @@ class CodeTable:
 def decode_code(code: CodeType) -> tuple[FuncOp, dict[str, CodeType]]:
     """The `pyframe.func` of a code object, and the code objects that it names by symbols.  Raises `UnsupportedCode`."""
     symbols = Symbols()
-    return decode_function(code, symbols.of), symbols.code_objects()
+    return decode_function(code, symbols.of), symbols.codes
 
 
 def call_frame(t: Tracer, frame: Frame, op: Any = None) -> Box | None:
@@ -187,15 +225,18 @@ def run(frame: Frame, suspended: Any = None) -> Box | None:
     """
     t = frame.t
     guards = t.guards
-    of_block = frame.program.steps
-    block: Block | None = frame.program.func.region.blocks[0]
+    program = frame.program
+    block: Block | None = program.entry
     steps: Iterable[Step] | None = None
     if suspended is not None:
         block, steps = suspended.parent, [(RESUMED[suspended.name], suspended)]
     while block is not None:
         following: Block | None = None
         now: Iterable[Step]
-        now, steps = steps or of_block[block], None
+        try:
+            now, steps = steps or program.steps_of(block), None
+        except UnsupportedCode as error:
+            raise t.stop("LB0009", error.message) from None
         t.entered += 1
         if t.entered > MAX_BLOCKS:
             raise t.stop("LB0031", f"more than {MAX_BLOCKS} basic blocks")

@@ -112,7 +112,7 @@ def call_rule(frame: Any, op: Any) -> None:
 
 def _zero_argument_super(frame: Any) -> Box:
     t = frame.t
-    args = frame.program.func.args
+    args = frame.program.signature.args
     if not args:
         raise UserError(RuntimeError("super(): no arguments"))
     me = load_cell(t, frame.cells[args[0]]) if args[0] in frame.cells else frame.locals.get(args[0])

@@ -49,9 +49,8 @@ def restore_local(frame: Any, op: Any) -> None:
 
 def _variables_with(frame: Any, op: Any) -> dict[str, Box]:
     """The table of the frame that has the variable of `op`: an inlined comprehension may have a cell of its own in the place of one."""
-    func = frame.program.func
     name = op.attrs["id"]
-    return frame.cells if name in func.cells or name in func.free else frame.locals
+    return frame.cells if name in frame.program.cells or name in frame.program.free else frame.locals
 
 
 def make_cell(frame: Any, op: Any) -> None:
@@ -114,7 +113,7 @@ def store_global_rule(frame: Any, op: Any) -> None:
 
 def _empty_cell(frame: Any, name: str) -> NameError:
     """What reading a variable raises that nested functions share and that has no value: another error in the function that it belongs to."""
-    if name in frame.program.func.cells:
+    if name in frame.program.cells:
         return UnboundLocalError(f"cannot access local variable '{name}' where it is not associated with a value")
     return NameError(f"cannot access free variable '{name}' where it is not associated with a value in enclosing scope", name=name)
 

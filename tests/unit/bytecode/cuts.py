@@ -55,7 +55,7 @@ class Cut:
         symbols = Symbols()
         self.function = function
         self.base = Cuttable(decode_function(function.__code__, symbols.of))
-        self.codes = symbols.code_objects()
+        self.codes = symbols.codes
         self.limit = MOST_STEPS
         self.steps = 0
         self.rests = 0

@@ -40,7 +40,7 @@ def round_trip(code: CodeType) -> CodeType:
     text = print_module(ModuleOp(regions=[Region([body])]), locations=True)
     module = parse_module(text, ctx)
     verify(module)
-    kept = {symbol: each for symbol, each in names.code_objects().items() if unsupported_kind(each) is not None}
+    kept = {symbol: each for symbol, each in names.codes.items() if unsupported_kind(each) is not None}
     return assemble_module(module, ctx, kept)[first]
 
 

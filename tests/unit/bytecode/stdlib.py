@@ -57,7 +57,7 @@ def round_trip(code: CodeType, text: bool = True) -> CodeType:
     """decode -> print -> parse -> assemble; nested code objects are taken over as they are.  Raises AssertionError, LectError."""
     names = Symbols()
     func = through_text(code, names) if text else decode_function(code, names.of)
-    return assemble(func, None, names.code_objects())
+    return assemble(func, None, names.codes)
 
 
 def through_text(code: CodeType, names: Symbols | None = None) -> Operation:

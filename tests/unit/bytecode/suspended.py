@@ -44,7 +44,7 @@ class Decoded:
         symbols = Symbols()
         self.code = code
         self.func = decode_function(code, symbols.of)
-        self.codes = symbols.code_objects()
+        self.codes = symbols.codes
         self.made: dict[Any, tuple[Resumption, CodeType]] = {}
 
     def resumption(self, at: Operation | None, bound: frozenset[str], handling: bool) -> tuple[Resumption, CodeType]:

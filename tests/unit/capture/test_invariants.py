@@ -9,11 +9,13 @@ from torch import nn
 
 import lect
 from lect.dialects import make_context
+from lect.dialects.builtin.ops import ModuleOp
 from lect.frontends.capture.api import open_frame
 from lect.frontends.capture.breaks import REASONS, Refused
+from lect.frontends.capture.interpreter import decode_code
 from lect.frontends.capture.rules import RULES
 from lect.frontends.capture.to_fx import run
-from lect.ir import parse_module, print_module, verify
+from lect.ir import Block, Region, parse_module, print_module, verify
 from tests.e2e.programs import PROGRAMS
 
 
@@ -35,6 +37,40 @@ def test_text_of_each_program_verifies_and_reads_back(program, args):
     assert print_module(again) == text
     generic = print_module(module, generic=True)
     assert print_module(parse_module(generic, make_context())) == text
+
+
+def halved(x, mode):
+    """Most of this function is not entered."""
+    for _ in range(2):
+        if mode == "half":
+            x = x * 0.5
+        elif mode == "root":
+            try:
+                x = [x.sqrt() for _ in range(1)][0]
+            except ValueError:
+                x = x + 1
+        else:
+            with torch.no_grad():
+                x = x - 1
+    return x
+
+
+def test_blocks_that_are_not_entered_are_not_decoded_until_the_function_is_asked_for():
+    _, ctx = capture(lambda x: halved(x, "half") + 1, torch.randn(3))
+    program = ctx.resources["code_table"].programs[halved.__code__]
+    entered = dict(program.steps)
+    whole, _ = decode_code(halved.__code__)
+    assert 1 < len(entered) < len(whole.region.blocks)
+    assert [op.name for op in program.func.walk()] == [op.name for op in whole.walk()]
+    assert [len(block.args) for block in program.func.region.blocks] == [len(block.args) for block in whole.region.blocks]
+    verify(ModuleOp(regions=[Region([single(program.func)])]))
+    assert all(program.steps_of(block) is steps for block, steps in entered.items())
+
+
+def single(op):
+    block = Block()
+    block.append(op)
+    return block
 
 
 class Layers(nn.Module):

@@ -46,7 +46,7 @@ class Program:
         *("cells", "free", "is_generator", "signature"),
     )
 
-    def __init__(
+    def __init__(  # raises `UnsupportedCode`
         self,
         func: FuncOp,
         codes: Mapping[str, CodeType],
@@ -67,6 +67,9 @@ class Program:
         self.cells: tuple[str, ...] = func.cells
         self.free: tuple[str, ...] = func.free
         self.is_generator = "generator" in func.flags
+        if self.is_generator and self._decoder is not None:
+            self._decoder.complete()  # what a suspended frame would do when it is released can be seen only in the whole function
+            self._decoder = None
         self.entry: Block = func.region.blocks[0]
         self.steps: dict[Block, list[Step]] = {}
 

@@ -7,13 +7,14 @@ did not mean to raise becomes a `PassCrash`.
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lect.ir import Context, LectError, Operation, PassFailure, VerifyError, verify
 from lect.passes import load_pass
@@ -55,6 +56,14 @@ class PassManager:
         passes = tuple(make_pass(load_pass(name), options) for name, options in read_pipeline(text))
         check_order(passes)
         return cls(passes, verify_each)
+
+    def configured(self, options: Mapping[str, Any]) -> PassManager:
+        """The same passes with those options of a compile that they have and were not given: so the text of the pipeline says what ran."""
+        passes = []
+        for each in self.passes:
+            own = [f.name for f in dataclasses.fields(each) if f.name in options and getattr(each, f.name) == f.default]
+            passes.append(dataclasses.replace(each, **{name: options[name] for name in own}) if own else each)
+        return PassManager(tuple(passes), self.verify_each)
 
     def __str__(self) -> str:
         return ",".join(str(each) for each in self.passes)

@@ -179,7 +179,7 @@ def _lower(module: Operation, graph: Operation, name: str, made: Compiled, ctx: 
         if level == "native":
             ctx.target.update(llvm.cpu_target())
         for stage in STAGES[: REACHED[level]]:
-            _timed(made, stage, lambda stage=stage: PassManager.parse(stage).run(module, ctx))  # type: ignore[misc]
+            _timed(made, stage, lambda stage=stage: PassManager.parse(stage).configured(ctx.options).run(module, ctx))  # type: ignore[misc]
             observe(stage, module)
             if stage == STAGES[0]:
                 training = take_training(module, graph, name, ctx, observe, notify)

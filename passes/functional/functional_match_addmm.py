@@ -75,6 +75,8 @@ class AddIntoProduct(Pattern):
             return None
         if rows.rank > product.output.type.rank or not _is_at_hand(added) or not all(reads_from_memory(user) for user in op.output.users):
             return None
+        if not product.x.type.shape[-1]:
+            return None  # zeros, beside which -0.0 does not stay
         cls = AddmmOp if isinstance(product, MmOp) else BaddbmmOp
         return cls(added, product.x, product.y, beta=beta, alpha=alpha * factor, loc=op.loc), reshaped
 

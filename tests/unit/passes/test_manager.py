@@ -141,6 +141,13 @@ def test_pipelines_print_and_parse_back(text):
     assert PassManager.parse(str(manager)) == manager
 
 
+def test_options_of_a_compile_stand_in_the_text():
+    manager = PassManager.parse("functional-match-attention{numerics=eager},functional-match-addmm,functional-pad-mm")
+    text = "functional-match-attention{numerics=eager},functional-match-addmm{numerics=fused},functional-pad-mm"
+    assert str(manager.configured({"numerics": "fused", "level": "native"})) == text
+    assert manager.configured({}).passes == manager.passes
+
+
 def test_named_pipelines_expand():
     names = [name for name, _ in read_pipeline("dce,aot,dce")]
     assert names == ["dce", *PIPELINES["aot"], "dce"]

@@ -13,6 +13,20 @@ _NEVER_RAISE = frozenset(
     """.split()
 )
 
+# Their results lie in the memory of an operand.
+_VIEWS = frozenset(
+    """
+    view view_as view_as_real view_as_complex real imag conj _conj _neg_view resolve_conj resolve_neg unfold as_strided alias detach reshape _reshape_alias
+    expand squeeze unsqueeze permute transpose t diagonal select slice narrow split split_with_sizes chunk unbind movedim swapaxes lift_fresh
+    """.split()
+)
+
+
+def may_share_memory(name: str) -> bool:
+    """True for a library function whose results may lie in the memory of an operand; of a namespace other than aten nothing is known."""
+    parts = name.split(".")
+    return not (len(parts) == 3 and parts[0] == "aten") or parts[1] in _VIEWS
+
 
 def may_raise(name: str) -> bool:
     """True unless a library function is known never to raise; `name` is `aten.index_select.default`."""

@@ -9,7 +9,7 @@ the same numbers in both types: those that move elements or choose among them, t
 alike compare the numbers themselves.  A cast in front of a slice or an indexing converts only what is read.
 
 A copy that the graph returns goes when what it copies was computed here, has its layout, and is returned nowhere else; a copy of a view stays, as the view
-would keep more memory alive.
+would keep more memory alive, and so does one of what an opaque call gives, which may be a view.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from lect.passes.functional.graphs import functions, rebuilt, sharing_results, s
 # Operations whose results are elements of the operands; the operands from which they come, None for all.
 MOVES: tuple[Any, ...] = (ReshapeOp, PermuteOp, ExpandOp, SliceOp, DiagonalOp, ReverseOp, CatOp, CopyOp)
 CHOICES: tuple[Any, ...] = (ReluOp, AbsOp, NegOp, WhereOp, *EXTREMA.values())
-VIEWS = frozenset(f"functional.{name}" for name in "reshape permute expand slice diagonal as_strided".split())
+MAY_BE_VIEWS = frozenset(f"functional.{name}" for name in "reshape permute expand slice diagonal as_strided opaque".split())
 ORDER = tuple(cls for name, cls in COMPARISONS.items())
 
 
@@ -169,7 +169,7 @@ class CopyOfResult(Pattern):
 
     def rewrite(self, op: CopyOp, rewriter: Rewriter) -> bool:
         x = op.x
-        if x.op is None or x.type is not op.output.type or x.op.name in VIEWS or x in self.sharing or op.output in self.sharing:
+        if x.op is None or x.type is not op.output.type or x.op.name in MAY_BE_VIEWS or x in self.sharing or op.output in self.sharing:
             return False
         if any(isinstance(user, ReturnOp) for user in x.users):
             return False

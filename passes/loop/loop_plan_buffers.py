@@ -25,7 +25,7 @@ from lect.dialects.loop.library import may_raise
 from lect.dialects.loop.ops import ExternOp, FuncOp, NestOp, ReturnOp, WriteOp
 from lect.ir import Context, Operation, Value
 from lect.passes.base import Pass
-from lect.passes.loop.nests import functions, nbytes, readers
+from lect.passes.loop.nests import functions, nbytes, readers_of_memory
 from lect.passes.loop.updates import updates_in_place, written_operand
 
 
@@ -136,7 +136,7 @@ class Plan:
         parameter = write.target
         whole = write.place.map is write.view.map and points_of(write.place) == parameter.type.numel == value.type.numel  # type: ignore[attr-defined]
         alone = sum(isinstance(user, WriteOp) and user.target is parameter for user in parameter.users) == 1
-        read = [user for user in readers(parameter) if user is not nest and not isinstance(user, WriteOp | ReturnOp)]
+        read = [user for user in readers_of_memory(parameter) if user is not nest and not isinstance(user, WriteOp | ReturnOp)]
         if not (whole and alone and parameter in nest.inputs and fits(nest, number, parameter)):
             return None
         if self.last_that_may_raise is not None and nest.is_before(self.last_that_may_raise):

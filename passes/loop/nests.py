@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from lect.dialects.loop.building import Inlining, NestBuilder, copy_block
+from lect.dialects.loop.library import may_share_memory
 from lect.dialects.loop.ops import ExternOp, FuncOp, LoadOp, NestOp, ReturnOp, ScanOp, WriteOp
 from lect.dialects.scalars import HEAVY
 from lect.ir import Block, Operation, PassFailure, Value
@@ -24,6 +25,17 @@ def functions(module: Operation) -> list[FuncOp]:
 def readers(buffer: Value) -> list[Operation]:
     """Nests, library calls, writes and returns that read a buffer, each once; the loads inside of nests are left out."""
     return [user for user in buffer.users if isinstance(user, (NestOp, ExternOp, WriteOp, ReturnOp))]
+
+
+def readers_of_memory(buffer: Value) -> list[Operation]:
+    """The readers of a buffer, and those of results of library calls that may lie in its memory."""
+    found, work = [], [buffer]
+    while work:
+        for user in readers(work.pop()):
+            found.append(user)
+            if isinstance(user, ExternOp) and may_share_memory(user.callee.leaf):
+                work += user.results
+    return found
 
 
 def nbytes(buffer: Value) -> int:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from lect.dialects.loop.attributes import OperandAttr, ViewAttr
 from lect.dialects.loop.ops import ExternOp, FuncOp, NestOp, ReturnOp, WriteOp
 from lect.ir import Operation, Value
-from lect.passes.loop.nests import readers
+from lect.passes.loop.nests import readers, readers_of_memory
 
 # Library function -> the function that writes to its first argument; none for a copy into a slice of it.
 IN_PLACE: Final[Mapping[str, str | None]] = MappingProxyType(
@@ -56,7 +56,7 @@ def _chain_of(write: WriteOp, order: Mapping[Operation, int]) -> list[ExternOp]:
         if number is None or not _same_layout(view, op.result_views[0]) or not _same_layout(op.result_views[0], write.place) or view.offset:
             return []
         limit = order[chain[0]] if chain else order[write]
-        if any(isinstance(user, ReturnOp) or order[user] > limit for user in readers(value)):
+        if any(isinstance(user, ReturnOp) or order[user] > limit for user in readers_of_memory(value)):
             return []
         chain.insert(0, op)
         value, view = op.operands[number], op.views[number]
@@ -69,12 +69,15 @@ def _chain_of(write: WriteOp, order: Mapping[Operation, int]) -> list[ExternOp]:
 
 def _is_free(parameter: Value, write: WriteOp, first: ExternOp, order: Mapping[Operation, int]) -> bool:
     """True when the old elements of a parameter are read in front of `first` alone, and only `write` writes it."""
-    for user in readers(parameter):
-        if isinstance(user, NestOp | ExternOp) and order[user] > order[first]:
+    own = readers(parameter)
+    found = readers_of_memory(parameter)
+    for user in found:
+        late = order[user] > order[first]
+        if late and (isinstance(user, NestOp | ExternOp) or user not in own):
             return False
         if isinstance(user, WriteOp) and user is not write:
             return False
-    return True
+    return found.count(first) == own.count(first)  # else it reads the parameter through a view that only the library knows
 
 
 def _same_layout(a: ViewAttr, b: ViewAttr) -> bool:

@@ -137,3 +137,15 @@ def test_copies_that_are_returned():
     assert len(set(starts)) == len(starts)
     graph = functional_graph(lambda x: (x @ x).clone(), x)
     assert operations(graph)["copy"] == 0
+
+
+def test_copies_of_views_that_only_torch_knows():
+    def copies(x):
+        return x.view(torch.int32).clone(), torch.view_as_real(torch.view_as_complex(x)).clone()
+
+    x = torch.randn(4, 2)
+    with torch.no_grad():
+        results = lect.compile(copies)(x)
+    start = x.untyped_storage().data_ptr()
+    assert all(value.untyped_storage().data_ptr() != start for value in results)
+    same(copies(x), results, exact=True)

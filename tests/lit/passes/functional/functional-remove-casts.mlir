@@ -118,6 +118,14 @@ functional.func @no_later_cast_as_the_value_is_used_whole(%x: !functional.tensor
   functional.return(%0, %1)
 }
 
+// CHECK-LABEL: functional.func @no_removal_of_a_copy_of_an_opaque_result
+// CHECK: functional.copy
+functional.func @no_removal_of_a_copy_of_an_opaque_result(%x: !functional.tensor<8xf32>) {
+  %0 = functional.opaque(%x) {target = @aten.view.dtype, args = [#functional.operand<0>, i32]} : !functional.tensor<8xi32>
+  %1 = functional.copy(%0) : !functional.tensor<8xi32>
+  functional.return(%1)
+}
+
 // CHECK-LABEL: functional.func @no_removal_of_a_copy_of_an_input_a_view_or_another_result
 // CHECK-COUNT-3: functional.copy
 functional.func @no_removal_of_a_copy_of_an_input_a_view_or_another_result(%x: !functional.tensor<8xf32>) {

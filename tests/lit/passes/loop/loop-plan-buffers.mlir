@@ -290,3 +290,19 @@ loop.func @no_update_in_place_of_another_parameter(%x: !m, %y: !m, %r: !r, %i: !
   loop.write(%x, %0) {place = #loop.view<4x4>, view = #loop.view<4x4>}
   loop.return()
 }
+
+// -----
+!m = !loop.buffer<4x4xf32>
+!r = !loop.buffer<1x4xf32>
+!i = !loop.buffer<1xi64>
+
+// CHECK-LABEL: loop.func @no_update_in_place_as_a_view_of_the_library_is_read_later
+// CHECK-NOT: in_place
+// CHECK: loop.return
+loop.func @no_update_in_place_as_a_view_of_the_library_is_read_later(%x: !m, %r: !r, %i: !i) {
+  %0 = loop.extern @e0(%x) {callee = @aten.view.dtype, views = [#loop.view<4x4>], args = [#loop.operand<0>, i32], result_views = [#loop.view<4x4>]} : !loop.buffer<4x4xi32>
+  %1 = loop.extern @e1(%x, %i, %r) {callee = @aten.index_copy.default, views = [#loop.view<4x4>, #loop.view<1>, #loop.view<1x4>], args = [#loop.operand<0>, 0, #loop.operand<1>, #loop.operand<2>], result_views = [#loop.view<4x4>]} : !m
+  %2 = loop.extern @e2(%0) {callee = @aten.neg.default, views = [#loop.view<4x4>], args = [#loop.operand<0>], result_views = [#loop.view<4x4>]} : !loop.buffer<4x4xi32>
+  loop.write(%x, %1) {place = #loop.view<4x4>, view = #loop.view<4x4>}
+  loop.return(%2) {views = [#loop.view<4x4>]}
+}

@@ -14,6 +14,7 @@ from lect.dialects.fx.python_values import OPERATORS, short_name
 from lect.frontends.capture import policy
 from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.known_calls import alike, known_call, with_numbers
+from lect.frontends.capture.number_ranges import check_numbers
 from lect.frontends.capture.numbers import RunTimeNumber, numbers_in, with_constants, with_symbols, with_values
 from lect.frontends.capture.numpy_values import python_numbers
 from lect.frontends.capture.objects import describe
@@ -106,6 +107,7 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
         if stop.number != "LB0002" or _is_in_place(function, short):
             raise
         return known_call(t, function, name, with_constants(raw), with_constants(raw_kwargs), torch_call)
+    check_numbers(t, function, name, raw, raw_kwargs, tensors, returned)
     if out is not None and (returned is not out or layout_of(out) != layout):
         raise t.stop("LB0004", f"{name} with an out of another shape or type")
     if out is not None and _write_counts([out]) == [written] != [-1]:

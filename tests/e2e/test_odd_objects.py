@@ -217,3 +217,36 @@ def test_getters_of_operator_that_find_nothing():
 
     assert check(program, X, "a", calls=1) == []
     assert check(program, X, "b", calls=1) == []
+
+
+TOO_LARGE = {
+    "full": lambda x: x + torch.full((2, 3), 1e300),
+    "scalar": lambda x: x + torch.scalar_tensor(1e300),
+    "fill": lambda x: x.clone().fill_(1e300),
+    "unused": lambda x: (torch.scalar_tensor(1e300), x + 1)[1],
+    "alpha": lambda x: torch.add(x, x, alpha=1e300),
+    "bytes": lambda x: x.to(torch.uint8).fill_(300),
+    "half": lambda x: x.half().masked_fill(x > 0, -1e9),
+}
+NOT_TOO_LARGE = {
+    "operand": lambda x: x + 1e300,
+    "wrapped": lambda x: x.to(torch.uint8) + 300,
+    "comparison": lambda x: x.half() < 1e9,
+    "infinite": lambda x: x.masked_fill(x > 0, float("-inf")),
+    "largest": lambda x: x.masked_fill(x > 0, torch.finfo(torch.float32).min),
+}
+
+
+@pytest.mark.parametrize("name", TOO_LARGE)
+def test_a_constant_that_does_not_fit_is_refused_as_in_eager(name):
+    with pytest.raises(RuntimeError, match="without overflow") as wanted:
+        TOO_LARGE[name](X)
+    with pytest.raises(RuntimeError, match="without overflow") as found:
+        lect.compile(TOO_LARGE[name])(X)
+    assert str(found.value) == str(wanted.value)
+
+
+@pytest.mark.parametrize("name", NOT_TOO_LARGE)
+def test_a_large_constant_that_torch_takes(name):
+    assert check(NOT_TOO_LARGE[name], X) == []
+    assert fallbacks() == []

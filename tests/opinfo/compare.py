@@ -55,8 +55,11 @@ def _memory(tensor: torch.Tensor) -> int | None:
     return tensor.untyped_storage().data_ptr() or None
 
 
-def difference(want: Snapshot, got: Snapshot, values: bool = True, out: bool = False) -> tuple[str, str]:
-    """(how, what): `equal`, `close`, or a kind of fault with a sentence.  Without `values`, metadata alone is compared."""
+def difference(want: Snapshot, got: Snapshot, values: bool = True, out: bool = False, slack: float = 0.0) -> tuple[str, str]:
+    """(how, what): `equal`, `close`, or a kind of fault with a sentence.
+
+    Without `values`, metadata alone is compared; with `out`, how often an argument was written is not; `slack` is added to the absolute tolerance.
+    """
     if want.error is not None or got.error is not None:
         return _errors(want.error, got.error)
     how = "equal"
@@ -65,7 +68,7 @@ def difference(want: Snapshot, got: Snapshot, values: bool = True, out: bool = F
         ("argument", list(want.arguments), list(got.arguments)),
         ("gradient", list(want.gradients), list(got.gradients)),
     ):
-        each, what = _values(expected, found, values)
+        each, what = _values(expected, found, values, slack)
         if each not in ("equal", "close"):
             return (kind if each == "value" else f"{each} of {kind}" if kind != "value" else each), what
         how = "close" if "close" in (how, each) else "equal"
@@ -89,9 +92,9 @@ def _error(error: BaseException | None) -> str:
     return "no exception" if error is None else f"{type(error).__name__}: {str(error)[:300]}"
 
 
-def _values(want: Any, got: Any, values: bool) -> tuple[str, str]:
+def _values(want: Any, got: Any, values: bool, slack: float) -> tuple[str, str]:
     if isinstance(want, torch.Tensor):
-        return _tensors(want, got, values)
+        return _tensors(want, got, values, slack)
     if type(want) is not type(got):
         return "type", f"{type(got).__name__} instead of {type(want).__name__}"
     if isinstance(want, tuple | list):
@@ -99,18 +102,18 @@ def _values(want: Any, got: Any, values: bool) -> tuple[str, str]:
             return "length", f"{len(got)} instead of {len(want)}"
         how = "equal"
         for a, b in zip(want, got):
-            each, what = _values(a, b, values)
+            each, what = _values(a, b, values, slack)
             if each not in ("equal", "close"):
                 return each, what
             how = "close" if "close" in (how, each) else "equal"
         return how, ""
     if isinstance(want, dict):
-        return _values(list(want.items()), list(got.items()), values)
+        return _values(list(want.items()), list(got.items()), values, slack)
     same = want == got or (want != want and got != got) or not values
     return ("equal", "") if same else ("value", f"{got!r} instead of {want!r}")
 
 
-def _tensors(want: torch.Tensor, got: Any, values: bool) -> tuple[str, str]:
+def _tensors(want: torch.Tensor, got: Any, values: bool, slack: float) -> tuple[str, str]:
     if not isinstance(got, torch.Tensor):
         return "type", f"{type(got).__name__} instead of a tensor"
     for name, a, b in (("dtype", want.dtype, got.dtype), ("shape", want.shape, got.shape), ("layout", want.layout, got.layout)):
@@ -119,15 +122,15 @@ def _tensors(want: torch.Tensor, got: Any, values: bool) -> tuple[str, str]:
     if want.requires_grad != got.requires_grad:
         return "requires_grad", f"{got.requires_grad} instead of {want.requires_grad}"
     if want.layout is not torch.strided:
-        return _tensors(want.detach().to_dense(), got.detach().to_dense(), values)
+        return _tensors(want.detach().to_dense(), got.detach().to_dense(), values, slack)
     if want.stride() != got.stride():
         return "strides", f"{got.stride()} instead of {want.stride()} of {tuple(want.shape)}"
     if (want.is_conj(), want.is_neg()) != (got.is_conj(), got.is_neg()):
         return "conjugation", "differs"
-    return _elements(want.detach(), got.detach()) if values else ("equal", "")
+    return _elements(want.detach(), got.detach(), slack) if values else ("equal", "")
 
 
-def _elements(want: torch.Tensor, got: torch.Tensor) -> tuple[str, str]:
+def _elements(want: torch.Tensor, got: torch.Tensor, slack: float) -> tuple[str, str]:
     want, got = want.resolve_conj().resolve_neg(), got.resolve_conj().resolve_neg()
     if want.is_complex():
         want, got = torch.view_as_real(want), torch.view_as_real(got)
@@ -141,7 +144,7 @@ def _elements(want: torch.Tensor, got: torch.Tensor) -> tuple[str, str]:
     if bool(zeros.any()):
         return "zero", _worst(want, got, zeros)
     relative, absolute = TOLERANCES[want.dtype]
-    apart = ~both & ~((want.double() - got.double()).abs() <= absolute + relative * want.double().abs())
+    apart = ~both & ~((want.double() - got.double()).abs() <= absolute + slack + relative * want.double().abs())
     return ("value", _worst(want, got, apart)) if apart.any() else ("close", "")
 
 

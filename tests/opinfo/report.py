@@ -122,13 +122,14 @@ def main() -> int:
     parser.add_argument("--samples", type=int, default=SAMPLES)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--from", dest="given", type=Path, nargs="*", help="read outcomes instead of running")
+    parser.add_argument("--from", dest="given", type=Path, nargs="*", help="read outcomes, later files over earlier ones, instead of running")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     start, rows = time.monotonic(), []
     kinds = tuple(options.kinds.split(","))
     if options.given:
-        rows = [json.loads(line) for path in options.given for line in path.read_text(encoding="utf-8").splitlines()]
+        lines = [json.loads(line) for path in options.given for line in path.read_text(encoding="utf-8").splitlines()]
+        rows = list({(row["entry"], row["dtype"], row["kind"], row["number"]): row for row in lines}.values())  # the last of equal ones
     else:
         sink = options.json.open("w", encoding="utf-8") if options.json else None
 

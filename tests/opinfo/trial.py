@@ -144,6 +144,9 @@ def try_case(name: str, dtype: torch.dtype, kind: str, number: int, case: Case) 
         way, reasons, details = watch.way()
     drew = not torch.equal(want.state, _seeded())
     how, what = difference(want, got, out=kind == "out")
+    if how == "value" and "alpha" in case.kwargs and dtype in (torch.bfloat16, torch.float16):
+        # Eager rounds the product in the last elements of a tensor and does not in the others.
+        how, what = difference(want, got, out=kind == "out", slack=2.0**-6)
     if how not in GOOD and ((base in RANDOM and drew) or base in UNDEFINED):
         how, what = difference(want, got, values=False)
         how = "metadata" if how in GOOD else how

@@ -44,9 +44,15 @@ class Case:
 @cache
 def entries() -> dict[str, Any]:
     """All entries by name, those of lists of tensors included."""
-    from torch.testing._internal.common_methods_invocations import op_db
+    from torch.testing._internal import common_methods_invocations as invocations
 
-    return {full_name(op): op for op in op_db if op.name not in LEFT_OUT}
+    invocations.wrapper_set_seed = call_plainly  # each run of a sample begins with the same seed anyway
+    return {full_name(op): op for op in invocations.op_db if op.name not in LEFT_OUT}
+
+
+def call_plainly(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """A call of a random function; torch's own wrapper sets the seed in front and the state back behind."""
+    return function(*args, **kwargs)
 
 
 def full_name(op: Any) -> str:

@@ -96,3 +96,23 @@ def test_sums_of_many_rows_are_as_close_as_eagers():
     want = x.double().sum(0)
     got = lect.compile(lambda x: x.sum(0))(x)
     assert (got.double() - want).abs().max() <= 4 * max((x.sum(0).double() - want).abs().max().item(), 50_000 * 2**-24)
+
+
+EMPTY = {
+    "repeat": lambda x: x.repeat(2, 3, 2),
+    "repeat zero times": lambda x: x.repeat(0, 2),
+    "tile": lambda x: x.tile((2, 1)),
+    "eye": lambda x: torch.eye(0),
+    "pixel shuffle": lambda x: F.pixel_shuffle(x.reshape(1, 4, 0, 2), 2),
+    "expand": lambda x: x.expand(3, 0) + 1,
+    "sum": lambda x: x.sum(),
+    "cat": lambda x: torch.cat([x, x]),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_empty_tensors_run_natively(name):
+    x = torch.randn(0)
+    lect.reset()
+    assert_equal(EMPTY[name](x), lect.compile(EMPTY[name])(x))
+    assert lect.events("note", "graph break") == []

@@ -26,7 +26,7 @@ def check_launches(func: Operation, kernels: Iterable[Operation]) -> None:
             require(kernel is not None, launch, "the module has no kernel @{}", symbol)
             assert kernel is not None
             _check_launch(launch, kernel)
-            if kernel.programs:
+            if launch.attrs["grid"]:
                 _check_accesses(launch, kernel)
 
 

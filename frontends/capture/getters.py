@@ -55,7 +55,7 @@ def rule_of(value: Any) -> Rule | None:
         if len(args) != 1 or kwargs:
             run_real(value, *[None for _ in args], **dict.fromkeys(kwargs))  # which raises
         if read is None:
-            given = [(item, None) for item in held[1:]]
+            given: list[Box] = [(item, None) for item in held[1:]]
             return call(t, load_attr(t, args[0], held[0]), given, {name: (item, None) for name, item in named.items()})
         found = [read(t, args[0], key) for key in held]
         return found[0] if len(found) == 1 else t.make_tuple(found)

@@ -6,7 +6,7 @@
     }
 =>
     functional.func @f(%x: !functional.tensor<2x3xf32>, %tangent: !functional.tensor<2x3xf32>)
-        {training = {inputs = 1, results = 1, tangents = [0], gradients = [0]}} {
+        {training = {inputs = 1, results = 1, tangents = [0], gradients = [0], held = []}} {
       %0 = functional.exp(%x) : !functional.tensor<2x3xf32>
       %1 = functional.mul(%tangent, %0) : !functional.tensor<2x3xf32>
       functional.return(%0, %1)

@@ -1,6 +1,6 @@
 """Split a joint graph into its forward and its backward, at the values that `keep` names.
 
-    functional.func @f(%x: !t, %tangent: !t) {training = {inputs = 1, results = 1, tangents = [0], gradients = [0]}} {
+    functional.func @f(%x: !t, %tangent: !t) {training = {inputs = 1, results = 1, tangents = [0], gradients = [0], held = []}} {
       %0 = functional.exp(%x) {keep = "read by functional.mul"} : !t
       %1 = functional.mul(%tangent, %0) : !t
       functional.return(%0, %1)

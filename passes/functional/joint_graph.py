@@ -99,12 +99,9 @@ class JointGraph:
 
     @cached_property
     def kept_by_eager(self) -> set[Value]:
-        """Values whose memory autograd keeps in eager: those that its formulas read, and what these are views of."""
-        found = set(self.read_by_backward)
-        for op in reversed(self.ops):
-            if type(op) in VIEWS and op.results[0] in found:
-                found.add(op.operands[0])
-        return found
+        """Inputs and results that autograd keeps in eager: a program that writes to them between forward and backward gets an error there."""
+        found = {"input": self.inputs, "result": self.results}
+        return {found[kind][number] for kind, number in self.func.training["held"]}
 
 
 def joint_graphs(module: Operation) -> list[JointGraph]:

@@ -17,8 +17,9 @@ from lect.dialects.fx.ops import GraphOp
 from lect.dialects.fx.ops import ReturnOp as FxReturnOp
 from lect.frontends.tensors.elements import type_of
 from lect.frontends.tensors.lower.graph import Execution, functional_type, records_gradients
+from lect.frontends.tensors.lower.memory import VIEWS
 from lect.frontends.tensors.lt import LT, layout_of, make_lt
-from lect.ir import Block, Builder, Context, LectError, Operation, Region
+from lect.ir import Block, Builder, Context, LectError, Operation, Region, Value
 
 
 def build_joints(module: Operation, ctx: Context, tangents: Sequence[int] = ()) -> None:
@@ -91,10 +92,28 @@ class _Backward:
         values = [entry.value for entry in entries]
         able = [number for number, tensor in enumerate(self.results) if tensor.requires_grad and aliases[number] is None]
         chosen = [number for number in able if not tangents or number in tangents]
+        last = run.emitter.block.last
         gradients = self._gradients(chosen) if chosen else {}
+        held = self._held(last, values, aliases)
         gradient_values = [recorder.entry(tensor).value for tensor in gradients.values()]
-        training = {"inputs": len(self.inputs), "results": len(values), "tangents": tuple(chosen), "gradients": tuple(gradients)}
+        training = {"inputs": len(self.inputs), "results": len(values), "tangents": tuple(chosen), "gradients": tuple(gradients), "held": held}
         return training, [*values, *gradient_values], [*aliases, *[None] * len(gradient_values)]
+
+    def _held(self, last: Operation | None, values: list[Value], aliases: list[Any]) -> tuple[tuple[str, int], ...]:
+        """The inputs and results that operations behind `last`, those of the backward, read, maybe through views.  Autograd kept them for that."""
+        read: set[Value] = set()
+        op = self.run.emitter.block.last
+        while op is not last:
+            assert op is not None
+            read.update(op.operands)
+            op = op.prev
+        while op is not None:
+            if type(op) in VIEWS and op.results[0] in read:
+                read.add(op.operands[0])
+            op = op.prev
+        arguments = self.run.emitter.block.args[: len(self.inputs)]
+        inputs = [("input", number) for number, value in enumerate(arguments) if value in read]
+        return (*inputs, *[("result", number) for number, value in enumerate(values) if value in read and aliases[number] is None])
 
     def _check_alias(self, position: int, alias: Any) -> None:
         """A result that lies in the memory of another one is shown there as a view, which has to be a part of it and hang on it."""

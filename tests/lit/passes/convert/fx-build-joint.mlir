@@ -3,7 +3,7 @@
 
 // The engine's formulas stand behind the forward; what both need is computed once.
 // CHECK-LABEL: functional.func @forward_and_gradients(%x: {{.*}}, %w: {{.*}}, %tangent: !functional.tensor<2x4xf32>)
-// CHECK-SAME: training = {inputs = 2, results = 1, tangents = [0], gradients = [0, 1]}
+// CHECK-SAME: training = {inputs = 2, results = 1, tangents = [0], gradients = [0, 1], held = {{\[\[}}"input", 0], ["input", 1], ["result", 0]]}
 // CHECK: %[[H:.*]] = functional.mm(%x, %{{.*}})
 // CHECK: %[[Y:.*]] = functional.tanh(%[[H]])
 // CHECK: %[[G:.*]] = functional.tanh_backward(%tangent, %[[Y]])
@@ -54,7 +54,7 @@ fx.graph @no_gradient_for_an_input_that_is_detached(%x: !fx.tensor<3xf32, requir
 // -----
 
 // CHECK-LABEL: functional.func @no_tangent_for_a_view_of_another_result
-// CHECK-SAME: training = {inputs = 1, results = 2, tangents = [0], gradients = [0]}
+// CHECK-SAME: training = {inputs = 1, results = 2, tangents = [0], gradients = [0], held = {{\[\[}}"result", 0]]}
 // CHECK: aliases = [none, ["result", 0, 0], none]
 fx.graph @no_tangent_for_a_view_of_another_result(%x: !fx.tensor<2x3xf32, requires_grad>) {
   %0 = fx.call(%x) {target = @torch.exp, args = [#fx.operand<0>]} : !fx.tensor<2x3xf32, requires_grad>

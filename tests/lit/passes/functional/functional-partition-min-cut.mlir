@@ -9,7 +9,7 @@
 // CHECK: functional.exp(%{{.*}}) {keep = "read by functional.mul, and what it is computed from is no smaller"}
 // ALL-LABEL: functional.func @keeps_the_last_of_equals
 // ALL: functional.exp(%{{.*}}) {keep
-functional.func @keeps_the_last_of_equals(%x: !functional.tensor<8x8xf32>, %w: !functional.tensor<8x8xf32>, %tangent: !functional.tensor<8x8xf32>) {training = {inputs = 2, results = 1, tangents = [0], gradients = [0]}} {
+functional.func @keeps_the_last_of_equals(%x: !functional.tensor<8x8xf32>, %w: !functional.tensor<8x8xf32>, %tangent: !functional.tensor<8x8xf32>) {training = {inputs = 2, results = 1, tangents = [0], gradients = [0], held = []}} {
   %0 = functional.mm(%x, %w) : !functional.tensor<8x8xf32>
   %1 = functional.tanh(%0) : !functional.tensor<8x8xf32>
   %2 = functional.exp(%1) : !functional.tensor<8x8xf32>
@@ -26,7 +26,7 @@ functional.func @keeps_the_last_of_equals(%x: !functional.tensor<8x8xf32>, %w: !
 // NONE: functional.mm(%x, %w) : 
 // NONE: functional.exp(%{{.*}}) {keep = "functional.exp is not computed twice"}
 // NONE: functional.sin(%{{.*}}) {keep = "functional.sin is not computed twice"}
-functional.func @keeps_the_source_of_two(%x: !functional.tensor<8x8xf32>, %w: !functional.tensor<8x8xf32>, %tangent: !functional.tensor<8x8xf32>) {training = {inputs = 2, results = 1, tangents = [0], gradients = [0]}} {
+functional.func @keeps_the_source_of_two(%x: !functional.tensor<8x8xf32>, %w: !functional.tensor<8x8xf32>, %tangent: !functional.tensor<8x8xf32>) {training = {inputs = 2, results = 1, tangents = [0], gradients = [0], held = []}} {
   %0 = functional.mm(%x, %w) : !functional.tensor<8x8xf32>
   %1 = functional.exp(%0) : !functional.tensor<8x8xf32>
   %2 = functional.sin(%0) : !functional.tensor<8x8xf32>
@@ -39,7 +39,7 @@ functional.func @keeps_the_source_of_two(%x: !functional.tensor<8x8xf32>, %w: !f
 // CHECK-LABEL: functional.func @keeps_the_smaller
 // CHECK: functional.mm(%x, %w) : 
 // CHECK: functional.gt(%{{.*}}) {other = 0, keep = "the smallest of what the backward can be computed from"}
-functional.func @keeps_the_smaller(%x: !functional.tensor<8x8xf32>, %w: !functional.tensor<8x8xf32>, %tangent: !functional.tensor<8x8xf32>) {training = {inputs = 2, results = 1, tangents = [0], gradients = [0]}} {
+functional.func @keeps_the_smaller(%x: !functional.tensor<8x8xf32>, %w: !functional.tensor<8x8xf32>, %tangent: !functional.tensor<8x8xf32>) {training = {inputs = 2, results = 1, tangents = [0], gradients = [0], held = []}} {
   %0 = functional.mm(%x, %w) : !functional.tensor<8x8xf32>
   %1 = functional.gt(%0) {other = 0} : !functional.tensor<8x8xi1>
   %2 = functional.cast(%1) {to = f32} : !functional.tensor<8x8xf32>
@@ -50,7 +50,7 @@ functional.func @keeps_the_smaller(%x: !functional.tensor<8x8xf32>, %w: !functio
 // CHECK-LABEL: functional.func @no_keep_as_autograd_keeps_the_input
 // CHECK-NOT: keep =
 // CHECK: functional.return
-functional.func @no_keep_as_autograd_keeps_the_input(%x: !functional.tensor<8xf32>, %tangent: !functional.tensor<8xf32>) {training = {inputs = 1, results = 1, tangents = [0], gradients = [0]}} {
+functional.func @no_keep_as_autograd_keeps_the_input(%x: !functional.tensor<8xf32>, %tangent: !functional.tensor<8xf32>) {training = {inputs = 1, results = 1, tangents = [0], gradients = [0], held = [["input", 0]]}} {
   %0 = functional.exp(%x) : !functional.tensor<8xf32>
   %1 = functional.mul(%tangent, %0) : !functional.tensor<8xf32>
   %2 = functional.mul(%1, %x) : !functional.tensor<8xf32>
@@ -60,7 +60,7 @@ functional.func @no_keep_as_autograd_keeps_the_input(%x: !functional.tensor<8xf3
 // Autograd does not keep this input, so the program may write to it: a copy of it would cost as much as the result.
 // CHECK-LABEL: functional.func @no_input_as_the_program_may_write_to_it
 // CHECK: functional.exp(%x) {keep = "read by functional.mul, and what it is computed from is no smaller"}
-functional.func @no_input_as_the_program_may_write_to_it(%x: !functional.tensor<8xf32>, %tangent: !functional.tensor<8xf32>) {training = {inputs = 1, results = 1, tangents = [0], gradients = [0]}} {
+functional.func @no_input_as_the_program_may_write_to_it(%x: !functional.tensor<8xf32>, %tangent: !functional.tensor<8xf32>) {training = {inputs = 1, results = 1, tangents = [0], gradients = [0], held = []}} {
   %0 = functional.exp(%x) : !functional.tensor<8xf32>
   %1 = functional.mul(%tangent, %0) : !functional.tensor<8xf32>
   functional.return(%0, %1)
@@ -70,7 +70,7 @@ functional.func @no_input_as_the_program_may_write_to_it(%x: !functional.tensor<
 // CHECK-LABEL: functional.func @no_keep_inside_of_a_checkpoint
 // CHECK: functional.mm(%x, %w) {recompute = true} : 
 // CHECK: functional.exp(%{{.*}}) {recompute = true} : 
-functional.func @no_keep_inside_of_a_checkpoint(%x: !functional.tensor<8x8xf32>, %w: !functional.tensor<8x8xf32>, %tangent: !functional.tensor<8x8xf32>) {training = {inputs = 2, results = 1, tangents = [0], gradients = [0, 1]}} {
+functional.func @no_keep_inside_of_a_checkpoint(%x: !functional.tensor<8x8xf32>, %w: !functional.tensor<8x8xf32>, %tangent: !functional.tensor<8x8xf32>) {training = {inputs = 2, results = 1, tangents = [0], gradients = [0, 1], held = []}} {
   %0 = functional.mm(%x, %w) {recompute = true} : !functional.tensor<8x8xf32>
   %1 = functional.exp(%0) {recompute = true} : !functional.tensor<8x8xf32>
   %2 = functional.mul(%tangent, %1) : !functional.tensor<8x8xf32>

@@ -6,7 +6,7 @@
 // CHECK: functional.func @hands_over_a_result.backward(%[[K:.*]]: !functional.tensor<8xf32>, %tangent: !functional.tensor<8xf32>)
 // CHECK-SAME: training = {kept = {{\[\[}}"result", 0]], tangents = [0], gradients = [0]}
 // CHECK-NEXT: functional.mul(%tangent, %[[K]])
-functional.func @hands_over_a_result(%x: !functional.tensor<8xf32>, %tangent: !functional.tensor<8xf32>) {training = {inputs = 1, results = 1, tangents = [0], gradients = [0]}} {
+functional.func @hands_over_a_result(%x: !functional.tensor<8xf32>, %tangent: !functional.tensor<8xf32>) {training = {inputs = 1, results = 1, tangents = [0], gradients = [0], held = [["result", 0]]}} {
   %0 = functional.exp(%x) {keep = "read by functional.mul"} : !functional.tensor<8xf32>
   %1 = functional.mul(%tangent, %0) : !functional.tensor<8xf32>
   functional.return(%0, %1)
@@ -18,7 +18,7 @@ functional.func @hands_over_a_result(%x: !functional.tensor<8xf32>, %tangent: !f
 // CHECK-LABEL: functional.func @computes_again
 // CHECK: functional.func @computes_again.backward(%x: {{.*}}, %tangent: {{.*}}) {training = {kept = {{\[\[}}"input", 0]]
 // CHECK-NEXT: functional.exp(%x)
-functional.func @computes_again(%x: !functional.tensor<8xf32>, %tangent: !functional.tensor<8xf32>) {training = {inputs = 1, results = 1, tangents = [0], gradients = [0]}} {
+functional.func @computes_again(%x: !functional.tensor<8xf32>, %tangent: !functional.tensor<8xf32>) {training = {inputs = 1, results = 1, tangents = [0], gradients = [0], held = [["input", 0]]}} {
   %0 = functional.exp(%x) : !functional.tensor<8xf32>
   %1 = functional.mul(%tangent, %0) : !functional.tensor<8xf32>
   %2 = functional.mul(%1, %x) : !functional.tensor<8xf32>
@@ -33,7 +33,7 @@ functional.func @computes_again(%x: !functional.tensor<8xf32>, %tangent: !functi
 // CHECK: %[[S:.*]] = functional.sin(%[[T]]) :
 // CHECK: functional.return(%{{.*}}, %[[S]])
 // CHECK: functional.func @returns_what_is_kept.backward(%[[K:.*]]: {{.*}}, %tangent: {{.*}}) {training = {kept = {{\[\[}}"kept", 0]]
-functional.func @returns_what_is_kept(%x: !functional.tensor<8xf32>, %tangent: !functional.tensor<8xf32>) {training = {inputs = 1, results = 1, tangents = [0], gradients = [0]}} {
+functional.func @returns_what_is_kept(%x: !functional.tensor<8xf32>, %tangent: !functional.tensor<8xf32>) {training = {inputs = 1, results = 1, tangents = [0], gradients = [0], held = []}} {
   %0 = functional.tanh(%x) : !functional.tensor<8xf32>
   %1 = functional.exp(%0) : !functional.tensor<8xf32>
   %2 = functional.sin(%0) {keep = "read by functional.mul"} : !functional.tensor<8xf32>
@@ -49,7 +49,7 @@ functional.func @returns_what_is_kept(%x: !functional.tensor<8xf32>, %tangent: !
 // CHECK: functional.write(%x, %{{.*}})
 // CHECK: functional.return(%{{.*}}, %[[C]])
 // CHECK: @no_reference_to_an_input_that_is_written.backward({{.*}}) {training = {kept = {{\[\[}}"kept", 0]]
-functional.func @no_reference_to_an_input_that_is_written(%x: !functional.tensor<8xf32>, %w: !functional.tensor<8xf32>, %tangent: !functional.tensor<8xf32>) {training = {inputs = 2, results = 1, tangents = [0], gradients = [1]}} {
+functional.func @no_reference_to_an_input_that_is_written(%x: !functional.tensor<8xf32>, %w: !functional.tensor<8xf32>, %tangent: !functional.tensor<8xf32>) {training = {inputs = 2, results = 1, tangents = [0], gradients = [1], held = [["input", 0]]}} {
   %0 = functional.mul(%w, %x) : !functional.tensor<8xf32>
   %1 = functional.exp(%x) : !functional.tensor<8xf32>
   %2 = functional.mul(%tangent, %x) : !functional.tensor<8xf32>
@@ -62,14 +62,14 @@ functional.func @no_reference_to_an_input_that_is_written(%x: !functional.tensor
 // A gradient that is the tangent itself is that tensor, and so is the second of two that are one value.
 // CHECK-LABEL: @no_copy_of_a_gradient.backward(%tangent
 // CHECK: functional.return(%tangent, %tangent) {aliases = {{\[\[}}"input", 0, 0], ["input", 0, 0]]}
-functional.func @no_copy_of_a_gradient(%x: !functional.tensor<8xf32>, %y: !functional.tensor<8xf32>, %tangent: !functional.tensor<8xf32>) {training = {inputs = 2, results = 1, tangents = [0], gradients = [0, 1]}} {
+functional.func @no_copy_of_a_gradient(%x: !functional.tensor<8xf32>, %y: !functional.tensor<8xf32>, %tangent: !functional.tensor<8xf32>) {training = {inputs = 2, results = 1, tangents = [0], gradients = [0, 1], held = []}} {
   %0 = functional.add(%x, %y) : !functional.tensor<8xf32>
   functional.return(%0, %tangent, %tangent)
 }
 
 // -----
 
-functional.func @no_split_as_a_call_would_run_twice(%x: !functional.tensor<8xf32>, %tangent: !functional.tensor<8xf32>) {training = {inputs = 1, results = 1, tangents = [0], gradients = [0]}} {
+functional.func @no_split_as_a_call_would_run_twice(%x: !functional.tensor<8xf32>, %tangent: !functional.tensor<8xf32>) {training = {inputs = 1, results = 1, tangents = [0], gradients = [0], held = []}} {
   // expected-error @+1 {{must not run again in the backward: what it gives has to be kept}}
   %0 = functional.opaque(%x) {target = @aten.bernoulli.default, args = [#functional.operand<0>]} : !functional.tensor<8xf32>
   %1 = functional.mul(%tangent, %0) : !functional.tensor<8xf32>

@@ -1,0 +1,435 @@
+"""A compiled forward and its compiled backward behind autograd: what a program can tell of it is what eager lets it tell."""
+
+import copy
+import gc
+import weakref
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import lect
+from tests.e2e.support import fallbacks, same
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    lect.reset()
+    yield
+    lect.reset()
+
+
+def in_native_code():
+    """No graph went through torch, and no backward."""
+    assert (fallbacks(), lect.events("note"), lect.events("backward fallback")) == ([], [], []), [str(event) for event in lect.events()]
+
+
+def leaf(*shape, seed=0):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed)).requires_grad_()
+
+
+def both(program, use, *make):
+    """What `use(run, *arguments)` gives for the program and for the compiled one, each with arguments of its own."""
+    compiled = lect.compile(program)
+    want = use(program, *[each() for each in make])
+    for _ in range(2):
+        same(want, use(compiled, *[each() for each in make]), scaled=True)
+
+
+def twice(x, w):
+    return torch.tanh(x @ w), (x * 2).sum(-1), x.detach() * 3
+
+
+# ---- which gradients there are ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("chosen", [(0,), (1,), (0, 1)])
+def test_only_some_results_have_gradients(chosen):
+    def use(run, x, w):
+        out = run(x, w)
+        sum(out[number].square().sum() for number in chosen).backward()
+        return x.grad, w.grad
+
+    both(twice, use, lambda: leaf(3, 4), lambda: leaf(4, 5, seed=1))
+    in_native_code()
+
+
+def test_nothing_flows_through_a_result_without_gradient():
+    def program(x):
+        return torch.sqrt(x), x * 2  # the slope of the root is infinite at 0, and 0 times that is NaN
+
+    def use(run, x):
+        run(x)[1].sum().backward()
+        return x.grad
+
+    both(program, use, lambda: torch.zeros(3).requires_grad_())
+    in_native_code()
+
+
+def test_input_that_is_not_used_has_no_gradient():
+    def use(run, x, w):
+        run(x, w).sum().backward()
+        return x.grad, w.grad
+
+    both(lambda x, w: x.exp(), use, lambda: leaf(3), lambda: leaf(3, seed=1))
+    in_native_code()
+
+
+def test_gradients_of_some_inputs():
+    def use(run, x, w):
+        out = run(x, w)[0]
+        return torch.autograd.grad(out, [w], torch.ones_like(out), retain_graph=True), torch.autograd.grad(out.sum(), x)
+
+    both(twice, use, lambda: leaf(3, 4), lambda: leaf(4, 5, seed=1))
+    in_native_code()
+
+
+def test_gradients_accumulate():
+    def use(run, x, w):
+        for _ in range(3):
+            run(x, w)[0].sum().backward()
+        return x.grad, w.grad
+
+    both(twice, use, lambda: leaf(3, 4), lambda: leaf(4, 5, seed=1))
+
+
+@pytest.mark.parametrize("slope", [lambda: torch.ones(()).expand(3, 5), lambda: torch.randn(5, 3, generator=torch.Generator().manual_seed(3)).t()])
+def test_slopes_of_other_layouts(slope):
+    def use(run, x, w):
+        run(x, w)[0].backward(slope())
+        return x.grad, w.grad
+
+    both(twice, use, lambda: leaf(3, 4), lambda: leaf(4, 5, seed=1))
+    in_native_code()
+
+
+def test_special_numbers():
+    special = torch.tensor([float("nan"), float("inf"), -float("inf"), -0.0, 0.0, 1e-45, -1.0, 3.0])
+
+    def program(x):
+        return F.relu(x), F.gelu(x), torch.sigmoid(x) * x, x.abs() ** 0.5, F.softplus(x), torch.where(x > 0, x, -x)
+
+    def use(run, x):
+        sum(out.sum() for out in run(x)).backward()
+        return x.grad
+
+    both(program, use, lambda: special.clone().requires_grad_())
+    in_native_code()
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (0, 3), (1, 1)], ids=str)
+def test_shapes_at_the_edge(shape):
+    def program(x):
+        return (x * 2).sum() + x.exp().mean(), x.cos()
+
+    def use(run, x):
+        out = run(x)
+        (out[0] + out[1].sum()).backward()
+        return out, x.grad
+
+    both(program, use, lambda: leaf(*shape))
+
+
+# ---- the graph of autograd ----------------------------------------------------------------------------------------------
+
+
+def test_graph_that_is_kept_and_one_that_is_freed():
+    compiled = lect.compile(twice)
+    x, w = leaf(3, 4), leaf(4, 5)
+    total = compiled(x, w)[0].sum()
+    total.backward(retain_graph=True)
+    total.backward()
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        total.backward()
+    y, v = leaf(3, 4), leaf(4, 5)
+    (2 * twice(y, v)[0].sum()).backward()
+    same(y.grad, x.grad)
+
+
+def test_penalty_on_the_slope():
+    net = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
+
+    def use(run, x):
+        net.zero_grad()
+        score = run(x).sum()
+        (slope,) = torch.autograd.grad(score, x, create_graph=True)
+        (score + (slope.norm(dim=1) - 1).square().mean()).backward()
+        return x.grad, [parameter.grad.clone(memory_format=torch.contiguous_format) for parameter in net.parameters()]
+
+    both(lambda x: net(x), use, lambda: leaf(5, 4))
+    in_native_code()
+
+
+def test_slope_of_a_slope_through_what_came_before():
+    def use(run, x):
+        hidden = x * 3
+        (slope,) = torch.autograd.grad(run(hidden).sum(), hidden, create_graph=True)
+        slope.square().sum().backward()
+        return x.grad
+
+    both(lambda h: torch.sin(h) * h, use, lambda: leaf(6))
+
+
+def test_slope_of_a_slope_in_training_mode_leaves_the_statistics_alone():
+    norm, twin = nn.BatchNorm1d(4), nn.BatchNorm1d(4)
+    found = []
+    for run, module in ((twin, twin), (lect.compile(norm), norm)):
+        x = leaf(6, 4)
+        (slope,) = torch.autograd.grad(run(x).pow(3).sum(), x, create_graph=True)
+        slope.square().sum().backward()
+        found.append((x.grad, dict(module.named_buffers())))
+    same(*found, scaled=True)
+
+
+def test_double_backward_of_dropout_says_what_to_do():
+    compiled = lect.compile(lambda x: F.dropout(torch.sin(x), 0.5))
+    x = leaf(6)
+    with pytest.raises(RuntimeError, match='"rng": "eager"'):
+        torch.autograd.grad(compiled(x).sum(), x, create_graph=True)
+
+    def use(run, x):
+        torch.manual_seed(5)
+        (slope,) = torch.autograd.grad(run(x).sum(), x, create_graph=True)
+        return slope, torch.autograd.grad(slope.sum(), x)
+
+    program = lambda x: F.dropout(torch.sin(x), 0.5)  # noqa: E731
+    same(use(program, leaf(6)), use(lect.compile(program, options={"rng": "eager"}), leaf(6)))
+
+
+# ---- writes between forward and backward -----------------------------------------------------------------------------
+
+
+def test_write_to_what_the_backward_needs_is_an_error():
+    compiled = lect.compile(twice)
+    x, w = leaf(3, 4), leaf(4, 5)
+    out = compiled(x, w)[0]
+    with torch.no_grad():
+        w.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        out.sum().backward()
+
+
+def test_write_to_a_result_that_the_backward_needs_is_an_error():
+    out = lect.compile(lambda x: torch.exp(x))(leaf(3))
+    out.detach().add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        out.sum().backward()
+
+
+def test_write_to_what_the_backward_does_not_need_is_none():
+    def program(x, shift):
+        h = x + shift
+        return torch.sin(h), h
+
+    def use(run, x, shift):
+        out, h = run(x, shift)
+        shift.add_(100)
+        h.detach().mul_(0)
+        try:
+            out.sum().backward()
+        except RuntimeError as error:
+            return "inplace" in str(error)
+        return x.grad
+
+    both(program, use, lambda: leaf(4), lambda: torch.ones(4))
+
+
+def test_results_may_be_written_to():
+    def use(run, x, w):
+        a, b, _ = run(x, w)
+        b.mul_(3)
+        a = a * 1
+        a[0] = 0
+        (a.sum() + b.sum()).backward()
+        return x.grad, w.grad, b
+
+    both(twice, use, lambda: leaf(3, 4), lambda: leaf(4, 5, seed=1))
+
+
+def test_results_that_share_memory():
+    def program(x):
+        h = torch.exp(x)
+        return h, h[0], h.t(), x.view(-1), x.detach()
+
+    def use(run, x):
+        h, row, turned, flat, plain = run(x)
+        h.mul_(2)
+        (row.sum() + (turned * torch.arange(3.0)[:, None]).sum() + flat.square().sum()).backward()
+        return h, row, turned, x.grad, plain.requires_grad, row._base is h, flat._base is x, plain.data_ptr() == x.data_ptr()
+
+    def without_writes(run, x):
+        h, row, turned, flat, _ = run(x)
+        (h.sum() + row.sum() + (turned * torch.arange(3.0)[:, None]).sum() + flat.square().sum()).backward()
+        return x.grad
+
+    both(program, without_writes, lambda: leaf(2, 3))
+    compiled = lect.compile(program)
+    with pytest.raises(RuntimeError):  # the exponential is needed for its own slope
+        use(program, leaf(2, 3))
+    with pytest.raises(RuntimeError):
+        use(compiled, leaf(2, 3))
+    in_native_code()
+
+
+# ---- what is kept ---------------------------------------------------------------------------------------------------------
+
+
+def test_hooks_on_saved_tensors_see_what_is_kept():
+    seen = []
+
+    def pack(tensor):
+        seen.append(tuple(tensor.shape))
+        return tensor.clone()
+
+    compiled = lect.compile(twice)
+    x, w, y, v = leaf(3, 4), leaf(4, 5, seed=1), leaf(3, 4), leaf(4, 5, seed=1)
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        out = compiled(x, w)[0]
+    assert sorted(seen) == [(3, 4), (3, 5), (4, 5)]
+    out.sum().backward()
+    twice(y, v)[0].sum().backward()
+    same(y.grad, x.grad)
+
+
+def test_nothing_is_kept_behind_the_backward():
+    compiled = lect.compile(lambda h, w: torch.tanh(torch.exp(h) @ w))
+    x, w = leaf(3, 4), leaf(4, 5)
+    h = x * 1
+    out = compiled(h, w)
+    kept = weakref.ref(h)
+    del h
+    out.sum().backward()
+    gc.collect()
+    assert kept() is None
+
+
+def test_checkpoint_with_dropout_draws_one_mask():
+    def body(x, w):
+        return F.dropout(torch.relu(x @ w), 0.5)
+
+    def program(x, w):
+        return torch.utils.checkpoint.checkpoint(body, x, w, use_reentrant=False)
+
+    compiled = lect.compile(program)
+    x, w = torch.rand(16, 8).requires_grad_(), torch.rand(8, 8).requires_grad_()
+    out = compiled(x, w)
+    out.sum().backward()
+    mask = (out != 0).float() * 2
+    same((mask @ w.detach().t()), x.grad, scaled=True)
+    in_native_code()
+
+
+# ---- training ----------------------------------------------------------------------------------------------------------------
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(1, 4, 3, bias=False)  # a bias in front of a normalisation has no slope but rounding
+        self.norm = nn.BatchNorm2d(4)
+        self.first = nn.Linear(4 * 9, 16)
+        self.last = nn.Linear(16, 3)
+
+    def forward(self, x):
+        h = F.max_pool2d(F.relu(self.norm(self.conv(x))), 2)
+        return self.last(F.gelu(self.first(h.flatten(1))))
+
+
+@pytest.mark.parametrize("level", ["native", "loop", "functional"])
+def test_steps_of_an_optimizer(level):
+    torch.manual_seed(0)
+    net = Net()
+    twin = copy.deepcopy(net)
+    steps = []
+    for run, module in ((twin, twin), (lect.compile(net, options={"level": level}), net)):
+        optimizer = torch.optim.AdamW(module.parameters(), lr=1e-2)
+        generator = torch.Generator().manual_seed(1)
+        losses = []
+        for _ in range(2 if level != "native" else 6):
+            x, target = torch.randn(8, 1, 8, 8, generator=generator), torch.randint(3, (8,), generator=generator)
+            optimizer.zero_grad()
+            loss = F.cross_entropy(run(x), target)
+            loss.backward()
+            nn.utils.clip_grad_norm_(module.parameters(), 1.0)
+            optimizer.step()
+            losses.append(loss.item())
+        steps.append((torch.tensor(losses), dict(module.named_buffers())))
+    torch.testing.assert_close(steps[0], steps[1], rtol=1e-3, atol=1e-4)
+    in_native_code()
+
+
+def test_loss_of_a_module_with_other_results():
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body, self.head = nn.Linear(4, 8), nn.Linear(8, 3)
+
+        def forward(self, x, target):
+            hidden = torch.relu(self.body(x))
+            logits = self.head(hidden)
+            return {"loss": F.cross_entropy(logits, target), "logits": logits, "hidden": (hidden,)}
+
+    torch.manual_seed(0)
+    model = Model()
+    twin = copy.deepcopy(model)
+    compiled = lect.compile(model)
+    x, target = torch.randn(5, 4), torch.tensor([0, 1, 2, 0, 1])
+    for run in (twin, compiled):
+        run(x, target)["loss"].backward()
+    same([p.grad for p in twin.parameters()], [p.grad for p in model.parameters()])
+    assert [event.results for event in lect.events("backward")] == [(0,)]
+    in_native_code()
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_autocast_and_scaler(dtype):
+    net = nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.Linear(16, 4))
+    twin = copy.deepcopy(net)
+    x = torch.randn(4, 8)
+    for run, module in ((twin, twin), (lect.compile(net), net)):
+        with torch.autocast("cpu", dtype=dtype):
+            out = run(x)
+        torch.amp.GradScaler("cpu", init_scale=8.0).scale(out.float().square().mean()).backward()
+    for want, got in zip(twin.parameters(), net.parameters()):
+        torch.testing.assert_close(got.grad, want.grad, rtol=2e-2, atol=2e-2)
+    in_native_code()
+
+
+def test_numbers_of_run_time():
+    compiled = lect.compile(lambda x, rate: (x * rate).sin())
+    for rate in (0.5, 1.5, 2.5, 3.5):
+        x, y = leaf(4), leaf(4)
+        compiled(x, rate).sum().backward()
+        (y * rate).sin().sum().backward()
+        same(y.grad, x.grad)
+    assert len(lect.events("compile")) <= 2
+    in_native_code()
+
+
+def test_two_graphs_around_a_break():
+    def program(x, w):
+        h = torch.tanh(x @ w)
+        if h.sum().item() > 1e9:
+            return h
+        return (h * x.sum()).exp()
+
+    def use(run, x, w):
+        run(x, w).sum().backward()
+        return x.grad, w.grad
+
+    both(program, use, lambda: leaf(3, 4), lambda: leaf(4, 5, seed=1))
+
+
+def test_hooks_on_parameters_and_results():
+    def use(run, x, w):
+        seen = []
+        w.register_hook(lambda slope: slope * 2)
+        w.register_post_accumulate_grad_hook(lambda tensor: seen.append(tensor.grad.clone()))
+        out = run(x, w)[0]
+        out.register_hook(lambda slope: slope + 1)
+        out.retain_grad()
+        out.sum().backward()
+        return seen, x.grad, out.grad
+
+    both(twice, use, lambda: leaf(3, 4), lambda: leaf(4, 5, seed=1))

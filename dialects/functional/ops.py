@@ -65,10 +65,11 @@ class FuncOp(Operation):
 
     `training` is stated by a graph that is part of a training step, as a dictionary of lists.  A joint graph has `inputs`, the number of its leading
     arguments that are inputs of the forward, `results`, the number of its leading results that the forward gives, `tangents`, which says for each
-    argument behind the inputs the result whose gradient it is, `gradients`, which says for each result behind the forward's the input whose
-    gradient it is, and `held`, the inputs and results (`["input", n]`, `["result", n]`) that autograd holds on to for its own backward.  A forward has `results`; what it returns behind them is kept for the backward.  A backward has `tangents` and `gradients`, and for
-    each argument in front of its tangents `kept` says what it is: `["input", n]` and `["result", n]` of the forward, or `["kept", n]`, the nth of
-    those that the forward returns behind its results.
+    argument behind the inputs the result whose gradient it is, `gradients`, which says for each result behind the forward's the input whose gradient it
+    is, and `held`, the inputs and results (`["input", n]`, `["result", n]`) that autograd holds on to for its own backward.  A forward has `results`;
+    what it returns behind them is kept for the backward.  A backward has `tangents` and `gradients`, and for each argument in front of its tangents
+    `kept` says what it is: `["input", n]` and `["result", n]` of the forward, or `["kept", n]`, the nth of those that the forward returns behind its
+    results.
     """
 
     contents: RegionField

@@ -7,11 +7,11 @@
       %3 = functional.mul(%tangent, %2) : !t                 %3 = functional.mul(%tangent, %2) : !t
       ..                                                     ..
 
-The kept values are a minimum cut between what the forward has and what operations behind a tangent read.  A kept value costs its bytes; an input or a result that
-autograd holds in eager too costs next to nothing, and an input that it does not keep would have to be copied, as the program may write to it between
-forward and backward.  What is computed again is as little as that cost allows.  Computed again are elementwise operations, views, and normalisations and
-softmaxes, which read their operand once more; products, reductions, scans, random numbers and opaque calls are not.  Inside of checkpointed regions,
-marked by `recompute`, everything is but random numbers and opaque calls.
+The kept values are a minimum cut between what the forward has and what operations behind a tangent read.  A kept value costs its bytes; an input or a
+result that autograd holds in eager too costs next to nothing, and an input that it does not keep would have to be copied, as the program may write to it
+between forward and backward.  What is computed again is as little as that cost allows.  Computed again are elementwise operations, views, and
+normalisations and softmaxes, which read their operand once more; products, reductions, scans, random numbers and opaque calls are not.  Inside of
+checkpointed regions, marked by `recompute`, everything is but random numbers and opaque calls.
 
 `keep` may be edited: `functional-split-joint` cuts where it stands.  An operation with several results has a list, with none for what is not kept.
 """

@@ -387,7 +387,7 @@ def test_autocast_and_scaler(dtype):
     net = nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.Linear(16, 4))
     twin = copy.deepcopy(net)
     x = torch.randn(4, 8)
-    for run, module in ((twin, twin), (lect.compile(net), net)):
+    for run in (twin, lect.compile(net)):
         with torch.autocast("cpu", dtype=dtype):
             out = run(x)
         torch.amp.GradScaler("cpu", init_scale=8.0).scale(out.float().square().mean()).backward()

@@ -92,13 +92,13 @@ def faults_of(rows: list[Row]) -> list[str]:
     return [f"- {row['how']}: {row['entry']} {row['dtype']} {row['kind']} {row['number']} ({row['way']}): {row['what'][:400]}; {row['what_ran'][:200]}" for row in chosen]
 
 
-def text_of(rows: list[Row], samples: int) -> str:
-    """The text of docs/op-coverage.md."""
+def text_of(rows: list[Row], samples: int, note: str) -> str:
+    """The text of docs/op-coverage.md; `note` says what is special about these outcomes."""
     wrong = faults_of(rows)
     counts = Counter(row["entry"] for row in rows)
     native = {row["entry"] for row in rows} - {row["entry"] for row in rows if row["way"] != "native" and row["kind"] == "forward"}
     lines = [HEAD.format(version=torch.__version__.partition("+")[0], samples=samples)]
-    lines += [f"{len(rows)} samples of {len(counts)} entries; every forward sample of {len(native)} entries runs in native kernels alone.", ""]
+    lines += [f"{len(rows)} samples of {len(counts)} entries; every forward sample of {len(native)} entries runs in native kernels alone.", "", *([note, ""] if note else [])]
     lines += [*table_of("dtype", rows, "dtype", [dtype_name(dtype) for dtype in DTYPES]), ""]
     lines += [*table_of("kind", rows, "kind", list(KINDS)), ""]
     lines += ["## Reasons", "", *reasons_of(rows), "", "## Entries", "", *by_entry(rows), ""]
@@ -123,6 +123,7 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--from", dest="given", type=Path, nargs="*", help="read outcomes, later files over earlier ones, instead of running")
+    parser.add_argument("--note", default="", help="a sentence for the page, such as what was left out")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     start, rows = time.monotonic(), []
@@ -143,7 +144,7 @@ def main() -> int:
     print(summary(rows))
     print(f"\n{len(rows)} samples in {time.monotonic() - start:.0f} s", file=sys.stderr)
     if options.write:
-        PAGE.write_text(text_of(rows, options.samples), encoding="utf-8")
+        PAGE.write_text(text_of(rows, options.samples, options.note), encoding="utf-8")
     return int(any(row["how"] not in GOOD for row in rows))
 
 

@@ -1,4 +1,5 @@
-"""The demonstration behind `make demo`: compile two unmodified torch.nn models on the CPU, check and time them, and show one function at every level."""
+"""The demonstration behind `make demo`: compile two unmodified torch.nn models on the CPU, check and time them, train a third on real images under
+eager and compiled, and show one function at every level."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from lect.tools import lect_opt
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-import encoder  # noqa: E402 - the folder of this file holds it
+import digits  # noqa: E402 - the folder of this file holds it
+import encoder  # noqa: E402
 import mlp  # noqa: E402
 
 CALLS = 200
@@ -85,6 +87,8 @@ def main() -> None:
     print(f"lect {lect.__version__} on torch {torch.__version__}, {torch.get_num_threads()} threads\n")
     show_model("residual MLP", mlp.model, torch.randn(32, 64))
     show_model("TransformerEncoderLayer", encoder.model, torch.randn(4, 16, 64))
+    print("\n  a convolutional network learns scikit-learn's digits (examples/digits.py)")
+    digits.show()
     show_levels(f"{HERE / 'mlp.py'}:mlp")
     print("\nThe same for the encoder block: lect-opt --capture examples/encoder.py:encode -p 'capture,aot,loop,kernel' --print-ir-after-change")
 

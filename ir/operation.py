@@ -115,7 +115,10 @@ class Operation:
                 op = block.last if reverse else block.first
                 while op is not None:
                     following = op.prev if reverse else op.next
-                    yield from op.walk(reverse)
+                    if op.regions:
+                        yield from op.walk(reverse)
+                    else:  # most have none, and a generator for each would cost more than the walk
+                        yield op
                     op = following
 
     def is_before(self, other: Operation) -> bool:
@@ -180,8 +183,6 @@ class Operation:
     def clone(self, mapping: dict[Any, Any] | None = None) -> Operation:
         """A detached deep copy.  `mapping` sends outer values (and blocks) to their replacements and is extended by all that is copied."""
         mapping = {} if mapping is None else mapping
-        from .block import clone_region
-
         copied = object.__new__(type(self))
         _copy_extra(self, copied)
         operands = [mapping.get(value, value) for value in self.operands]
@@ -189,9 +190,12 @@ class Operation:
         copied.results = tuple([Value(value.type, copied, value.index, value.hint) for value in self.results])
         for old, new in zip(self.results, copied.results):
             mapping[old] = new
-        copied.regions = tuple([clone_region(region, mapping) for region in self.regions])
-        for region in copied.regions:
-            region.parent = copied
+        if self.regions:
+            from .block import clone_region
+
+            copied.regions = tuple([clone_region(region, mapping) for region in self.regions])
+            for region in copied.regions:
+                region.parent = copied
         return copied
 
     # ---- checks and text ---------------------------------------------------------------------------------------------

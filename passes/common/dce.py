@@ -74,10 +74,11 @@ class _Needed:
         """Follow operands until nothing new is needed.  What a branch passes to a block is needed only if the block's argument is."""
         while self.work:
             op = self.work.pop()
-            passed = sum(_passed_sizes(op))
+            passed = sum(_passed_sizes(op)) if op.successors else 0
             for value in op.operands[: len(op.operands) - passed]:
-                self.value(value)
-            if _is_opaque(op):
+                if value.owner not in self.ops:
+                    self.value(value)
+            if op.successors and _is_opaque(op):
                 for block in op.successors:
                     for argument in block.args:
                         self.value(argument)

@@ -61,10 +61,17 @@ class JointGraph:
     @cached_property
     def backward_values(self) -> set[Value]:
         """Values that hang on a tangent."""
-        found = set(self.tangents)
-        for op in self.ops:
-            if any(value in found for value in op.operands):
-                found.update(op.results)
+        return set(self.tangents).union(*[op.results for op in self.backward_ops])
+
+    @cached_property
+    def backward_ops(self) -> set[Operation]:
+        """Operations with an operand that hangs on a tangent, the return and writes among them."""
+        values = set(self.tangents)
+        found = set()
+        for op in self.func.body:
+            if not values.isdisjoint(op.operands):
+                found.add(op)
+                values.update(op.results)
         return found
 
     @cached_property
@@ -81,7 +88,7 @@ class JointGraph:
 
     def is_backward(self, op: Operation) -> bool:
         """True for an operation that has a tangent behind it."""
-        return any(value in self.backward_values for value in op.operands)
+        return op in self.backward_ops
 
     @cached_property
     def read_by_backward(self) -> dict[Value, str]:

@@ -79,6 +79,10 @@ class TrainingStep:
 
     def __call__(self, *arguments: Any) -> list[Any]:
         call = _Call(self, arguments)
+        with torch.enable_grad():  # also where the program switches it on by itself
+            return self._recorded(call, arguments)
+
+    def _recorded(self, call: _Call, arguments: tuple[Any, ...]) -> list[Any]:
         given = _Step.apply(call, *[arguments[number] for number in self.inputs])  # type: ignore[no-untyped-call]
         results = call.results
         call.results = []

@@ -330,7 +330,9 @@ def _why_gradients(t: Tracer, outputs: list[LT]) -> str:
         return "a call changes what autograd does with a tensor"
     if any(_recorded_write(each.traced) for each in t.inputs):
         return "an input that is written requires gradients"
-    return DIFFERENTIATED if any(tensor.requires_grad for tensor in outputs) else ""
+    if not any(tensor.requires_grad for tensor in outputs):
+        return ""
+    return DIFFERENTIATED if any(each.traced.requires_grad for each in t.inputs) else "a tensor that the graph makes requires gradients"
 
 
 def _recorded_write(tensor: LT) -> bool:

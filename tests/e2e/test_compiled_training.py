@@ -433,3 +433,35 @@ def test_hooks_on_parameters_and_results():
         return seen, x.grad, out.grad
 
     both(twice, use, lambda: leaf(3, 4), lambda: leaf(4, 5, seed=1))
+
+
+def test_autograd_that_the_program_switches_on_by_itself():
+    def program(x, w):
+        before = w * 2
+        with torch.enable_grad():
+            inside = torch.sin(w * x) + before
+        return before, inside, w * 3
+
+    def use(run, x, w):
+        with torch.no_grad():
+            out = run(x, w)
+        out[1].sum().backward()
+        return out, w.grad
+
+    both(program, use, lambda: torch.ones(3), lambda: leaf(3))
+    in_native_code()
+
+
+def test_tensor_that_the_graph_makes_and_that_gathers_gradients():
+    def program(x):
+        weight = torch.full((3,), 2.0, requires_grad=True)
+        return (x * weight).sum(), weight
+
+    def use(run, x):
+        total, weight = run(x)
+        total.backward()
+        return x.grad, weight.grad, weight.is_leaf
+
+    both(program, use, lambda: leaf(3))
+    both(program, use, lambda: torch.ones(3))
+    assert [event.number for event in lect.events("note")] == ["LB0024", "LB0021"]

@@ -75,6 +75,7 @@ class Execution:
         self.blocks = ExitStack()
         self.inference: list[ExitStack] = []
         self.in_backward = False
+        self.given: list[Any] = []
         self.inputs: list[tuple[Value, Entry]] = []  # the tensors among the arguments
 
     def add_input(self, number: int, value: Value, argument: Value) -> None:
@@ -85,6 +86,7 @@ class Execution:
         tensor = make_lt(meta_of_type(type_of(argument))._replace(requires_grad=value.type.requires_grad))  # type: ignore[attr-defined]
         self.recorder.bind(tensor, argument, number)
         self.inputs.append((argument, self.recorder.entries[id(tensor)]))
+        self.given.append(tensor)
         self.environment[value] = tensor
 
     def step(self, op: Operation) -> None:

@@ -16,7 +16,7 @@ from lect.dialects.fx.modes import kept_modes, without_saved_tensor_hooks
 from lect.dialects.fx.ops import GraphOp
 from lect.dialects.fx.ops import ReturnOp as FxReturnOp
 from lect.frontends.tensors.elements import type_of
-from lect.frontends.tensors.lower.graph import Execution, functional_type, records_gradients
+from lect.frontends.tensors.lower.graph import Execution, functional_type
 from lect.frontends.tensors.lower.memory import VIEWS
 from lect.frontends.tensors.lt import LT, layout_of, make_lt
 from lect.ir import Block, Builder, Context, LectError, Operation, Region, Value
@@ -47,21 +47,39 @@ def build_joint(graph: GraphOp, tangents: Sequence[int] = ()) -> tuple[FuncOp, i
     `tangents` are the numbers of the results whose gradients will be given, all that can have one when it is empty.  Through the others nothing flows
     back, not even zeros.
     """
+    end = returned(graph)
+    run = _run_forward(graph, end, True) or _run_forward(graph, end, False)
+    if run is None:
+        raise LectError("what requires a gradient is not what the graph says", op=graph)
+    with torch.enable_grad(), without_saved_tensor_hooks(), run.recorder:
+        training, values, aliases = _Backward(run, graph, end).finish(tuple(tangents))
+    run.write_inputs()
+    run.append_return(end, values, aliases)
+    return FuncOp(graph.sym_name, training=training, regions=[Region([run.emitter.block])], loc=graph.loc), run.recorder.draws
+
+
+def _run_forward(graph: GraphOp, end: FxReturnOp, recording: bool) -> Execution | None:
+    """The calls of a graph, run again with autograd on or off in front of the first; None when other results require gradients than the graph says."""
     block = Block([functional_type(graph, value.type) for value in graph.body.args])
     run = Execution(block)
     for number, (value, argument) in enumerate(zip(graph.body.args, block.args)):
         argument.hint = value.hint
         run.add_input(number, value, argument)
-    end = returned(graph)
-    with kept_modes(), without_saved_tensor_hooks(), torch.set_grad_enabled(records_gradients(graph)), run.recorder, run.blocks:
+    with kept_modes(), without_saved_tensor_hooks(), torch.set_grad_enabled(recording), run.recorder, run.blocks:
         for op in graph.body:
-            if op is not end:
-                run.step(op)
-    with torch.enable_grad(), without_saved_tensor_hooks(), run.recorder:
-        training, values, aliases = _Backward(run, graph, end).finish(tuple(tangents))
-    run.write_inputs()
-    run.append_return(end, values, aliases)
-    return FuncOp(graph.sym_name, training=training, regions=[Region([block])], loc=graph.loc), run.recorder.draws
+            if op is end:
+                break
+            run.step(op)
+            for value in op.results:
+                stated = getattr(value.type, "requires_grad", None)
+                if stated is None:
+                    continue
+                tensor = run.environment[value]
+                if tensor.requires_grad is not stated:
+                    return None
+                if stated and tensor.is_leaf and all(tensor is not given for given in run.given):
+                    raise LectError("a tensor that the graph makes gathers gradients itself, which is left to torch", op=op)
+    return run
 
 
 # Their results depend on whether autograd is on when they run.

@@ -4,7 +4,7 @@
 
 // RUN: lect-opt --list-pipelines | filecheck %s --check-prefix PIPELINES
 // PIPELINES: capture {{ *}}pyframe-to-fx
-// PIPELINES: aot {{ *}}fx-to-functional{{.*}}cse
+// PIPELINES: aot {{ *}}fx-build-joint{{.*}}fx-to-functional{{.*}}cse
 
 // RUN: lect-opt --help | filecheck %s --check-prefix HELP
 // HELP: usage: lect-opt

@@ -146,6 +146,9 @@ class _Step(torch.autograd.Function):
         returned = step.forward(*arguments)
         call.versions = tuple([value._version if isinstance(value, torch.Tensor) else 0 for value in call.arguments])
         results, kept = returned[: step.results], returned[step.results :]
+        for number in step.differentiable:
+            if results[number]._is_view():  # of memory that nobody else knows; autograd would take it for one of several views of one tensor
+                results[number] = results[number].data
         sources = {"input": arguments, "result": results, "kept": kept}
         ctx.save_for_backward(*[sources[kind][number] for kind, number in step.kept])
         ctx.set_materialize_grads(False)

@@ -61,7 +61,7 @@ REASONS: Mapping[str, Reason] = MappingProxyType(
         "LB0018": Reason("object with a finaliser", "the moment when the finaliser runs would change", "make the object outside"),
         "LB0019": Reason("containers of tensors compared or printed", "C code would compare or print the tensors inside", "compare the tensors one by one"),
         "LB0020": Reason("internal error", "lect failed, which is a bug of lect", "please report the program"),
-        "LB0021": Reason("training", "autograd records what torch itself runs", "call under torch.no_grad() to compile the graph to native code"),
+        "LB0021": Reason("training", "autograd records here what no compiled backward can stand for", "see docs/training.md for what is compiled"),
         "LB0022": Reason("nothing to compile", "the frame calls no torch function on a tensor", "compile a function that computes with tensors"),
         "LB0023": Reason("overlapping inputs are written", "two inputs share memory and the graph writes to one", "pass tensors that do not overlap"),
         "LB0024": Reason("refused by a later stage", "a lowering does not support an operation of the graph", "see the message of the stage"),

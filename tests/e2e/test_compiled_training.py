@@ -465,3 +465,28 @@ def test_tensor_that_the_graph_makes_and_that_gathers_gradients():
     both(program, use, lambda: leaf(3))
     both(program, use, lambda: torch.ones(3))
     assert [event.number for event in lect.events("note")] == ["LB0024", "LB0021"]
+
+
+def test_results_that_are_views_of_hidden_memory_may_be_written_to():
+    def program(x):
+        h = torch.exp(x)
+        return h[:, :2], torch.cat([h, h])[:, 1:].t(), h.sum()
+
+    def program_of_copies(x):
+        h = torch.sin(x) * 2
+        return torch.cat([h, h])[:, 1:].t(), h.sum()
+
+    def use_copies(run, x):
+        b, c = run(x)
+        b.add_(2)
+        (b.square().sum() + c).backward()
+        return b, x.grad
+
+    both(program_of_copies, use_copies, lambda: leaf(3, 4))
+    want, got = leaf(3, 4), leaf(3, 4)
+    for run, x in ((program, want), (lect.compile(program), got)):
+        b = run(x)[1]
+        b.add_(2)
+        b.square().sum().backward()
+    same(want.grad, got.grad, scaled=True)
+    in_native_code()

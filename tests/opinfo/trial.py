@@ -115,8 +115,17 @@ def gradients_of(result: Any, arguments: list[torch.Tensor]) -> tuple[Any, ...]:
     wanted = [tensor for tensor in arguments if tensor.requires_grad and tensor.is_leaf]
     if not outputs or not wanted:
         return ()
-    weights = [torch.linspace(0.5, 1.5, max(1, tensor.numel()), dtype=torch.float64)[: tensor.numel()].reshape(tensor.shape).to(tensor.dtype) for tensor in outputs]
+    weights = [_weights(tensor) for tensor in outputs]
     return torch.autograd.grad(outputs, wanted, weights, allow_unused=True)
+
+
+def _weights(output: torch.Tensor) -> torch.Tensor:
+    """Weights that lie in memory as a result does: how a gradient lies depends on that."""
+    count = output.numel()
+    values = torch.linspace(0.5, 1.5, max(1, count), dtype=torch.float64)[:count].reshape(output.shape).to(output.dtype)
+    if not count or not torch._prims_common.is_non_overlapping_and_dense_or_false(output):
+        return values
+    return torch.empty_strided(output.shape, output.stride(), dtype=output.dtype).copy_(values)
 
 
 def try_case(name: str, dtype: torch.dtype, kind: str, number: int, case: Case) -> Outcome | None:

@@ -172,9 +172,9 @@ def test_debugger_finds_the_text(negate):
 def test_layout_that_differs_is_copied_only_when_observable():
     x = torch.randn(4, 1, 3)
     odd = torch.empty_strided((4, 1, 3), (3, 99, 1)).copy_(x)
-    assert check_layout("f", odd, (4, 1, 3), (3, 3, 1)) is odd
+    assert check_layout("f", odd, (4, 1, 3), (3, 3, 1), torch.float32) is odd
     turned = x.permute(2, 1, 0).contiguous().permute(2, 1, 0)
-    copied = check_layout("f", turned, (4, 1, 3), (3, 3, 1))
+    copied = check_layout("f", turned, (4, 1, 3), (3, 3, 1), torch.float32)
     assert copied.stride() == (3, 3, 1) and torch.equal(copied, x)
     with pytest.raises(LectError, match="gave a tensor of sizes"):
-        check_layout("f", x, (4, 3), (3, 1))
+        check_layout("f", x, (4, 3), (3, 1), torch.float32)

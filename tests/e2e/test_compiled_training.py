@@ -108,7 +108,7 @@ def test_special_numbers():
     special = torch.tensor([float("nan"), float("inf"), -float("inf"), -0.0, 0.0, 1e-45, -1.0, 3.0])
 
     def program(x):
-        return F.relu(x), F.gelu(x), torch.sigmoid(x) * x, x.abs() ** 0.5, F.softplus(x), torch.where(x > 0, x, -x)
+        return F.relu(x), F.gelu(x), torch.sigmoid(x) * x, x.abs() ** 0.5, F.softplus(x), torch.where(x > 0, x, -x), F.logsigmoid(x)
 
     def use(run, x):
         sum(out.sum() for out in run(x)).backward()

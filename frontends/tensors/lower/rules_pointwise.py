@@ -10,7 +10,7 @@ import torch
 
 from lect.dialects.functional import composite as c
 from lect.dialects.functional import pointwise as p
-from lect.dialects.functional.creation import CopyOp
+from lect.dialects.functional.creation import CopyOp, UndefinedOp
 from lect.frontends.tensors.lower.emitter import Emitter, Rule, RunTimeScalar, type_of
 from lect.ir import ScalarType, Value
 from lect.ir import types as scalars
@@ -260,7 +260,10 @@ def log_sigmoid(e: Emitter, x: Value) -> Any:
     """log_sigmoid_forward; the second result is scratch space of the CPU's kernel that only its backward reads."""
     if not type_of(x).element.is_float:
         return None
-    return e(c.UNARY["LogSigmoidOp"], x), None
+    scratch = e.results[1]
+    assert scratch is not None
+    value = e(c.UNARY["LogSigmoidOp"], x)
+    return value, e(UndefinedOp, shape=scratch.shape, element=scratch.element, device=scratch.device)
 
 
 def log_sigmoid_backward(e: Emitter, gradient: Value, x: Value, buffer: Value) -> Any:

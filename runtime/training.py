@@ -122,7 +122,7 @@ class _Call:
         )
         self.results: list[Any] = []
         self.versions: tuple[int, ...] = ()
-        self.random_state = torch.get_rng_state() if step.draws else None
+        self.random_state = torch.get_rng_state() if step.draws and not step.counts else None
 
     def tensors(self) -> list[Any]:
         """The arguments as the compiled code takes them: numbers as tensors."""
@@ -207,7 +207,7 @@ def _differentiate(call: _Call, given: tuple[int, ...], slopes: Sequence[torch.T
     step = call.step
     if step.draws and step.counts:
         raise RuntimeError(
-            "the gradient of a gradient was asked for of a compiled graph that draws random numbers: torch would draw others; "
+            "torch would have to run a compiled graph once more for these gradients, as for those of gradients, and would draw other random numbers; "
             'compile with options={"rng": "eager"}'
         )
     if not call.arguments:

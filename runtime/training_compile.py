@@ -47,8 +47,9 @@ def take_training(
         return None
     forward = next(op for op in module.body if isinstance(op, FuncOp) and op.sym_name + BACKWARD == backward.sym_name)
     backward.detach()
-    assert isinstance(graph, GraphOp)
-    return Training(name, graph, forward.clone({}), backward, dict(ctx.options), bool(ctx.statistics.get("random calls")), observe, notify)
+    copy = forward.clone({})
+    assert isinstance(graph, GraphOp) and isinstance(copy, FuncOp)
+    return Training(name, graph, copy, backward, dict(ctx.options), bool(ctx.statistics.get("random calls")), observe, notify)
 
 
 @dataclass
@@ -57,8 +58,8 @@ class Training:
 
     name: str
     graph: GraphOp
-    forward: Operation
-    backward: FuncOp | None
+    forward: FuncOp
+    backward: FuncOp
     options: Mapping[str, Any]
     draws: bool
     observe: Observer
@@ -67,7 +68,6 @@ class Training:
     def step(self, run: Callable[..., list[Any]], numbers: Mapping[int, torch.dtype]) -> TrainingStep:
         """The step with a linked forward; `numbers` are the arguments that are numbers."""
         forward, backward, graph = self.forward, self.backward, self.graph
-        assert isinstance(forward, FuncOp) and backward is not None
         last = forward.body.last
         assert last is not None
         results = forward.training["results"]
@@ -78,7 +78,7 @@ class Training:
             if alias is not None:
                 kind, base, offset = alias
                 views.append(SharedResult(number, kind, base, offset, value.type.shape, value.type.strides, wanted[number]))
-        step = TrainingStep(
+        return TrainingStep(
             forward=run,
             results=results,
             differentiable=tuple([n for n in range(results) if wanted[n] and aliases[n] is None]),
@@ -92,8 +92,6 @@ class Training:
             counts=self.options.get("rng", "counter") == "counter",
             restored=restored_inputs(forward),
         )
-        self.forward = forward  # only its return was needed
-        return step
 
     @collector_off()
     def compile_backward(self, tangents: tuple[int, ...]) -> Backward | None:
@@ -122,7 +120,6 @@ class Training:
     def _functional(self, tangents: tuple[int, ...]) -> FuncOp:
         """The backward at the functional level."""
         first = self.backward
-        assert first is not None
         if tangents == first.training["tangents"]:
             copy = first.clone({})
             assert isinstance(copy, FuncOp)

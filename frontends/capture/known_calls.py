@@ -10,7 +10,7 @@ import torch
 from lect.dialects.fx.python_values import short_name
 from lect.frontends.capture import policy
 from lect.frontends.capture.known_values import Unknown, literal_of
-from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.scalars import SCALAR_TYPES, map_leaves
 from lect.frontends.capture.tracer import Box, Tracer
 from lect.frontends.tensors import LT, meta_of
 
@@ -53,16 +53,7 @@ def _boxed(t: Tracer, value: Any, name: str, record: Call) -> Box:
 
 def with_numbers(value: Any, numbers: Mapping[int, Any]) -> Any:
     """An argument with the numbers that torch has read in the place of the tensors that it read them from."""
-    kind = type(value)
-    if kind is LT:
-        return numbers.get(id(value), value)
-    if kind is tuple or kind is list:
-        return kind([with_numbers(item, numbers) for item in value])
-    if kind is dict:
-        return {key: with_numbers(item, numbers) for key, item in value.items()}
-    if kind is slice:
-        return slice(with_numbers(value.start, numbers), with_numbers(value.stop, numbers), with_numbers(value.step, numbers))
-    return value
+    return map_leaves(value, lambda leaf: numbers.get(id(leaf), leaf) if type(leaf) is LT else leaf)
 
 
 def alike(first: Any, second: Any) -> bool:

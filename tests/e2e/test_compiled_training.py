@@ -490,3 +490,19 @@ def test_results_that_are_views_of_hidden_memory_may_be_written_to():
         b.square().sum().backward()
     same(want.grad, got.grad, scaled=True)
     in_native_code()
+
+
+def test_write_to_an_input_of_which_a_copy_is_needed_is_none():
+    def program(x):
+        return torch.sin(x.clone()), torch.exp(x.t().reshape(-1))
+
+    def use(run, x):
+        moved = x * 1
+        out, other = run(moved)
+        with torch.no_grad():
+            moved.add_(100)
+        (out.sum() + other.sum()).backward()
+        return x.grad
+
+    both(program, use, lambda: leaf(2, 3))
+    in_native_code()

@@ -17,7 +17,6 @@ from lect.dialects.fx.ops import GraphOp
 from lect.dialects.fx.ops import ReturnOp as FxReturnOp
 from lect.frontends.tensors.elements import type_of
 from lect.frontends.tensors.lower.graph import Execution, functional_type
-from lect.frontends.tensors.lower.memory import VIEWS
 from lect.frontends.tensors.lt import LT, layout_of, make_lt
 from lect.ir import Block, Builder, Context, LectError, Operation, Region, Value
 
@@ -42,7 +41,7 @@ def returned(graph: GraphOp) -> FxReturnOp:
 
 
 def build_joint(graph: GraphOp, tangents: Sequence[int] = ()) -> tuple[FuncOp, int]:
-    """The joint function of one graph, not yet inserted anywhere, and how many calls of it draw random numbers.
+    """The joint function of one graph, which belongs to no module, and how many calls of it draw random numbers.
 
     `tangents` are the numbers of the results whose gradients will be given, all that can have one when it is empty.  Through the others nothing flows
     back, not even zeros.
@@ -112,26 +111,25 @@ class _Backward:
         chosen = [number for number in able if not tangents or number in tangents]
         last = run.emitter.block.last
         gradients = self._gradients(chosen) if chosen else {}
-        held = self._held(last, values, aliases)
+        held = self._held(last, aliases)
         gradient_values = [recorder.entry(tensor).value for tensor in gradients.values()]
         training = {"inputs": len(self.inputs), "results": len(values), "tangents": tuple(chosen), "gradients": tuple(gradients), "held": held}
         return training, [*values, *gradient_values], [*aliases, *[None] * len(gradient_values)]
 
-    def _held(self, last: Operation | None, values: list[Value], aliases: list[Any]) -> tuple[tuple[str, int], ...]:
-        """The inputs and results that operations behind `last`, those of the backward, read, maybe through views.  Autograd kept them for that."""
+    def _held(self, last: Operation | None, aliases: list[Any]) -> tuple[tuple[str, int], ...]:
+        """The inputs and results in whose memory something lies that operations behind `last`, those of the backward, read.  Autograd kept it for that."""
         read: set[Value] = set()
         op = self.run.emitter.block.last
         while op is not last:
             assert op is not None
             read.update(op.operands)
             op = op.prev
-        while op is not None:
-            if type(op) in VIEWS and op.results[0] in read:
-                read.add(op.operands[0])
-            op = op.prev
-        arguments = self.run.emitter.block.args[: len(self.inputs)]
-        inputs = [("input", number) for number, value in enumerate(arguments) if value in read]
-        return (*inputs, *[("result", number) for number, value in enumerate(values) if value in read and aliases[number] is None])
+        entries = self.run.recorder.entries
+        memory = {id(entry.storage) for entry in entries.values() if entry.value in read}
+        tensors = [(number, tensor) for number, tensor in self.inputs.items() if type(tensor) is LT]
+        inputs = [("input", number) for number, tensor in tensors if id(entries[id(tensor)].storage) in memory]
+        own = [number for number, alias in enumerate(aliases) if alias is None]
+        return (*inputs, *[("result", number) for number in own if id(entries[id(self.results[number])].storage) in memory])
 
     def _check_alias(self, position: int, alias: Any) -> None:
         """A result that lies in the memory of another one is shown there as a view, which has to be a part of it and hang on it."""

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import torch
@@ -64,8 +64,8 @@ def network() -> nn.Module:
     )
 
 
-def train(data: Digits, compile: Callable[[nn.Module], Callable[[torch.Tensor], torch.Tensor]], epochs: int) -> Training:
-    """Train a network that starts from fixed numbers, called through what `compile` makes of it."""
+def train(data: Digits, compile: Callable[[nn.Module], Callable[[torch.Tensor], torch.Tensor]], epochs: int) -> Iterator[Training]:
+    """Train a network that starts from fixed numbers, called through what `compile` makes of it: the training as it is after each step."""
     torch.manual_seed(0)
     model = network()
     called = compile(model)
@@ -80,18 +80,21 @@ def train(data: Digits, compile: Callable[[nn.Module], Callable[[torch.Tensor], 
             optimizer.zero_grad()
             training.seconds.append(time.perf_counter() - start)
             training.losses.append(loss.item())
+            yield training
     model.eval()
     with torch.no_grad():
         found = called(data.held_out_images).argmax(1)
     training.accuracy = (found == data.held_out_labels).double().mean().item()
-    return training
+    yield training
 
 
 def compare(epochs: int = EPOCHS) -> tuple[Training, Training]:
-    """The training under eager and compiled.  Raises AssertionError when a loss differs, or when the graphs were not compiled."""
+    """The training under eager and compiled, step beside step, so that what else the machine does slows both.
+
+    Raises AssertionError when a loss differs, or when the graphs were not compiled.
+    """
     data = load()
-    eager = train(data, lambda model: model, epochs)
-    compiled = train(data, lect.compile, epochs)
+    *_, (eager, compiled) = zip(train(data, lambda model: model, epochs), train(data, lect.compile, epochs))
     torch.testing.assert_close(torch.tensor(compiled.losses), torch.tensor(eager.losses), rtol=TOLERANCE, atol=1e-5)
     kinds = {type(event).__name__ for event in lect.events()}
     assert "BackwardCompile" in kinds and "BackwardFallback" not in kinds, "the training was not compiled"

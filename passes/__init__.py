@@ -29,6 +29,7 @@ PASSES: Mapping[str, str] = MappingProxyType(
         "functional-remove-casts": "lect.passes.functional.functional_remove_casts:FunctionalRemoveCasts",
         "functional-match-attention": "lect.passes.functional.functional_match_attention:FunctionalMatchAttention",
         "functional-fold-batch-norm": "lect.passes.functional.functional_fold_batch_norm:FunctionalFoldBatchNorm",
+        "functional-split-batch-norm": "lect.passes.functional.functional_split_batch_norm:FunctionalSplitBatchNorm",
         "functional-match-addmm": "lect.passes.functional.functional_match_addmm:FunctionalMatchAddmm",
         "functional-merge-linears": "lect.passes.functional.functional_merge_linears:FunctionalMergeLinears",
         "functional-pad-mm": "lect.passes.functional.functional_pad_mm:FunctionalPadMm",

@@ -55,7 +55,7 @@ class FunctionalOp(Operation):
         return tuple([type.with_strides(listed) for type, listed in zip(types, lists)])
 
 
-NO_PLAIN_LISTS = frozenset({"strides", "pads", "scales", "operand_segments"})
+NO_PLAIN_LISTS = frozenset({"strides", "pads", "scales", "operand_segments", "keep"})
 
 
 def _all_integers(values: tuple[Any, ...]) -> bool:

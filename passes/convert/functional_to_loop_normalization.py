@@ -12,6 +12,7 @@ from lect.dialects.loop.attributes import SpaceAttr
 from lect.ir import Operation
 from lect.ir.index_map import space_dims
 from lect.ir.symbolic import ZERO
+from lect.ir.types import f64
 from lect.passes.convert.functional_to_loop_base import Body, Dims, Lowering, Num, Point, Rule, Seen
 from lect.passes.convert.functional_to_loop_extern import call
 from lect.passes.convert.functional_to_loop_reduction import Fold
@@ -65,10 +66,35 @@ def _group_norm(lowering: Lowering, op: Any) -> list[Seen]:
     return body.finish()
 
 
+def _batch_statistics(lowering: Lowering, op: Any) -> list[Seen]:
+    """In training: folds over all dims but the channels, added up in f64 as eager does; what is elementwise joins them in one nest."""
+    fold = Fold(lowering, op.x, tuple([dim for dim in range(op.x.type.rank) if dim != 1]), op)
+    body, x = fold.body, fold.read()
+    channel = (body.indices[1],)
+    wide = fold.mean(x.cast(f64))
+    mean = wide.cast(x.type)
+    distance = x - mean
+    squares = fold.sum((distance * distance).cast(f64))
+    variance = squares / fold.count
+    inverse = 1 / (variance + op.eps).op("sqrt")
+    if op.eps == 0:
+        inverse = variance.differs(0).choose(inverse, 0.0)
+    rstd = inverse.cast(x.type)
+    scale = rstd * body.read(op.weight, channel) if op.weight is not None else rstd
+    shift = -(mean * scale) if op.bias is None else body.read(op.bias, channel) - mean * scale
+    body.store(x * scale + shift, op.output.type, body.indices)
+    for number, type in ((mean, op.mean.type), (rstd, op.rstd.type)):
+        body.store(number, type, channel)
+    for number, running in ((mean.cast(f64), op.running_mean), (squares / (fold.count - 1), op.running_var)):
+        moved = number * op.momentum + body.read(running, channel).cast(f64) * (1 - op.momentum)
+        body.store(moved, running.type.like(running.type.shape), channel)
+    return body.finish()
+
+
 def _batch_norm(lowering: Lowering, op: Any) -> list[Seen]:
-    """With the running statistics an elementwise operation; in training the library's."""
+    """With the running statistics an elementwise operation; in training two folds, or for mixed and 16-bit floats the library's."""
     if op.training:
-        return call(lowering, op)
+        return _batch_statistics(lowering, op) if _is_plain(op) else call(lowering, op)
     body = lowering.body(op.output.type, op.loc)
     channel = (body.indices[1],)
     x = body.read(op.x)
@@ -85,10 +111,40 @@ def _batch_norm(lowering: Lowering, op: Any) -> list[Seen]:
     return [output, nothing, Seen(nothing.buffer, ZERO, op.rstd.type), lowering.seen[op.running_mean], lowering.seen[op.running_var]]
 
 
+def _is_plain(op: Any) -> bool:
+    """True for f32 or f64 all through, and for at least one element."""
+    types = [value.type for value in op.operands]
+    return types[0].count > 0 and not types[0].element.is_half and all(type.element is types[0].element for type in types)
+
+
+def _batch_norm_backward(lowering: Lowering, op: Any) -> list[Seen]:
+    """The gradient less its mean and less its part along what was normalised: two folds in f64 as in eager, and an elementwise rest."""
+    if not op.training or not _is_plain(op):
+        return call(lowering, op)
+    fold = Fold(lowering, op.x, tuple([dim for dim in range(op.x.type.rank) if dim != 1]), op)
+    body, x = fold.body, fold.read()
+    channel = (body.indices[1],)
+    gradient = body.read(op.gradient)
+    rstd = body.read(op.rstd, channel)
+    distance = x - body.read(op.mean, channel)
+    total = fold.sum(gradient.cast(f64))
+    along = fold.sum((distance * gradient).cast(f64))
+    wide = rstd.cast(f64)
+    factor = (along * wide * wide / fold.count).cast(x.type)
+    rest = (gradient - distance * factor - (total / fold.count).cast(x.type)) * rstd
+    if op.weight is not None:
+        rest = rest * body.read(op.weight, channel)
+    body.store(rest, op.x_gradient.type, body.indices)
+    body.store(along * wide, op.weight_gradient.type, channel)
+    body.store(total, op.bias_gradient.type, channel)
+    return body.finish()
+
+
 RULES: Mapping[type[Operation], Rule] = MappingProxyType(
     {
         normalization.LayerNormOp: _layer_norm,
         normalization.GroupNormOp: _group_norm,
         normalization.BatchNormOp: _batch_norm,
+        normalization.BatchNormBackwardOp: _batch_norm_backward,
     }
 )

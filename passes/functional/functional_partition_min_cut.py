@@ -39,7 +39,6 @@ CHEAP = VIEWS | {
     view.ReverseOp,
     normalization.LayerNormOp,
     normalization.GroupNormOp,
-    normalization.BatchNormOp,
     reduction.SoftmaxOp,
     reduction.LogSoftmaxOp,
 }
@@ -77,6 +76,8 @@ def may_recompute(op: Operation, kind: str) -> bool:
         return False
     if op.attrs.get(RECOMPUTE) or kind == "all":
         return True
+    if type(op) is normalization.BatchNormOp:
+        return kind == "cheap" and not op.training
     return type(op) in VIEWS or (kind == "cheap" and (type(op) in CHEAP or Elementwise in op.traits))
 
 

@@ -506,3 +506,49 @@ def test_write_to_an_input_of_which_a_copy_is_needed_is_none():
 
     both(program, use, lambda: leaf(2, 3))
     in_native_code()
+
+
+@pytest.mark.parametrize("channels_last", [False, True])
+@pytest.mark.parametrize("options", [{}, {"affine": False}, {"eps": 1e-2, "momentum": 0.3}])
+def test_statistics_of_a_batch_are_folds_and_the_rest_is_computed_again(options, channels_last):
+    """The backward gets the statistics, and what is normalised is made once more from them: nothing but the filters' operands is kept."""
+
+    def use(run, x):
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8, **options), nn.ReLU(), nn.Conv2d(8, 4, 3))
+        model = model.to(memory_format=torch.channels_last) if channels_last else model
+        run = lect.compile(model) if run is not eager else model
+        run(x).square().mean().backward()
+        gradients = [parameter.grad for parameter in model.parameters()]
+        return [*gradients, *model.buffers(), x.grad, [value.stride() for value in (*gradients, x.grad)]]
+
+    def eager(x):
+        return x
+
+    def images():
+        x = torch.randn(4, 3, 9, 9, generator=torch.Generator().manual_seed(1))
+        return (x.contiguous(memory_format=torch.channels_last) if channels_last else x).requires_grad_()
+
+    same(use(eager, images()), use(None, images()), scaled=True)
+    in_native_code()
+    assert lect.events("backward")
+
+
+def test_a_normalised_value_is_not_kept():
+    def kept(run, x):
+        found = {}
+
+        def pack(tensor):
+            found[tensor.data_ptr()] = tensor.numel() * tensor.element_size()
+            return tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+            run(x)
+        return sum(found.values())
+
+    model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.Conv2d(8, 2, 1))
+    x = torch.randn(4, 3, 9, 9)
+    image = 4 * 4 * 8 * 7 * 7  # bytes of the result of the first convolution
+    outside = kept(nn.Conv2d(3, 8, 3), x)
+    assert kept(model, x) >= outside + 2 * image
+    assert kept(lect.compile(model), x) < outside + 1.5 * image

@@ -193,3 +193,62 @@ def test_nearly_equal_numbers_keep_their_variance():
     x = (torch.randn(4, 4096, dtype=torch.float64) + 1e4).float()
     found = execute(lowered(lambda emit, x: emit(reduction.VarMeanOp(x, (1,))), [x]), [x])
     torch.testing.assert_close(found[0].double(), x.double().var(1), rtol=1e-5, atol=0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("affine", [True, False])
+@pytest.mark.parametrize(("shape", "channels_last"), [((6, 8), False), ((3, 8, 5, 6), False), ((3, 8, 5, 6), True), ((1, 3, 1, 2), False)])
+def test_batch_norm_in_training(shape, channels_last, affine, dtype):
+    x = random_tensor(shape, dtype, special=False) * 3 + 5
+    x = x.contiguous(memory_format=torch.channels_last) if channels_last else x
+    w, b, mean, var = (random_tensor((shape[1],), dtype, k, special=False) for k in (1, 2, 3, 4))
+    given = [x, mean, var, *([w, b] if affine else [])]
+
+    def build(emit, x, mean, var, w=None, b=None):
+        strides = (tuple(x.type.strides), *((1,),) * 4)
+        op = normalization.BatchNormOp(x, mean, var, w, b, True, 0.2, 1e-3, result_types=[x.type, *[mean.type] * 4])
+        op.attrs["strides"] = strides
+        return emit(op).results
+
+    def want(x, mean, var, w=None, b=None):
+        moved = mean.clone(), var.clone()
+        return *torch.native_batch_norm(x, w, b, *moved, True, 0.2, 1e-3), *moved
+
+    for found, expected in zip(execute(lowered(build, given), given), want(*given)):
+        assert found.stride() == expected.stride()
+        torch.testing.assert_close(found, expected, rtol=1e-6 if dtype is torch.float32 else 1e-13, atol=1e-6 if dtype is torch.float32 else 1e-13)
+
+
+@pytest.mark.parametrize("eps", [0, 1e-5])
+def test_batch_norm_of_channels_without_variance_and_with_special_numbers(eps):
+    x = torch.randn(5, 6)
+    x[:, 1], x[2, 2], x[3, 3], x[:, 4] = 2.5, NAN, INF, 0.0
+    mean, var = torch.randn(6), torch.rand(6)
+
+    def build(emit, x, mean, var):
+        return emit(normalization.BatchNormOp(x, mean, var, None, None, True, 0.1, eps)).results
+
+    moved = mean.clone(), var.clone()
+    wanted = *torch.native_batch_norm(x, None, None, *moved, True, 0.1, eps), *moved
+    for found, expected in zip(execute(lowered(build, [x, mean, var]), [x, mean, var]), wanted):
+        torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-4, equal_nan=True)
+
+
+@pytest.mark.parametrize("affine", [True, False])
+@pytest.mark.parametrize(("shape", "channels_last"), [((6, 8), False), ((3, 8, 5, 6), False), ((3, 8, 5, 6), True)])
+def test_batch_norm_backward(shape, channels_last, affine):
+    x, gradient = (random_tensor(shape, torch.float32, k, special=False) for k in (1, 2))
+    x = x.contiguous(memory_format=torch.channels_last) if channels_last else x
+    w = random_tensor((shape[1],), torch.float32, 3, special=False) if affine else None
+    _, mean, rstd = torch.native_batch_norm(x, None, None, None, None, True, 0.1, 1e-5)
+
+    def build(emit, gradient, x, mean, rstd, w=None):
+        op = normalization.BatchNormBackwardOp(gradient, x, mean, rstd, w, True, 1e-5, result_types=[x.type, mean.type, mean.type])
+        op.attrs["strides"] = (tuple(x.type.strides), (1,), (1,))
+        return emit(op).results
+
+    given = [gradient, x, mean, rstd, *([w] if affine else [])]
+    ones = torch.ones(shape[1]) if w is None else w
+    wanted = torch.ops.aten.native_batch_norm_backward(gradient, x, ones, None, None, mean, rstd, True, 1e-5, [True] * 3)
+    for found, expected in zip(execute(lowered(build, given), given), wanted):
+        torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)

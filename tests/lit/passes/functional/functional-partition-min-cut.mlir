@@ -78,3 +78,17 @@ functional.func @no_keep_inside_of_a_checkpoint(%x: !functional.tensor<8x8xf32>,
   %4 = functional.mm(%x, %2) : !functional.tensor<8x8xf32>
   functional.return(%1, %3, %4)
 }
+
+// The statistics are two numbers a channel, and are kept; what is normalised with them is computed again.
+// CHECK-LABEL: functional.func @keeps_the_statistics_of_a_batch
+// CHECK: functional.batch_norm({{.*}}) {training = true, momentum = 0.1, eps = 1.0e-05, keep = [none, "functional.batch_norm is not computed twice", "functional.batch_norm is not computed twice", none, none]}
+// CHECK-NOT: keep =
+// CHECK: functional.return
+functional.func @keeps_the_statistics_of_a_batch(%x: !functional.tensor<8x4xf32>, %m: !functional.tensor<4xf32>, %v: !functional.tensor<4xf32>, %tangent: !functional.tensor<8x4xf32>) {training = {inputs = 3, results = 1, tangents = [0], gradients = [0], held = [["input", 0]]}} {
+  %0, %1, %2, %3, %4 = functional.batch_norm(%x, %m, %v) {training = true, momentum = 0.1, eps = 1.0e-05} : (!functional.tensor<8x4xf32>, !functional.tensor<4xf32>, !functional.tensor<4xf32>, !functional.tensor<4xf32>, !functional.tensor<4xf32>)
+  %5 = functional.mul(%x, %2) : !functional.tensor<8x4xf32>
+  %6 = functional.add(%5, %1) : !functional.tensor<8x4xf32>
+  %7 = functional.exp(%6) : !functional.tensor<8x4xf32>
+  %8 = functional.mul(%tangent, %7) : !functional.tensor<8x4xf32>
+  functional.return(%7, %8)
+}

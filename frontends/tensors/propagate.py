@@ -230,11 +230,18 @@ def _kind(func: Any) -> Kind:
         return Kind.QUERY
     if func is aten._local_scalar_dense.default:
         return Kind.ELEMENT
-    if func._can_decompose():
+    if func._can_decompose() and not _has_own_kernel(func):
         return Kind.COMPOSITE
     if torch.Tag.inplace_view in func.tags or func._schema.name in _STORAGE_OPS:
         return Kind.METADATA
     return Kind.PLAIN
+
+
+def _has_own_kernel(func: Any) -> bool:
+    """True for a composite such as silu_backward that processors compute at once all the same, with one rounding at its end."""
+    return torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CPU") and (
+        func in SHAPE_FUNCTIONS or torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "Meta")
+    )
 
 
 @cache

@@ -288,7 +288,7 @@ TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
         **_overloads(_COMPARISONS, "Scalar", comparison),
         **_overloads("logical_and logical_or logical_xor", "default", comparison),
         **_overloads("bitwise_and bitwise_or bitwise_xor", "Tensor", bitwise),
-        **_overloads("gelu_backward silu_backward tanh_backward sigmoid_backward threshold_backward", "default", gradient_pair),
+        **_overloads("gelu_backward silu_backward mish_backward tanh_backward sigmoid_backward threshold_backward", "default", gradient_pair),
         aten.pow.Tensor_Scalar: power,
         aten.pow.Tensor_Tensor: power,
         aten.gelu.default: gelu,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -100,6 +100,7 @@ def cases(op: Any, dtype: torch.dtype, kind: str, limit: int) -> Iterator[tuple[
             listed = [(sample, sample.kwargs) for sample in op.sample_inputs("cpu", dtype, requires_grad=kind == "backward")]
         if kind == "inplace":
             listed = [pair for pair in listed if not pair[0].broadcasts_input]
+    listed = [pair for pair in listed if not _names_another_device((pair[0].args, pair[1]))]
     for number, (sample, kwargs) in spread(listed, limit):
         args = (sample.input, *sample.args)
         function = op.inplace_variant if kind == "inplace" else op.op
@@ -108,6 +109,29 @@ def cases(op: Any, dtype: torch.dtype, kind: str, limit: int) -> Iterator[tuple[
         yield number, Case(function, args, kwargs, describe((args, kwargs)))
 
 
+def exactly(case: Case) -> Case:
+    """The same call in float64."""
+
+    def widened(value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return value.detach().double().requires_grad_(value.requires_grad) if value.dtype in HALVES else value
+        if type(value) in (tuple, list):
+            return type(value)([widened(item) for item in value])
+        return torch.float64 if isinstance(value, torch.dtype) and value in HALVES else value
+
+    return replace(case, args=widened(case.args), kwargs={name: widened(value) for name, value in case.kwargs.items()})
+
+
+def _names_another_device(value: Any) -> bool:
+    """True when an argument is a device that is no processor: entries have such samples where there is one."""
+    if isinstance(value, tuple | list):
+        return any(_names_another_device(item) for item in value)
+    if isinstance(value, dict):
+        return _names_another_device(list(value.values()))
+    return isinstance(value, torch.device | str) and str(value).startswith("cuda")
+
+
+HALVES = (torch.bfloat16, torch.float16)
 OUT = object()  # stands for tensors to write the result to
 
 

@@ -164,8 +164,10 @@ class _Step(torch.autograd.Function):
         slopes = [gradient for gradient in gradients if gradient is not None]
         saved = ctx.saved_tensors  # first of all: it raises when the backward was freed or a tensor was written to
         plain = not torch.is_grad_enabled() and all(type(slope) is torch.Tensor for slope in slopes)
-        backward = step.backward_for(given) if plain else None
-        if backward is None:
+        backward = step.backward_for(given) if plain and given else None
+        if not given:  # what came behind has derivatives that are nowhere defined, such as those of a norm of order 0
+            found: dict[int, torch.Tensor] = {}
+        elif backward is None:
             found = _differentiate(call, given, slopes)
         else:
             found = _run(call, backward, saved, slopes)

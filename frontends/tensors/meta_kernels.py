@@ -39,7 +39,7 @@ _OF_CONTIGUOUS = frozenset({aten._transformer_encoder_layer_fwd.default, aten._n
 
 def run_on_meta(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Template:
     """The template of `func(*args, **kwargs)`.  Raises what torch raises, `DataDependent` when the result's size is in the data."""
-    by_data = torch.Tag.data_dependent_output in func.tags or torch.Tag.dynamic_output_shape in func.tags
+    by_data = torch.Tag.data_dependent_output in func.tags or torch.Tag.dynamic_output_shape in func.tags or func is aten._unique.default
     if by_data and not (func in _INDEXING and not _has_mask(args[1])):
         raise DataDependent(f"{func} needs the elements of a traced tensor")
     if func in _MISLEADING or (func in _OF_CONTIGUOUS and not args[0].is_contiguous()):
@@ -55,7 +55,21 @@ def run_on_meta(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tem
     except NotImplementedError:
         return _run_on_fake(func, args, kwargs)
     _refuse_resized(func, args, kwargs, meta_args, meta_kwargs)
-    return _template(result, meta_args, meta_kwargs, device)
+    template = _template(result, meta_args, meta_kwargs, device)
+    return _with_statistics_of_halves(template, args) if func in _NORMALISING_BATCHES and device.type == "cpu" else template
+
+
+# The second and third result are statistics.
+_NORMALISING_BATCHES = frozenset({aten.native_batch_norm.default, aten._native_batch_norm_legit.default, aten._native_batch_norm_legit.no_stats})
+
+
+def _with_statistics_of_halves(template: Any, args: tuple[Any, ...]) -> Template:
+    """The kernel for the cpu has statistics of halves where no parameter is wider; torch's meta kernel, which is for all devices, has them in float32."""
+    tensors = [argument for argument in args if isinstance(argument, torch.Tensor)]
+    if any(tensor.dtype not in (torch.float16, torch.bfloat16) for tensor in tensors):
+        return template
+    output, *statistics = template
+    return (output, *[each._replace(dtype=tensors[0].dtype) for each in statistics])
 
 
 def _refuse_resized(func: Any, args: Any, kwargs: dict[str, Any], meta_args: Any, meta_kwargs: dict[str, Any]) -> None:

@@ -76,6 +76,42 @@ def test_input_that_is_not_used_has_no_gradient():
     in_native_code()
 
 
+def test_norm_behind_a_graph_that_has_no_derivative():
+    def use(run, x):
+        norm = torch.linalg.vector_norm(run(x), 0)
+        return torch.autograd.grad(norm, x, allow_unused=True)
+
+    both(lambda x: x * 2, use, lambda: leaf(3))
+    in_native_code()
+
+
+@pytest.mark.parametrize("name", ["silu", "mish"])
+def test_halves_are_rounded_once_in_the_backward(name):
+    def use(run, x):
+        run(x).backward(torch.linspace(-2, 2, x.numel()).bfloat16().reshape(x.shape))
+        return x.grad
+
+    function = getattr(F, name)
+    want = use(function, leaf(64, 64).detach().bfloat16().requires_grad_())
+    assert torch.equal(want, use(lect.compile(lambda x: function(x)), leaf(64, 64).detach().bfloat16().requires_grad_()))
+    in_native_code()
+
+
+def test_batch_norm_all_of_whose_parameters_are_halves():
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU()).bfloat16()
+
+    def use(run, x):
+        each = copy.deepcopy(net)
+        out = (each if run is None else lect.compile(each))(x)
+        out.float().square().mean().backward()
+        return out.detach(), each[1].running_mean, each[1].running_var, [p.grad for p in each.parameters()]
+
+    x = torch.randn(4, 3, 8, 8).bfloat16()
+    same(use(None, x), use(lect.compile, x), scaled=True)
+    in_native_code()
+
+
 def test_gradients_of_some_inputs():
     def use(run, x, w):
         out = run(x, w)[0]

@@ -81,8 +81,8 @@ def _run_forward(graph: GraphOp, end: FxReturnOp, recording: bool) -> Execution 
     return run
 
 
-# Their results depend on whether autograd is on when they run.
-BOUND_TO_AUTOGRAD = frozenset({"aten.mkldnn_rnn_layer.default"})
+# The results of the first depend on whether autograd is on when it runs; the gradients of the second lie otherwise where torch differentiates traced tensors.
+BOUND_TO_AUTOGRAD = frozenset({"aten.mkldnn_rnn_layer.default", "aten.ormqr.default"})
 
 
 class _Backward:

@@ -21,6 +21,7 @@ def load_source(kind: str, name: str, text: str, namespace: dict[str, Any]) -> S
     """The function `name` of a text that a printer of ours has made, never of a file's; `kind` is a word for its file name."""
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
     filename = f"<lect {kind} {name} {digest}>"
+    namespace["__builtins__"]["__import__"] = __import__  # under a dispatch mode torch's C code imports with the builtins of the frame that calls it
     exec(compile(text, filename, "exec"), namespace)
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     return SourceProgram(namespace[name], text, filename)

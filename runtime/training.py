@@ -5,12 +5,13 @@ to in between, and hooks on saved tensors are torch's own.  Results that lie in 
 
 Which results get gradients is known when the first backward comes; a backward is compiled for just these, because in eager nothing flows through the
 others.  With `create_graph` the backward is itself differentiated: then the graph runs once more through torch on the inputs of the forward, which are
-kept for that until the backward frees them.
+kept for that until the backward frees them.  Random numbers are those of the first run: see `random_replay`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -19,6 +20,7 @@ import torch
 from lect.backends.python_fx.load import load as load_torch_calls
 from lect.dialects.functional.ops import FuncOp
 from lect.dialects.fx.ops import GraphOp
+from lect.runtime.random_replay import Plan, Replay
 
 Run = Callable[..., list[Any]]
 
@@ -71,8 +73,7 @@ class TrainingStep:
     dtypes: dict[int, torch.dtype]
     graph: GraphOp
     compiler: BackwardCompiler
-    draws: bool
-    counts: bool  # random numbers are those of lect's own stream
+    draws: Plan | None  # finds the random operators of the graph that have numbers of lect's own stream; None when nothing is drawn
     restored: tuple[int, ...] = ()  # inputs that the graph writes to, of which an old value decides results
     backwards: dict[tuple[int, ...], Backward | None] = field(default_factory=dict)
     torch_calls: Run | None = None
@@ -104,7 +105,7 @@ class TrainingStep:
     def through_torch(self) -> Run:
         """The graph as calls of torch."""
         if self.torch_calls is None:
-            self.torch_calls = load_torch_calls(self.graph).run
+            self.torch_calls = load_torch_calls(self.graph, recomputes=self.draws is None).run
         return self.torch_calls
 
 
@@ -122,7 +123,7 @@ class _Call:
         )
         self.results: list[Any] = []
         self.versions: tuple[int, ...] = ()
-        self.random_state = torch.get_rng_state() if step.draws and not step.counts else None
+        self.random_state = torch.get_rng_state() if step.draws is not None else None
 
     def tensors(self) -> list[Any]:
         """The arguments as the compiled code takes them: numbers as tensors."""
@@ -207,30 +208,34 @@ def _check_version(call: _Call, number: int) -> None:
 def _differentiate(call: _Call, given: tuple[int, ...], slopes: Sequence[torch.Tensor]) -> dict[int, torch.Tensor]:
     """The gradients from torch's own formulas, on a second run of the graph; they can be differentiated when gradients are recorded here."""
     step = call.step
-    if step.draws and step.counts:
-        raise RuntimeError(
-            "torch would have to run a compiled graph once more for these gradients, as for those of gradients, and would draw other random numbers; "
-            'compile with options={"rng": "eager"}'
-        )
     if not call.arguments:
         raise RuntimeError("the inputs of a compiled graph were freed by its first backward; pass retain_graph=True to it")
     for number in range(len(call.arguments)):
         _check_version(call, number)
     further = torch.is_grad_enabled()
-    state = torch.get_rng_state() if step.draws else None
-    if call.random_state is not None:
-        torch.set_rng_state(call.random_state)
-    try:
-        with torch.enable_grad():
-            inputs = [_fresh(value, number in step.inputs and not further) for number, value in enumerate(call.arguments)]
-            results = step.through_torch()(*inputs)
-            gradients = torch.autograd.grad(
-                [results[number] for number in given], [inputs[number] for number in step.inputs], slopes, create_graph=further, allow_unused=True
-            )
-    finally:
-        if state is not None:
-            torch.set_rng_state(state)
+    with _same_numbers(call), torch.enable_grad():
+        inputs = [_fresh(value, number in step.inputs and not further) for number, value in enumerate(call.arguments)]
+        results = step.through_torch()(*inputs)
+    gradients = torch.autograd.grad(
+        [results[number] for number in given], [inputs[number] for number in step.inputs], slopes, create_graph=further, allow_unused=True
+    )
     return {number: gradient for number, gradient in zip(step.inputs, gradients) if gradient is not None}
+
+
+@contextmanager
+def _same_numbers(call: _Call) -> Iterator[None]:
+    """A block whose random numbers are those of the compiled forward, and behind which torch's generator is where it was."""
+    plan = call.step.draws
+    if plan is None:
+        yield
+        return
+    state = torch.get_rng_state()
+    torch.set_rng_state(call.random_state)  # type: ignore[arg-type]
+    try:
+        with Replay(plan()):
+            yield
+    finally:
+        torch.set_rng_state(state)
 
 
 def _fresh(value: Any, leaf: bool) -> Any:

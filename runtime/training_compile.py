@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -22,6 +23,7 @@ from lect.passes.manager import PassManager, collector_off
 from lect.passes.pipelines import PIPELINES
 from lect.runtime.events import BackwardCompile, BackwardFallback, Event
 from lect.runtime.linking import interpreted, link_graph
+from lect.runtime.random_replay import Draw, find_draws
 from lect.runtime.residual import without_autocast
 from lect.runtime.training import Backward, SharedResult, TrainingStep, restored_inputs
 
@@ -88,10 +90,22 @@ class Training:
             dtypes=dict(numbers),
             graph=graph,
             compiler=self.compile_backward,
-            draws=self.draws,
-            counts=self.options.get("rng", "counter") == "counter",
+            draws=self.find_draws if self.draws else None,
             restored=restored_inputs(forward),
         )
+
+    @cached_property
+    def _draws(self) -> tuple[Draw, ...]:
+        module = _module(self.graph.clone({}))
+        ctx = make_context(options=self.options)
+        PassManager.parse("fx-build-joint").run(module, ctx)
+        (func,) = [op for op in module.body if isinstance(op, FuncOp)]
+        draws = find_draws(func)
+        return draws if self.options.get("rng", "counter") == "counter" else tuple([Draw(draw.overload, None) for draw in draws])
+
+    def find_draws(self) -> tuple[Draw, ...]:
+        """The random operators of the graph, found when they are first asked for."""
+        return self._draws
 
     @collector_off()
     def compile_backward(self, tangents: tuple[int, ...]) -> Backward | None:

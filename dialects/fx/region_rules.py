@@ -30,6 +30,11 @@ def checkpoint(op: Any, regions: Regions, operands: Sequence[Any]) -> list[Any]:
     return list(run(_as_tuple(regions[0]), *operands, use_reentrant=op.use_reentrant, preserve_rng_state=op.preserve_rng_state))
 
 
+def called_once(op: Any, regions: Regions, operands: Sequence[Any]) -> list[Any]:
+    """The region of a checkpoint by itself: what it computes is kept, and not computed again."""
+    return regions[0](*operands)
+
+
 def cond(op: Any, regions: Regions, operands: Sequence[Any]) -> list[Any]:
     """One of the branches."""
     return regions[0]() if bool(operands[0]) else regions[1]()

@@ -143,7 +143,7 @@ class Propagation(TorchDispatchMode):
             result = self._special(kind, func, args, kwargs)
             if result is not NotImplemented:
                 return result
-        if _is_random(func):
+        if is_random(func):
             self.draws += 1
         try:
             template = self.cache.find(func, args, kwargs)
@@ -220,7 +220,8 @@ class Kind(Enum):
 
 
 @cache
-def _is_random(func: Any) -> bool:
+def is_random(func: Any) -> bool:
+    """True for an operator that draws from a random generator."""
     return torch.Tag.nondeterministic_seeded in func.tags
 
 

@@ -70,7 +70,7 @@ class FunctionalSeedRandom(Pass):
             if not isinstance(func, FuncOp):
                 continue
             if rng == "counter":
-                ctx.count("random operators seeded", _Streams(func).replace_all())
+                ctx.count("random operators seeded", Streams(func).replace_all())
                 continue
             for inner in func.body:
                 _require_eager_order(inner)
@@ -85,13 +85,13 @@ def _require_eager_order(op: Operation) -> None:
         raise LectError(f"{op.target.leaf} in place of a tensor that is not contiguous gives other numbers than eager", op=op)
 
 
-class _Streams:
-    """The rewrite of one graph: the seed, once it is needed, and how many streams were given away."""
+class Streams:
+    """The rewrite of one graph: the seed, once it is needed, and how many streams were given away, from number `first` on."""
 
-    def __init__(self, func: FuncOp) -> None:
+    def __init__(self, func: FuncOp, first: int = 0) -> None:
         self.func = func
         self.seed: Value | None = None
-        self.streams = 0
+        self.streams = first
 
     def replace_all(self) -> int:
         """Replace what has a formula; how many operators those are."""
@@ -131,7 +131,7 @@ def _settings(kwargs: Mapping[str, Any]) -> dict[str, Any]:
 class Writer:
     """Writes operations in front of `op`, laid out as its result `number` is."""
 
-    def __init__(self, streams: _Streams, op: OpaqueOp, number: int = 0) -> None:
+    def __init__(self, streams: Streams, op: OpaqueOp, number: int = 0) -> None:
         self.streams = streams
         self.op = op
         self.loc: Location = op.loc

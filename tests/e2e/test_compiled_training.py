@@ -183,56 +183,6 @@ def test_graph_that_is_kept_and_one_that_is_freed():
     same(y.grad, x.grad)
 
 
-def test_penalty_on_the_slope():
-    net = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
-
-    def use(run, x):
-        net.zero_grad()
-        score = run(x).sum()
-        (slope,) = torch.autograd.grad(score, x, create_graph=True)
-        (score + (slope.norm(dim=1) - 1).square().mean()).backward()
-        return x.grad, [parameter.grad.clone(memory_format=torch.contiguous_format) for parameter in net.parameters()]
-
-    both(lambda x: net(x), use, lambda: leaf(5, 4))
-    in_native_code()
-
-
-def test_slope_of_a_slope_through_what_came_before():
-    def use(run, x):
-        hidden = x * 3
-        (slope,) = torch.autograd.grad(run(hidden).sum(), hidden, create_graph=True)
-        slope.square().sum().backward()
-        return x.grad
-
-    both(lambda h: torch.sin(h) * h, use, lambda: leaf(6))
-
-
-def test_slope_of_a_slope_in_training_mode_leaves_the_statistics_alone():
-    norm, twin = nn.BatchNorm1d(4), nn.BatchNorm1d(4)
-    found = []
-    for run, module in ((twin, twin), (lect.compile(norm), norm)):
-        x = leaf(6, 4)
-        (slope,) = torch.autograd.grad(run(x).pow(3).sum(), x, create_graph=True)
-        slope.square().sum().backward()
-        found.append((x.grad, dict(module.named_buffers())))
-    same(*found, scaled=True)
-
-
-def test_double_backward_of_dropout_says_what_to_do():
-    compiled = lect.compile(lambda x: F.dropout(torch.sin(x), 0.5))
-    x = leaf(6)
-    with pytest.raises(RuntimeError, match='"rng": "eager"'):
-        torch.autograd.grad(compiled(x).sum(), x, create_graph=True)
-
-    def use(run, x):
-        torch.manual_seed(5)
-        (slope,) = torch.autograd.grad(run(x).sum(), x, create_graph=True)
-        return slope, torch.autograd.grad(slope.sum(), x)
-
-    program = lambda x: F.dropout(torch.sin(x), 0.5)  # noqa: E731
-    same(use(program, leaf(6)), use(lect.compile(program, options={"rng": "eager"}), leaf(6)))
-
-
 # ---- writes between forward and backward -----------------------------------------------------------------------------
 
 

@@ -7,7 +7,7 @@ the end of the graph.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, NoReturn
 
@@ -42,7 +42,7 @@ _ABSOLUTE = frozenset({aten.as_strided.default, aten.as_strided_copy.default, at
 
 
 # Random operators in place that take their numbers in the order of memory; `normal_` has one of its own.
-_FILL_IN_MEMORY_ORDER = frozenset(
+FILLS_IN_MEMORY_ORDER = frozenset(
     {
         aten.bernoulli_.float,
         aten.uniform_.default,
@@ -55,6 +55,11 @@ _FILL_IN_MEMORY_ORDER = frozenset(
         aten.geometric_.default,
     }
 )
+
+
+def memory_order(strides: Sequence[int]) -> list[int]:
+    """The dims of a tensor from the slowest to the fastest."""
+    return sorted(range(len(strides)), key=lambda dim: -strides[dim])
 
 
 class Recorder(Propagation):
@@ -309,7 +314,7 @@ class Recorder(Propagation):
         if variant is None:
             raise LectError(f"{func} writes in place and has no pure form", op=self.operation)
         self._refuse_overlap(func, args, entry)
-        if func in _FILL_IN_MEMORY_ORDER and args[0] is target:
+        if func in FILLS_IN_MEMORY_ORDER and args[0] is target:
             return self._filled(variant, args, kwargs, entry)
         (value, *_) = self._emit(variant, args, kwargs, [type], exact=False)
         assert value is not None
@@ -321,7 +326,7 @@ class Recorder(Propagation):
         """A tensor filled with random numbers as eager fills it, one after the other as they lie in memory."""
         e = self.emitter
         type = type_of(entry.value)
-        order = sorted(range(type.rank), key=lambda dim: -type.strides[dim])
+        order = memory_order(type.strides)
         dense = type.like([type.shape[dim] for dim in order])
         empty = make_lt(meta_of_type(dense))
         self.bind(empty, e.laid_out(e.permute(entry.value, order), dense))

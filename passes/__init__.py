@@ -41,6 +41,7 @@ PASSES: Mapping[str, str] = MappingProxyType(
         "loop-realize": "lect.passes.loop.loop_realize:LoopRealize",
         "loop-inline": "lect.passes.loop.loop_inline:LoopInline",
         "loop-split-dims": "lect.passes.loop.loop_split_dims:LoopSplitDims",
+        "loop-split-reduction": "lect.passes.loop.loop_split_reduction:LoopSplitReduction",
         "loop-fuse-vertical": "lect.passes.loop.loop_fuse_vertical:LoopFuseVertical",
         "loop-fuse-horizontal": "lect.passes.loop.loop_fuse_horizontal:LoopFuseHorizontal",
         "loop-plan-buffers": "lect.passes.loop.loop_plan_buffers:LoopPlanBuffers",

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from types import CodeType, MappingProxyType
 from typing import Any
 
+import torch
+
 from lect.backends import llvm
 from lect.dialects import make_context
 from lect.dialects.fx.python_values import dtype_of
@@ -177,7 +179,7 @@ def _lower(module: Operation, graph: Operation, name: str, made: Compiled, ctx: 
         return
     try:
         if level == "native":
-            ctx.target.update(llvm.cpu_target())
+            ctx.target.update(llvm.cpu_target(), threads=torch.get_num_threads())
         for stage in STAGES[: REACHED[level]]:
             _timed(made, stage, lambda stage=stage: PassManager.parse(stage).configured(ctx.options).run(module, ctx))  # type: ignore[misc]
             observe(stage, module)

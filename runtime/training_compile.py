@@ -151,7 +151,7 @@ class Training:
         ctx = make_context(options=self.options)
         level = self.options.get("level", "native")
         if level == "native":
-            ctx.target.update(llvm.cpu_target())
+            ctx.target.update(llvm.cpu_target(), threads=torch.get_num_threads())
         module = _module(backward)
         for stage in {"functional": (), "loop": ("loop",), "native": ("loop", "kernel")}[level]:
             PassManager.parse(stage).run(module, ctx)

@@ -110,6 +110,9 @@ def hf_llama_infer(device: str) -> Workload:
 
 
 def _timm(name: str, device: str, train: bool, batch: int) -> Workload:
+    from tests.models.stub_torchvision import install
+
+    install()
     import timm
 
     model = timm.create_model(name, pretrained=False).to(device)

@@ -6,7 +6,8 @@ blocks have been joined.  A load of what the same block stores at the same point
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from lect.dialects.loop.attributes import SpaceAttr
@@ -201,6 +202,17 @@ def copy_block(how: Inlining) -> dict[int, tuple[Value, Expr]]:
         values[inner.results[0]] = _copy(inner, kind, operands, how)
     target.loc = saved
     return out
+
+
+def copy_operations(how: Inlining, operations: Iterable[Operation], known: Mapping[Value, Value] = MappingProxyType({})) -> dict[Value, Value]:
+    """Put copies of some operations of a block, no stores, into a builder; gives what each value is there, `known` ones included."""
+    values = dict(known)
+    saved = how.target.loc
+    for inner in operations:
+        how.target.loc = inner.loc
+        values[inner.results[0]] = _copy(inner, type(inner), tuple([values.get(value, value) for value in inner.operands]), how)
+    how.target.loc = saved
+    return values
 
 
 def _copy(inner: Any, kind: type, operands: tuple[Value, ...], how: Inlining) -> Value:

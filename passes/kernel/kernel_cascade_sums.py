@@ -6,7 +6,8 @@
                                                       }
 
 A loop of at least `steps` steps that carries a sum is cut into chunks of `fan` steps, long ones into chunks of chunks; each chunk starts from zero
-and is added to the whole.  Other carried values pass through all loops.  What the chunks leave over is loops of its own behind them.
+and is added to the whole.  Of loops in each other the inner is taken first: its sum starts from zero and is added to what the outer carries.
+Other carried values pass through all loops.  What the chunks leave over is loops of its own behind them.
 """
 
 from __future__ import annotations
@@ -34,15 +35,44 @@ class KernelCascadeSums(Pass):
         if self.fan < 2:
             raise PassFailure(f"option 'fan' of pass '{self.name}' must be at least 2, got {self.fan}")
         for func in [inner for inner in op.body if isinstance(inner, kernel.FuncOp)]:
-            for loop in [inner for inner in func.walk() if isinstance(inner, kernel.ForOp)]:
-                if _is_plain(loop) and _cut(func, loop, self.steps, self.fan):
+            inner_first = [inner for inner in func.walk() if isinstance(inner, kernel.ForOp)][::-1]
+            for loop in inner_first:
+                if not _is_whole(loop):
+                    continue
+                outer = loop.parent_op
+                if isinstance(outer, kernel.ForOp) and max(_steps(func, loop), _steps(func, outer)) >= self.steps:
+                    _start_from_zero(loop)
+                if _cut(func, loop, self.steps, self.fan):
                     ctx.count("sums cut")
 
 
-def _is_plain(loop: kernel.ForOp) -> bool:
-    """Whether a loop runs over a whole axis and holds no other."""
-    whole = loop.start is None and loop.step is None and loop.span is None and not loop.begin
-    return whole and not any(isinstance(op, kernel.ForOp) for op in loop.body)
+def _is_whole(loop: kernel.ForOp) -> bool:
+    """Whether a loop runs over a whole axis."""
+    return loop.start is None and loop.step is None and loop.span is None and not loop.begin
+
+
+def _steps(func: kernel.FuncOp, loop: kernel.ForOp) -> int:
+    """Full steps of a loop over a whole axis."""
+    return kernel.axis_of(loop, loop.axis).extent // func.blocks.size(loop.axis)
+
+
+def _start_from_zero(loop: kernel.ForOp) -> None:
+    """Let the sums of a loop inside of another start from zero, and add them to what the outer loop carries, which is then a sum of its own."""
+    block = loop.parent
+    assert block is not None
+    for position in float_sums(loop):
+        start, total = loop.initial[position], loop.results[position]
+        if _is_zero(start):
+            continue
+        zero = block.insert_before(loop, kernel.ConstOp(0.0, result_types=[start.type], loc=loop.loc))
+        loop.set_operand(position, zero.result)
+        users = list(total.users)
+        whole = kernel.scalar_op("add")(start, total, loc=loop.loc)
+        block.insert_before(loop.next, whole)
+        for user in users:
+            for number, value in enumerate(user.operands):
+                if value is total:
+                    user.set_operand(number, whole.results[0])
 
 
 def float_sums(loop: kernel.ForOp) -> list[int]:

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from lect.dialects.kernel.attributes import TileAxis, TilesAttr
-from lect.dialects.loop.ops import LoadOp, NestOp, ReduceIndexOp, ScanOp, StoreOp
+from lect.dialects.loop.ops import NestOp, ReduceIndexOp, ScanOp, StoreOp
 from lect.dialects.scalars import HEAVY
 from lect.ir import Context, Operation
-from lect.ir.index_map import coefficient
 from lect.passes.base import Pass
+from lect.passes.loop.nests import unit_stride_bytes
 
 RANDOM = frozenset({"loop.philox32", "loop.philox64"})
 VECTOR_BYTES = 32
@@ -74,23 +74,6 @@ def _parallel(sizes: Sequence[int], votes: Sequence[int], best: int, lanes: int,
         outer *= size if k != best else 1
     alone = len(sizes) == 1 or outer < SHORT_GRID or sizes[best] > LONG_ROW
     return TilesAttr("flat", [TileAxis("X", best, _block(sizes[best], lanes), "grid" if alone else "loop")], "X")
-
-
-def unit_stride_bytes(nest: NestOp) -> list[int]:
-    """For each dim the bytes that loads and stores move along it with stride 1."""
-    sizes = nest.space.sizes
-    votes = [0] * len(sizes)
-    for op in nest.body:
-        if isinstance(op, (LoadOp, StoreOp)):
-            element = op.buffer.type.element if isinstance(op, LoadOp) else op.value.type
-            steps = [coefficient(op.map.offset, k) for k in range(len(sizes))]
-            touched = element.bytes
-            for size, step in zip(sizes, steps):
-                touched *= size if step != 0 else 1
-            for k, step in enumerate(steps):
-                if step == 1:
-                    votes[k] += touched
-    return votes
 
 
 def _block(size: int, lanes: int) -> int:

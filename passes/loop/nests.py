@@ -7,10 +7,10 @@ from typing import Final
 
 from lect.dialects.loop.building import Inlining, NestBuilder, copy_block
 from lect.dialects.loop.library import may_share_memory
-from lect.dialects.loop.ops import ExternOp, FuncOp, LoadOp, NestOp, ReturnOp, ScanOp, WriteOp
+from lect.dialects.loop.ops import ExternOp, FuncOp, LoadOp, NestOp, ReturnOp, ScanOp, StoreOp, WriteOp
 from lect.dialects.scalars import HEAVY
 from lect.ir import Block, Operation, PassFailure, Value
-from lect.ir.index_map import linearize
+from lect.ir.index_map import coefficient, linearize
 from lect.ir.symbolic import Expr, Size
 
 INLINE = "inline"
@@ -78,6 +78,23 @@ def has_scan(nest: NestOp) -> bool:
 def gathers(nest: NestOp) -> bool:
     """True when some address depends on loaded numbers."""
     return any(type(op) is LoadOp and op.indices for op in nest.body)
+
+
+def unit_stride_bytes(nest: NestOp) -> list[int]:
+    """For each dim the bytes that loads and stores move along it with stride 1."""
+    sizes = nest.space.sizes
+    votes = [0] * len(sizes)
+    for op in nest.body:
+        if isinstance(op, (LoadOp, StoreOp)):
+            element = op.buffer.type.element if isinstance(op, LoadOp) else op.value.type
+            steps = [coefficient(op.map.offset, k) for k in range(len(sizes))]
+            touched = element.bytes
+            for size, step in zip(sizes, steps):
+                touched *= size if step != 0 else 1
+            for k, step in enumerate(steps):
+                if step == 1:
+                    votes[k] += touched
+    return votes
 
 
 def rebuild(nest: NestOp, builder: NestBuilder, how: Inlining, keep: Iterable[int]) -> dict[int, int]:

@@ -17,3 +17,12 @@ def test_sum(sizes, over, shift):
     one_after_the_other = torch.finfo(torch.float32).eps * exact.abs().max() * x.shape[over] ** 0.5
     assert ours <= 4 * eager + 1e-7 * exact.abs().max()
     assert shift == 0.0 or ours < one_after_the_other / 10
+
+
+@pytest.mark.parametrize("sizes", [[3000, 5, 32], [16, 5, 3136], [3000, 3, 2500]], ids=["many short", "few long", "many long"])
+def test_sum_over_rows_in_rows(sizes):
+    x = sample(sizes, "f32", 7) + 1.0
+    exact = x.double().sum((0, 2))
+    ours = (run_native(reduction(sizes, [0, 2], "sum"), [x])[0].double() - exact).square().mean().sqrt()
+    eager = (x.sum((0, 2)).double() - exact).square().mean().sqrt()
+    assert ours <= 4 * eager + 1e-7 * exact.abs().max()

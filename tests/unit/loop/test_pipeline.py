@@ -18,9 +18,19 @@ from lect.passes.loop.loop_inline import LoopInline
 from lect.passes.loop.loop_plan_buffers import LoopPlanBuffers
 from lect.passes.loop.loop_realize import LoopRealize
 from lect.passes.loop.loop_split_dims import LoopSplitDims
+from lect.passes.loop.loop_split_reduction import LoopSplitReduction
 from tests.unit.loop.programs import assert_same, execute, functional_module, random_tensor
 
-PASSES = (FunctionalToLoop(), LoopRealize(), LoopInline(), LoopSplitDims(), LoopFuseVertical(), LoopFuseHorizontal(min_bytes=16), LoopPlanBuffers())
+PASSES = (
+    FunctionalToLoop(),
+    LoopRealize(),
+    LoopInline(),
+    LoopSplitDims(),
+    LoopSplitReduction(threads=2, each=1, gain=1),
+    LoopFuseVertical(),
+    LoopFuseHorizontal(min_bytes=16),
+    LoopPlanBuffers(),
+)
 
 
 def run_and_compare(build, tensors, tolerance=None):

@@ -110,3 +110,25 @@ kernel.func @no_cut_as_the_sum_so_far_is_read(%x: !kernel.ptr<f32>) {grid = [8],
   }
   kernel.return()
 }
+
+// The inner sum is one of its own, cut into chunks, and the outer loop adds the rows.
+// CHECK-LABEL: kernel.func @cuts_the_inner_loop
+// CHECK:         kernel.for(%{{.*}}) {axis = "S"}
+// CHECK:           %[[Z:.*]] = kernel.const() {value = 0.0} : !kernel.tile<Rx1xf32>
+// CHECK:           %[[ROW:.*]] = kernel.for(%[[Z]]) {axis = "R", step = 512, span = 4096}
+// CHECK:           kernel.add(%[[ACC:.*]], %[[ROW]])
+kernel.func @cuts_the_inner_loop(%x: !kernel.ptr<f32>) {grid = [8], axes = #kernel.axes<R: 4096 loop, S: 8 loop>, blocks = #kernel.blocks<R = 32, S = 1>, vector = "R"} {
+  %zero = kernel.const() {value = 0.0} : !kernel.tile<Rx1xf32>
+  %all = kernel.for(%zero) {axis = "S"} : !kernel.tile<Rx1xf32> {
+  ^bb0(%row: index, %rows: !kernel.tile<Rx1xf32>):
+    %sum = kernel.for(%rows) {axis = "R"} : !kernel.tile<Rx1xf32> {
+    ^bb0(%at: index, %acc: !kernel.tile<Rx1xf32>):
+      %r = kernel.lanes(%at) {axis = "R"} : !kernel.tile<Rx1xindex>
+      %v = kernel.load(%x, %row, %r) {map = #loop.map<(d0, d1) -> (d0 * 4096 + d1)>} : !kernel.tile<Rx1xf32>
+      %next = kernel.add(%acc, %v) : !kernel.tile<Rx1xf32>
+      kernel.yield(%next)
+    }
+    kernel.yield(%sum)
+  }
+  kernel.return()
+}

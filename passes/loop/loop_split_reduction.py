@@ -1,0 +1,173 @@
+"""Take reductions in two stages where that keeps threads busy or lets nests join.
+
+    %0 = loop.nest @n0(%x) {space = <d0: 1048576>}       %p = loop.nest @n0.part(%x) {space = <d0: 16, d1: 65536>,
+      sum over d0                                   =>        realize = ["partial: 1 program for 2 threads"]}   sum over d1
+                                                         %t = loop.nest @n0.total(%p) {space = <d0: 16>}        sum over d0
+                                                         %0 = loop.nest @n0(%t) {..}                            what follows the sum
+
+The first stage folds parts of the dims, the second folds their results; what needs the result is a third nest, which fusion joins with the second.
+There are two reasons.  A nest with fewer programs than the target has threads leaves them idle: it is cut into several parts a thread, none with
+fewer than `each` points.  And a nest that folds more dims than the producer of what it reads cannot join it: when it folds the producer's dims first, it
+can, and the buffer between them need not be read (and often not be written).  That has to save `gain` times the bytes of the partial results.
+
+A dim whose size has no fitting divisor is not cut.  Partial results are rounded to the type of the fold, as those of a cascade are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from lect.dialects.loop.ops import FuncOp, NestOp
+from lect.ir import Context, Operation, Value
+from lect.ir.index_map import dims_of
+from lect.passes.base import Pass, option
+from lect.passes.loop.fusion import Blocked, joint_by_offset
+from lect.passes.loop.nests import functions, has_scan, nbytes, points, unit_stride_bytes
+from lect.passes.loop.splitting import count, first_reductions, loads_of, split_reduction
+
+LANES = 64
+
+
+@dataclass(frozen=True)
+class LoopSplitReduction(Pass):
+    """Cut reductions into partial results and their fold."""
+
+    name: ClassVar[str] = "loop-split-reduction"
+    threads: int = option(0, "threads to keep busy; 0: as many as the target has")
+    each: int = option(32768, "least points of a part")
+    shares: int = option(4, "parts for each thread")
+    gain: int = option(4, "least ratio of the bytes that a split for the sake of fusion saves to those of the partial results")
+
+    def run(self, op: Operation, ctx: Context) -> None:
+        threads = self.threads or int(ctx.target.get("threads", 1))
+        for func in functions(op):
+            splitter = Splitter(func, self, threads)
+            for nest in [inner for inner in func.body if isinstance(inner, NestOp)]:
+                splitter.visit(nest)
+            ctx.count("reductions split for threads", splitter.for_threads)
+            ctx.count("reductions split for fusion", splitter.for_fusion)
+
+
+class Splitter:
+    """The splits of one function."""
+
+    def __init__(self, func: FuncOp, options: LoopSplitReduction, threads: int) -> None:
+        self.options = options
+        self.threads = threads
+        self.names = {op.symbol for op in func.body}
+        self.for_threads = 0
+        self.for_fusion = 0
+
+    def visit(self, nest: NestOp) -> None:
+        """Split a nest as often as there is a reason, one reduction after the other."""
+        if not nest.reduced or has_scan(nest) or not all(type(size) is int for size in nest.space.sizes) or points(nest) == 0:
+            return
+        buffer = self.producer_to_join(nest)
+        if buffer is not None:
+            value, factors = buffer
+            producer = value.owner.symbol  # type: ignore[union-attr]
+            self.split(nest, factors, f"partial: joins @{producer}, saves {nbytes(value)} bytes")
+            self.for_fusion += 1
+            return
+        if self.threads < 2:
+            return
+        factors = self.parts_for_threads(nest)
+        if factors:
+            reason = f"partial: {programs(nest)} program{'s' if programs(nest) > 1 else ''} for {self.threads} threads"
+            rest = self.split(nest, factors, reason)[-1]
+            self.for_threads += 1
+            self.visit(rest)
+
+    def split(self, nest: NestOp, factors: dict[int, int], reason: str) -> list[NestOp]:
+        """The stages of a nest."""
+        return split_reduction(nest, factors, [self.fresh(f"{nest.sym_name}.part"), self.fresh(f"{nest.sym_name}.total")], reason)
+
+    def fresh(self, name: str) -> str:
+        """A name that nothing has."""
+        number, found = 1, name
+        while found in self.names:
+            number += 1
+            found = f"{name}{number}"
+        self.names.add(found)
+        return found
+
+    # ---- threads -----------------------------------------------------------------------------------------------------
+
+    def parts_for_threads(self, nest: NestOp) -> dict[int, int]:
+        """Folded dim -> parts, the outermost dims first; empty when there are programs enough or points too few."""
+        have = programs(nest)
+        wanted = min(-(-self.options.shares * self.threads // have), points(nest) // (have * self.options.each))
+        if have >= self.threads * 2 or wanted < 2:
+            return {}
+        votes, sizes = unit_stride_bytes(nest), nest.space.sizes
+        near = max(range(len(sizes)), key=lambda k: (votes[k], k))
+        factors: dict[int, int] = {}
+        for k in nest.reduced:
+            part = best_divisor(sizes[k], wanted, LANES if k == near else 1)
+            if part > 1:
+                factors[k] = part
+                wanted = -(-wanted // part)
+        left = [k for k in nest.reduced if sizes[k] > 1 and factors.get(k, 1) < sizes[k]]
+        return factors if left else {}
+
+    # ---- fusion ------------------------------------------------------------------------------------------------------
+
+    def producer_to_join(self, nest: NestOp) -> tuple[Value, dict[int, int]] | None:
+        """A buffer whose producer folds some of the dims that the nest folds, and the dims to leave for the second stage."""
+        if any(value.op not in set(first_reductions(nest)) for value in _folds(nest)):
+            return None
+        for value in nest.inputs:
+            producer = value.owner
+            if not isinstance(producer, NestOp) or not producer.reduced or has_scan(producer):
+                continue
+            reads = {load.map.offset for load in loads_of(nest, value)}
+            if len(reads) != 1:
+                continue
+            try:
+                joint = joint_by_offset(producer, nest, producer.store_of(value.index).map.offset, next(iter(reads)))
+            except Blocked:
+                continue
+            sizes = nest.space.sizes
+            inner = {k for d in producer.reduced for k in dims_of(joint.dims[d])}
+            outer = {k for k in nest.reduced if sizes[k] != 1}
+            if joint.sizes != sizes or not inner or not inner < outer:
+                continue
+            stays = [k for k in range(len(sizes)) if k not in inner]
+            partial = count(sizes, stays) * sum(result.type.bytes for result in _folds(nest))  # type: ignore[attr-defined]
+            if nbytes(value) >= self.options.gain * partial:
+                return value, {k: sizes[k] for k in outer - inner}
+        return None
+
+
+def _folds(nest: NestOp) -> list[Value]:
+    return [op.result for op in nest.body if op.name in ("loop.reduce", "loop.reduce_index")]  # type: ignore[attr-defined]
+
+
+def programs(nest: NestOp) -> int:
+    """How many programs the kernel of a reduction will have: one a row, or one a block of columns."""
+    sizes, folded = nest.space.sizes, set(nest.reduced)
+    parallel = [k for k in range(len(sizes)) if k not in folded]
+    votes = unit_stride_bytes(nest)
+    near = max(range(len(sizes)), key=lambda k: (votes[k], k))
+    block = 1 if near in folded else min(sizes[near], LANES)
+    return max(1, count(sizes, parallel) // block)
+
+
+def best_divisor(size: int, wanted: int, least: int) -> int:
+    """The divisor of a size that makes at least `wanted` parts, few more, each of `least` indices or more; else the greatest below; 1 when there is none."""
+    if wanted < 2:
+        return 1
+    fitting = [part for part in divisors(size) if part > 1 and size // part >= least]
+    above = [part for part in fitting if wanted <= part <= 4 * wanted]
+    return min(above) if above else max([part for part in fitting if part < wanted], default=1)
+
+
+def divisors(size: int) -> Iterable[int]:
+    """All divisors, in pairs."""
+    for low in range(1, int(size**0.5) + 1):
+        if size % low == 0:
+            yield low
+            if low * low != size:
+                yield size // low

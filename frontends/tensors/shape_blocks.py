@@ -174,6 +174,45 @@ def embedding_backward(gradient: TensorMeta, indices: TensorMeta, count: int, pa
     return gradient.like((count, gradient.shape[-1]))
 
 
+def embedding_bag(
+    weight: TensorMeta,
+    indices: TensorMeta,
+    offsets: TensorMeta,
+    scale: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    factors: Any = None,
+    with_end: bool = False,
+    padding: int = -1,
+    differentiable: bool = True,
+) -> Result:
+    """_embedding_bag on the CPU: rows in bags, then the bag of each index, the sizes of the bags, and the index that a maximum took.
+
+    The bags are not listed where rows are added by a library routine; torch's meta kernel does not know where that is.
+    """
+    tensors = [weight, indices, offsets, *([] if factors is None else [factors])]
+    device = common_device(tensors)
+    flat = len(weight.shape) == 2 and len(indices.shape) == len(offsets.shape) == 1 and offsets.shape[0] >= with_end
+    known = {indices.dtype, offsets.dtype} <= {torch.int64, torch.int32} and category(weight.dtype) == 2
+    if device is None or device.type != "cpu" or not flat or not known or mode not in (0, 1, 2):
+        return None
+    if factors is not None and (mode != 0 or factors.shape != indices.shape or factors.dtype is not weight.dtype):
+        return None
+    bags = (offsets.shape[0] - with_end,)
+    number = indices.like((), torch.int64 if torch.int64 in (indices.dtype, offsets.dtype) else torch.int32)
+    quick = weight.dtype is not torch.float64 and weight.strides[1] == 1 and padding < 0 and (factors is None or factors.strides[0] == 1)
+    sizes = number.like(bags if differentiable or mode != 0 else offsets.shape)
+    chosen = number.like((*bags, weight.shape[1])) if mode == 2 else sizes
+    return weight.like((*bags, weight.shape[1])), number.like((0,) if quick and mode == 0 else indices.shape), sizes, chosen
+
+
+def embedding_bag_only(*args: Any) -> Result:
+    """_embedding_bag_forward_only, whose bookkeeping has other sizes."""
+    defaults = (False, 0, False, None, False, -1)
+    full: tuple[Any, ...] = (*args, *defaults[len(args) - 3 :], False)
+    return embedding_bag(*full)
+
+
 def arange(end: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None) -> Result:
     """arange(n) of integers."""
     if type(end) is not int or end < 0 or dtype not in (None, torch.int64) or layout not in (None, torch.strided):
@@ -313,6 +352,8 @@ TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
         aten._scaled_dot_product_flash_attention_for_cpu.default: flash_attention,
         aten._scaled_dot_product_flash_attention_for_cpu_backward.default: flash_attention_backward,
         aten.embedding_dense_backward.default: embedding_backward,
+        aten._embedding_bag.default: embedding_bag,
+        aten._embedding_bag_forward_only.default: embedding_bag_only,
         aten.arange.default: arange,
         aten.full.default: filled,
         aten.zeros.default: created,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import random
 import subprocess
 import sys
@@ -322,3 +323,18 @@ def test_nothing_of_torchs_compiler_is_imported():
     result = subprocess.run([sys.executable, "-c", MODELS], cwd=ROOT, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     assert result.stdout.strip() == ""
+
+
+@pytest.mark.parametrize("function", [torch.ops.aten._embedding_bag, torch.ops.aten._embedding_bag_forward_only])
+@pytest.mark.parametrize("mode", [0, 1, 2])
+def test_bookkeeping_of_bags(function, mode):
+    for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16):
+        for turned, padding, with_end, index, offset in itertools.product(
+            (False, True), (-1, 2), (False, True), (torch.int64, torch.int32), (torch.int64, torch.int32)
+        ):
+            table = torch.randn(4, 7).to(dtype).t() if turned else torch.randn(7, 4).to(dtype)
+            indices, offsets = torch.randint(0, 7, (10,), dtype=index), torch.tensor([0, 3, 3, 8, *[10] * with_end], dtype=offset)
+            for factors in (None, torch.rand(10).to(dtype), torch.rand(20)[::2].to(dtype)):
+                check(function, table, indices, offsets, False, mode, False, factors, with_end, padding)
+    check(function, torch.randn(7, 4), torch.randint(0, 7, (10,)), torch.tensor([0, 3]))
+    check(function, torch.randn(7, 4), torch.empty(0, dtype=torch.int64), torch.empty(0, dtype=torch.int64), False, mode)

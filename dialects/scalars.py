@@ -168,7 +168,7 @@ HEAVY = frozenset(
 def neutral(kind: str, element: ScalarType) -> bool | int | float:
     """What changes nothing in a fold of this kind ("sum", "max", ...)."""
     if element.kind == "bool":
-        return kind in ("all", "min")
+        return kind in ("all", "min", "prod")
     if kind in ("sum", "any", "xor"):
         return 0.0 if element.is_float else 0
     if kind in ("prod", "all"):

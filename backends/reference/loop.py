@@ -5,6 +5,7 @@ Slow, and as literal as it can be: the oracle for passes over the loop level and
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -146,9 +147,28 @@ def run_nest(nest: loop.NestOp, memory: Mapping[Value, torch.Tensor]) -> list[to
             where = point.evaluate(op.map.offset)
             shape = torch.broadcast_shapes(where.shape, values[op.value].shape)
             results[op.to][where.expand(shape).reshape(-1)] = values[op.value].expand(shape).reshape(-1)
+        elif isinstance(op, loop.UpdateOp):
+            results[op.to] = _updated(op, point, values, memory[op.base])
         else:
             values[op.results[0]] = _value(op, point, values, memory)
     return results
+
+
+def _updated(op: loop.UpdateOp, point: Point, values: Mapping[Value, torch.Tensor], base: torch.Tensor) -> torch.Tensor:
+    """What an update makes of the elements that it begins with: one step of the ordered dims after another."""
+    made = base.clone()
+    mask = torch.ones((1,) * len(point.sizes), dtype=torch.bool)
+    for value in op.masks:
+        mask = mask & values[value]
+    where = point.evaluate(op.map.offset, [values[value] for value in op.indices])
+    order = list(op.order)
+    others = [k for k in range(len(point.sizes)) if k not in order]
+    count, rest = [math.prod([point.sizes[k] for k in dims]) for dims in (order, others)]
+    steps = [each.expand(point.sizes).permute(*order, *others).reshape(count, rest) for each in (where, values[op.value], mask)]
+    for places, numbers, kept in zip(*steps):
+        places, numbers = places[kept], numbers[kept]
+        made[places] = numbers if op.kind == "set" else COMBINE[op.kind](made[places], numbers)
+    return made
 
 
 def _value(op: Operation, point: Point, values: Mapping[Value, torch.Tensor], memory: Mapping[Value, torch.Tensor]) -> torch.Tensor:
@@ -188,6 +208,16 @@ def _load(op: loop.LoadOp, point: Point, values: Mapping[Value, torch.Tensor], f
 
 def _cast(value: torch.Tensor, element: ScalarType) -> torch.Tensor:
     return value.to(DTYPES[element.spelling])
+
+
+COMBINE: Mapping[str, Callable[..., torch.Tensor]] = MappingProxyType(
+    {
+        "sum": lambda a, b: a | b if a.dtype is torch.bool else a + b,
+        "prod": lambda a, b: a & b if a.dtype is torch.bool else a * b,
+        "max": torch.maximum,
+        "min": torch.minimum,
+    }
+)
 
 
 def reduce(kind: str, value: torch.Tensor, over: Sequence[int]) -> torch.Tensor:

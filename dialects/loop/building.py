@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from lect.dialects.loop.attributes import SpaceAttr
-from lect.dialects.loop.ops import CastOp, ConstOp, IndexOp, LoadOp, NestOp, ReduceIndexOp, ReduceOp, ScanOp, SelectOp, StoreOp
+from lect.dialects.loop.ops import CastOp, ConstOp, IndexOp, LoadOp, NestOp, ReduceIndexOp, ReduceOp, ScanOp, SelectOp, StoreOp, UpdateOp
 from lect.dialects.loop.scalar import BY_NAME, PREDICATES
 from lect.dialects.loop.types import BufferType
 from lect.ir import UNKNOWN, Block, Location, Operation, Region, ScalarType, Type, Value, literal_key
@@ -129,6 +129,18 @@ class NestBuilder:
         store.loc = self.loc
         return number
 
+    def update(
+        self, kind: str, value: Value, base: Value, offset: Expr, order: tuple[int, ...], indices: Sequence[Value] = (), masks: Sequence[Value] = ()
+    ) -> int:
+        """Combine `value` with elements of a new result that begins with those of `base`; gives the result's number."""
+        number = len(self.result_types)
+        self.result_types.append(base.type)
+        self.inputs[base] = None
+        map = flat_map(self.rank, offset, len(indices))
+        update = self.block.append(UpdateOp(value, base, list(indices), list(dict.fromkeys(masks)), kind, order, map, number))
+        update.loc = self.loc
+        return number
+
     def finish(self, name: str, attrs: Mapping[str, Any] | None = None) -> NestOp:
         """The nest; the builder must not be used any more."""
         return NestOp(list(self.inputs), name, self.space, regions=[Region([self.block])], result_types=self.result_types, loc=self.loc, **(attrs or {}))
@@ -233,14 +245,14 @@ def _copy(inner: Any, kind: type, operands: tuple[Value, ...], how: Inlining) ->
         return target.reduce_index(inner.kind, operands[0], operands[1], how.reduced(inner.over))
     if kind is IndexOp:
         return target.index(how.expr(inner.map.offset))
-    if kind is ScanOp:
-        raise AssertionError("a scan is bound to its dim and its nest is never joined with another")
+    if kind in (ScanOp, UpdateOp):
+        raise AssertionError("a scan or an update is bound to its dims and its nest is never joined with another")
     return target.op(inner.name.partition(".")[2], *operands)
 
 
 def has_division(nest: NestOp) -> bool:
     """True when some map of the nest is not affine."""
-    return any(not is_affine(inner.map.offset) for inner in nest.body if type(inner) in (LoadOp, StoreOp, IndexOp))
+    return any(not is_affine(inner.map.offset) for inner in nest.body if type(inner) in (LoadOp, StoreOp, UpdateOp, IndexOp))
 
 
 def whole_range(sizes: Sequence[Size]) -> dict[int, Expr]:

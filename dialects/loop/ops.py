@@ -9,7 +9,8 @@ in no order.  A value varies over the dims that its operands vary over; `reduce`
 same at all their points, and later operations may vary over those dims again: softmax and layer norm are one flat block, and how many sweeps over
 a row they take is found when the nest is lowered.  All reductions of one nest fold the same dims.  `load` and `store` address flat memory by index
 maps.  Each result of a nest is written by exactly one `store`, each element at one point (or at points that agree); an element that no point
-writes is undefined.
+writes is undefined.  A result that is written by an `update` instead begins with the elements of another buffer, whose memory it takes over, and
+points may meet at an element: these come one after another, in the order of dims that the update names.  Such a nest stays as it is.
 
 Numbers are as the scalar operations have them: every float operation rounds once, halves are cast to f32, computed and cast back, and that cast
 is the rounding.  `reduce` may fold in any order, with an error of the order of a pairwise sum.
@@ -53,6 +54,7 @@ from lect.ir.types import i1, i64, index
 
 REDUCTIONS = frozenset({"sum", "prod", "max", "min", "any", "all", "xor"})
 SCANS = frozenset({"sum", "prod", "max", "min"})
+UPDATES = SCANS | {"set"}
 IN_NEST = HasParent("loop.nest")
 DECISIONS = (("realize", str), ("slots", (int, type(None))), ("fused", FuseAttr), ("blocked", BlockedAttr), ("in_place", tuple))
 
@@ -118,9 +120,25 @@ class NestOp(Operation):
         return [inner for inner in self.body if type(inner) is LoadOp]
 
     @property
-    def stores(self) -> list[StoreOp]:
-        """The stores of the block, in order."""
-        return [inner for inner in self.body if type(inner) is StoreOp]
+    def stores(self) -> list[StoreOp | UpdateOp]:
+        """The stores and updates of the block, in order."""
+        return [inner for inner in self.body if type(inner) in (StoreOp, UpdateOp)]
+
+    @property
+    def updates(self) -> list[UpdateOp]:
+        """The updates of the block, in order."""
+        return [inner for inner in self.body if type(inner) is UpdateOp]
+
+    @property
+    def ordered(self) -> tuple[int, ...]:
+        """The dims whose points come one after another, outermost first; empty when the points have no order."""
+        return next((inner.order for inner in self.updates), ())
+
+    @property
+    def needed_inputs(self) -> list[Value]:
+        """The buffers that the block loads or that results begin with, each once."""
+        found = [inner.buffer if type(inner) is LoadOp else inner.base for inner in self.body if type(inner) in (LoadOp, UpdateOp)]
+        return list(dict.fromkeys(found))
 
     @property
     def reduced(self) -> tuple[int, ...]:
@@ -130,8 +148,8 @@ class NestOp(Operation):
                 return inner.over
         return ()
 
-    def store_of(self, result: int) -> StoreOp:
-        """The store that writes result `result`."""
+    def store_of(self, result: int) -> StoreOp | UpdateOp:
+        """The store or update that writes result `result`."""
         return next(store for store in self.stores if store.to == result)
 
     def verify(self) -> None:
@@ -139,9 +157,9 @@ class NestOp(Operation):
         args = [value.type for value in self.body.args]
         require(args == [index] * rank, self, "the block takes {} dims of type index, got {}", rank, args)
         require(len(set(self.inputs)) == len(self.inputs), self, "a buffer is listed twice among the inputs")
-        loaded = {load.buffer for load in self.loads}
+        needed = set(self.needed_inputs)
         for value in self.inputs:
-            require(value in loaded, self, "an input of type {} is never loaded", value.type)
+            require(value in needed, self, "an input of type {} is never loaded", value.type)
         require(self.results, self, "a nest stores at least one buffer")
         for name in ("realize", "slots"):
             have = len(getattr(self, name))
@@ -158,9 +176,11 @@ class NestOp(Operation):
         for inner in self.body:
             if type(inner) is LoadOp:
                 require(inner.buffer in inputs, inner, "the loaded buffer is no input of its nest")
-            elif type(inner) is StoreOp:
+            elif type(inner) in (StoreOp, UpdateOp):
                 require(inner.to not in written, inner, "result {} is stored twice", inner.to)
                 written.add(inner.to)
+                if type(inner) is UpdateOp:
+                    self._verify_update(inner, inputs)
             elif type(inner) in (ReduceOp, ReduceIndexOp):
                 require(over in (None, inner.over), inner, "one nest folds the dims {}, and here {}", over, inner.over)
                 over = inner.over
@@ -170,8 +190,17 @@ class NestOp(Operation):
         require(not missing, self, "result {} is never stored", missing[0] if missing else 0)
         varying = variance(self)
         for store in self.stores:
-            loose = varying[store.value] & ~_mask(dims_of(store.map.offset)) & ~unit_dims(self)
+            ordered = _mask(frozenset(store.order)) if type(store) is UpdateOp else 0
+            loose = varying[store.value] & ~_mask(dims_of(store.map.offset)) & ~unit_dims(self) & ~ordered
             require(not loose, store, "the stored value varies over d{}, the address does not", loose.bit_length() - 1)
+
+    def _verify_update(self, update: UpdateOp, inputs: set[Value]) -> None:
+        base = update.base
+        require(base in inputs, update, "what the result begins with is no input of its nest")
+        require(isinstance(base.owner, NestOp), update, "a result begins with the result of a nest, whose memory it takes over")
+        alone = all(user is update or user is self for user in base.users)
+        require(alone, update, "the result takes over the memory of a buffer that something else reads")
+        require(update.order == self.ordered, update, "the updates of one nest have one order, {} and {}", list(self.ordered), list(update.order))
 
 
 def _mask(dims: frozenset[int]) -> int:
@@ -267,6 +296,38 @@ class StoreOp(Operation):
         buffer = nest.results[self.to].type
         require(self.value.type is buffer.element, self, "result {} takes {}, got {}", self.to, buffer.element, self.value.type)
         _verify_bounds(self, nest, self.map, buffer)
+
+
+@op("loop.update")
+class UpdateOp(Operation):
+    """Combine a number with the element at `map` of the dims and of the loaded `indices` of result `to` of the nest, where all masks are true.
+
+    The result begins with the elements of `base`, a result of another nest that nothing else reads, and lies in its memory.  Points that differ in the
+    dims `order` may meet at an element and come one after another, those of the last of these dims first; other points never meet.  With the kind
+    "set" the last number stays; the others fold, and a half is rounded each time.
+    """
+
+    value: Operand[ScalarType]
+    base: Operand[BufferType]
+    indices: Variadic[(i64, index)]
+    masks: Variadic[i1]
+    kind: Attr[UPDATES]
+    order: Attr[tuple]
+    to: Attr[int] = 0
+    map: Attr[IndexMap]
+    traits = (Reads("base"), IN_NEST)
+
+    def verify(self) -> None:
+        nest = _verify_map(self, self.map, len(self.indices))
+        require(0 <= self.to < len(nest.results), self, "the nest has {} results, there is no number {}", len(nest.results), self.to)
+        rank = len(nest.space.sizes)
+        good = len(set(self.order)) == len(self.order) and all(type(k) is int and 0 <= k < rank for k in self.order)
+        require(good, self, "'order' lists dims of the space, each once; the space has {}, got {}", rank, list(self.order))
+        buffer = nest.results[self.to].type
+        require(self.value.type is buffer.element, self, "result {} takes {}, got {}", self.to, buffer.element, self.value.type)
+        require(self.base.type is buffer, self, "result {} of type {} cannot begin with {}", self.to, buffer, self.base.type)
+        if not self.masks:
+            _verify_bounds(self, nest, self.map, buffer)
 
 
 @op("loop.index")

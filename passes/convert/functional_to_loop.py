@@ -40,6 +40,7 @@ from lect.ir.index_map import strides_of
 from lect.passes.base import Pass
 from lect.passes.convert import functional_to_loop_composite as composite
 from lect.passes.convert import functional_to_loop_extern as extern
+from lect.passes.convert import functional_to_loop_gather as gather
 from lect.passes.convert import functional_to_loop_normalization as normalization
 from lect.passes.convert import functional_to_loop_pointwise as pointwise
 from lect.passes.convert import functional_to_loop_random as random
@@ -53,6 +54,7 @@ RULES: Mapping[type[Operation], Rule] = MappingProxyType(
         **dict.fromkeys((*extern.CALLS, *extern.SPECIAL), extern.call),
         **{cls: pointwise.elementwise(formula, extern.call) for cls, formula in {**pointwise.FORMULAS, **composite.FORMULAS, **random.FORMULAS}.items()},
         **view.RULES,
+        **gather.RULES,
         **scatter.RULES,
         **reduction.RULES,
         **normalization.RULES,

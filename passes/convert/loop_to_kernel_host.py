@@ -83,7 +83,11 @@ class HostProgram:
     def launch(self, nest: loop.NestOp, kernel: FuncOp, grain: int) -> None:
         """The results' memory and the launch of a nest's kernel."""
         shared = {result: nest.inputs[position] for result, position in nest.in_place}
+        begins = {update.to: update.base for update in nest.updates}
         for number, value in enumerate(nest.results):
+            if number in begins:
+                self.buffers[value] = self.buffer(begins[number], nest)
+                continue
             source = shared.get(number)
             if source is not None and self._may_take(source, value):
                 self.buffers[value] = self.buffer(source, nest)

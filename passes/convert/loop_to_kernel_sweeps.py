@@ -45,6 +45,8 @@ def check_tiles(nest: loop.NestOp, tiles: TilesAttr) -> None:
     for axis in tiles.axes:
         if axis.dim >= len(nest.space.sizes):
             raise PassFailure(f"the tiles of @{name} name the dim d{axis.dim}, which it lacks", op=nest)
+        if axis.dim in nest.ordered:
+            raise PassFailure(f"@{name} walks the dim d{axis.dim} in order, so it takes no tiles", op=nest)
         if axis.dim in reduced and axis.role == "grid":
             raise PassFailure(f"@{name} folds the dim d{axis.dim}, which its tiles give to the grid", op=nest)
         if reduced and axis.dim not in reduced and axis.role == "loop":
@@ -78,7 +80,7 @@ class NestSweeps(NestValues):
         phases = self._phases()
         last = max(phases.values(), default=0)
         late = {result for result, _ in self.nest.in_place}
-        inside = [store for store in self.nest.stores if self._store_mask(store) & self.loop_mask]
+        inside = [store for store in self.nest.stores if (isinstance(store, loop.UpdateOp) and self.loops) or self._store_mask(store) & self.loop_mask]
         for phase in range(last + 1):
             roots = [op for op in self.nest.body if isinstance(op, Reduction) and phases[op] == phase]
             stores = [store for store in inside if (last if store.to in late else phases[store]) == phase]
@@ -100,19 +102,22 @@ class NestSweeps(NestValues):
             phases[op] = found
         return phases
 
-    def _store_mask(self, store: loop.StoreOp) -> int:
+    def _store_mask(self, store: loop.StoreOp | loop.UpdateOp) -> int:
         return self.varying[store.value] | sum(1 << k for k in dims_of(store.map.offset))
 
-    def _store_all(self, stores: Sequence[loop.StoreOp]) -> None:
+    def _store_all(self, stores: Sequence[loop.StoreOp | loop.UpdateOp]) -> None:
         """Everything that is to be stored is computed before the first store, which may overwrite what was loaded (in place)."""
         for store in stores:
             self.value(store.value)
         for store in stores:
-            self.store(store)
+            if isinstance(store, loop.UpdateOp):
+                self.update(store)
+            else:
+                self.store(store)
 
     # ---- one sweep ---------------------------------------------------------------------------------------------------
 
-    def _sweep(self, roots: Sequence[Reduction], stores: Sequence[loop.StoreOp]) -> None:
+    def _sweep(self, roots: Sequence[Reduction], stores: Sequence[loop.StoreOp | loop.UpdateOp]) -> None:
         needed = set(reachable([op.operands[0] for op in (*roots, *stores)], (loop.ReduceOp, loop.ReduceIndexOp)))
         scans = [op for op in self.nest.body if self._is_scan(op) and op in needed]
         carried = [Carried(op, self._initial(op)) for op in roots]

@@ -18,8 +18,9 @@ from lect.dialects.loop import ops as loop
 from lect.ir import Block, Location, Operation, PassFailure, Region, ScalarType, Type, Value
 from lect.ir.index_map import IndexMap, dims_of, substitute
 from lect.ir.symbolic import Ranges, dim
-from lect.ir.types import i32, index
+from lect.ir.types import f32, i1, i32, index
 
+FOLDS = MappingProxyType({"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"})
 KERNEL_OPS = MappingProxyType({cls.name.partition(".")[2]: cls for cls in SCALAR_OPS.values()})
 
 
@@ -43,7 +44,7 @@ class NestValues:
         self.sizes: tuple[int, ...] = nest.space.sizes
         self.varying = loop.variance(nest)
         self.reduced = set(nest.reduced)
-        self.tiles = [*tiles.axes, *self._reduced_without_axis(tiles)]
+        self.tiles = [*tiles.axes, *self._loops_without_axis(tiles)]
         self.cut = frozenset(axis.name for axis in tiles.axes)
         self.axis_of_dim = {axis.dim: axis for axis in self.tiles}
         self.order = tuple([axis.name for axis in self.tiles])
@@ -53,11 +54,11 @@ class NestValues:
         self.levels = [Level(self.func.body)]
         self._grid_levels()
 
-    def _reduced_without_axis(self, tiles: TilesAttr) -> list[TileAxis]:
-        """Loops over the reduced dims that have no tile axis: one index a step."""
+    def _loops_without_axis(self, tiles: TilesAttr) -> list[TileAxis]:
+        """Loops over the reduced dims, and those with an order, that have no tile axis: one index a step."""
         taken, used = {axis.dim for axis in tiles.axes}, {axis.name for axis in tiles.axes}
         names = [f"R{k}" for k in range(1, len(self.sizes) + 2) if f"R{k}" not in used]
-        return [TileAxis(names[n], k, 1, "loop") for n, k in enumerate(k for k in self.nest.reduced if k not in taken)]
+        return [TileAxis(names[n], k, 1, "loop") for n, k in enumerate(k for k in (*self.nest.ordered, *self.nest.reduced) if k not in taken)]
 
     def _function(self, tiles: TilesAttr) -> tuple[kernel.FuncOp, dict[Value, Value]]:
         buffers = list(self.nest.inputs) + list(self.nest.results)
@@ -229,6 +230,32 @@ class NestValues:
         self.loc = op.loc if op.loc.known else self.nest.loc
         self.insert(level, kernel.StoreOp(pointer, value, dims, self.bounds_for(mask), map))
         self.loc = self.nest.loc
+
+    def update(self, op: loop.UpdateOp) -> None:
+        """Emit an update: read, combine and write at the innermost level, one step of the ordered loops after another."""
+        value = self.value(op.value)
+        indices, masks = [self.value(each) for each in op.indices], [self.value(each) for each in op.masks]
+        map, dims = self.kernel_map(op.map)
+        mask = sum(1 << k for k in dims_of(op.map.offset)) | self.varying[op.value]
+        for each in (*op.indices, *op.masks):
+            mask |= self.varying[each]
+        level, pointer = self.levels[-1], self.pointers[self.nest.results[op.to]]
+        self.loc = op.loc if op.loc.known else self.nest.loc
+        place, allowed = dims + indices, self.bounds_for(mask) + masks
+        if op.kind != "set":
+            old = self.insert(level, kernel.LoadOp(pointer, place, allowed, map)).result
+            value = self._combined(level, op.kind, old, value, op.value.type)
+        self.insert(level, kernel.StoreOp(pointer, value, place, allowed, map))
+        self.loc = self.nest.loc
+
+    def _combined(self, level: Level, kind: str, old: Value, value: Value, element: ScalarType) -> Value:
+        """Two elements folded; halves in f32, with one rounding."""
+        if element is i1:
+            return self.insert(level, KERNEL_OPS["or" if kind in ("sum", "max") else "and"](old, value)).result
+        if not element.is_half:
+            return self.insert(level, KERNEL_OPS[FOLDS[kind]](old, value)).result
+        folded = self.insert(level, KERNEL_OPS[FOLDS[kind]](self._cast(level, old, f32), self._cast(level, value, f32))).result
+        return self._cast(level, folded, element)
 
 
 def reachable(roots: Sequence[Value], stop: type | tuple[type, ...]) -> list[Operation]:

@@ -3,8 +3,9 @@
     loop.nest @n0(%x) {space = <d0: 2048, d1: 1024>} ...  =>  ... {tiles = #kernel.tiles<"row", R: d1 by 32 loop, vector R>}
 
 The vector axis is the dim along which the most bytes lie next to each other.  Variants: "row" (the reduced dim is such), "column" (a reduction,
-but another dim is), "tiled" (no reduction, and two dims compete, as in a transposition: blocks are turned in registers), "flat" (no reduction),
-"point" (no dims).  The number of lanes comes from the target ("vector_bytes", "register_count") and from how much the nest computes.
+but another dim is), "ordered" (elements are updated in an order, neighbours in memory at once), "tiled" (no reduction, and two dims compete, as in
+a transposition: blocks are turned in registers), "flat" (no reduction), "point" (no dims).  The number of lanes comes from the target
+("vector_bytes", "register_count") and from how much the nest computes.
 A nest that has `tiles` already keeps them.
 """
 
@@ -15,9 +16,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from lect.dialects.kernel.attributes import TileAxis, TilesAttr
-from lect.dialects.loop.ops import NestOp, ReduceIndexOp, ScanOp, StoreOp
+from lect.dialects.loop.ops import NestOp, ReduceIndexOp, ScanOp, StoreOp, UpdateOp
 from lect.dialects.scalars import HEAVY
 from lect.ir import Context, Operation
+from lect.ir.index_map import coefficient
 from lect.passes.base import Pass
 from lect.passes.loop.nests import unit_stride_bytes
 
@@ -50,6 +52,8 @@ def choose_tiles(nest: NestOp, target: Mapping[str, Any]) -> TilesAttr:
     dims = range(len(sizes))
     if not sizes:
         return TilesAttr("point", ())
+    if nest.updates:
+        return _ordered(nest, votes, lanes)
     best = max(dims, key=lambda k: (votes[k], k))
     reduced = nest.reduced
     if scanned:
@@ -60,6 +64,16 @@ def choose_tiles(nest: NestOp, target: Mapping[str, Any]) -> TilesAttr:
         rows = TileAxis("R", reduced[-1], min(ROWS, _block(sizes[reduced[-1]], ROWS)), "loop")
         return TilesAttr("column", [rows, TileAxis("X", best, _block(sizes[best], _column_lanes(nest, lanes)), "grid")], "X")
     return _parallel(sizes, votes, best, lanes, _native_lanes(nest, target))
+
+
+def _ordered(nest: NestOp, votes: Sequence[int], lanes: int) -> TilesAttr:
+    """Tiles of a nest that updates elements: a dim of which the updates go to neighbours, if there is one, inside of the dims that have an order."""
+    sizes, ordered = nest.space.sizes, set(nest.ordered)
+    near = [k for k in range(len(sizes)) if k not in ordered and all(coefficient(op.map.offset, k) == 1 for op in nest.updates)]
+    if not near:
+        return TilesAttr("ordered", ())
+    best = max(near, key=lambda k: (votes[k], k))
+    return TilesAttr("ordered", [TileAxis("X", best, _block(sizes[best], lanes), "loop")], "X")
 
 
 def _parallel(sizes: Sequence[int], votes: Sequence[int], best: int, lanes: int, native: int) -> TilesAttr:
@@ -86,7 +100,7 @@ def _native_lanes(nest: NestOp, target: Mapping[str, Any]) -> int:
     words = any(op.name in RANDOM for op in nest.body)  # one block of them, made in i64, serves several lanes
     widest = 4
     for op in nest.body:
-        for value in op.operands if isinstance(op, StoreOp) else op.results:
+        for value in op.operands[:1] if isinstance(op, (StoreOp, UpdateOp)) else op.results:
             if value.type.kind == "float" or value.type.kind in ("signed", "unsigned") and (not words or isinstance(op, StoreOp)):
                 widest = max(widest, value.type.bytes)
     return int(target.get("vector_bytes", VECTOR_BYTES)) // widest

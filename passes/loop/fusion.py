@@ -98,7 +98,10 @@ def vertical(first: NestOp, second: NestOp, buffers: Sequence[Value], stays: boo
     joint: Joint | None = None
     for buffer in buffers:
         written = first.store_of(buffer.index).map.offset
-        reads = {load.map.offset for load in second.loads if load.buffer is buffer}
+        loads = [load for load in second.loads if load.buffer is buffer]
+        if any(load.indices for load in loads):
+            raise Blocked("it is read at loaded indices")
+        reads = {load.map.offset for load in loads}
         if len(reads) > 1:
             raise Blocked("it is read at two points")
         (read,) = reads

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from lect.dialects.loop.attributes import SpaceAttr
-from lect.dialects.loop.ops import IndexOp, LoadOp, NestOp, ReduceIndexOp, ReduceOp, ScanOp, StoreOp
+from lect.dialects.loop.ops import IndexOp, LoadOp, NestOp, ReduceIndexOp, ReduceOp, ScanOp, StoreOp, UpdateOp
 from lect.ir import Context, Operation
 from lect.ir.index_map import IndexMap, coefficient, substitute
 from lect.ir.symbolic import ZERO, Expr, Ranges, dim
@@ -67,8 +67,8 @@ def _groups(nest: NestOp) -> list[list[int]]:
     """The dims that become one, group by group."""
     sizes = nest.space.sizes
     reduced = set(nest.reduced)
-    scanned = {op.over for op in nest.body if isinstance(op, ScanOp)}
-    offsets = [op.map.offset for op in nest.body if isinstance(op, (LoadOp, StoreOp, IndexOp))]
+    scanned = {op.over for op in nest.body if isinstance(op, ScanOp)} | set(nest.ordered)
+    offsets = [op.map.offset for op in nest.body if isinstance(op, (LoadOp, StoreOp, UpdateOp, IndexOp))]
     keep = [k for k, size in enumerate(sizes) if size > 1 or k in scanned]
     if reduced and not reduced & set(keep):
         keep = sorted({*keep, min(reduced)})
@@ -90,9 +90,11 @@ def _walked_as_one(offset: Expr, outer: int, inner: int, size: int) -> bool:
 
 def _rewrite(nest: NestOp, sizes: tuple[int, ...], replacements: list[Expr], position: dict[int, int]) -> None:
     for op in nest.body:
-        if isinstance(op, (LoadOp, StoreOp, IndexOp)):
+        if isinstance(op, (LoadOp, StoreOp, UpdateOp, IndexOp)):
             offset = substitute(op.map.offset, replacements, Ranges(sizes))
             op.map = IndexMap(len(sizes), (offset,), op.map.num_indices)
+        if isinstance(op, UpdateOp):
+            op.order = tuple([position[k] for k in op.order])
         elif isinstance(op, (ReduceOp, ReduceIndexOp)):
             op.over = tuple(sorted({position[k] for k in op.over if k in position}))
         elif isinstance(op, ScanOp):

@@ -73,7 +73,7 @@ def substitute_producers(nest: NestOp, producers: list[NestOp]) -> None:
             op.replace([builder.masked(value, masks)])
         elif op.results:
             builder.meet(op)
-    nest.set_operands(dict.fromkeys([load.buffer for load in nest.loads]))
+    nest.set_operands(nest.needed_inputs)
     fused = list(nest.fused)
     for producer in producers:
         fused += [decision for decision in producer.fused if decision not in fused]

@@ -53,14 +53,21 @@ class Plan:
         self.func = func
         raising = [op for op in func.body if isinstance(op, ExternOp) and may_raise(op.callee.leaf)]
         self.last_that_may_raise = raising[-1] if raising else None
-        self.returned = {value for op in func.body if isinstance(op, ReturnOp) for value in op.values}
-        self.last_use: dict[Value, Operation] = {value: op for op in func.body for value in op.operands if not value.is_argument}
+        self.origin = {op.results[update.to]: update.base for op in func.body if isinstance(op, NestOp) for update in op.updates}
+        self.returned = {self.memory_of(value) for op in func.body if isinstance(op, ReturnOp) for value in op.values}
+        self.last_use: dict[Value, Operation] = {self.memory_of(value): op for op in func.body for value in op.operands if not value.is_argument}
         self.slot: dict[Value, int] = {}
         self.sizes: list[int] = []
         self.free: dict[int, list[int]] = {}
         self.in_place = 0
         self.in_parameters: set[Value] = set()
         self.updated = 0
+
+    def memory_of(self, value: Value) -> Value:
+        """The buffer whose memory a value lies in: of a result that is updated, what it began with."""
+        while value in self.origin:
+            value = self.origin[value]
+        return value
 
     def run(self) -> None:
         """Assign slots and note the peak."""
@@ -70,16 +77,18 @@ class Plan:
             self.updated += 1
         live = peak = 0
         for op in self.func.body:
-            dying = [value for value in dict.fromkeys(op.operands) if self.last_use.get(value) is op and value not in self.returned]
+            used = list(dict.fromkeys(map(self.memory_of, op.operands)))
+            dying = [value for value in used if self.last_use.get(value) is op and value not in self.returned]
             if isinstance(op, NestOp):
                 dying = self.assign(op, dying)
-            live += sum(nbytes(value) for value in op.results if value not in self.in_parameters)
+            live += sum(nbytes(value) for value in op.results if value not in self.in_parameters and value not in self.origin)
             peak = max(peak, live)
-            for value in [value for value in op.operands if self.last_use.get(value) is op and value not in self.returned]:
+            for value in [value for value in used if self.last_use.get(value) is op and value not in self.returned]:
                 if value in self.last_use:
                     live -= 0 if value in self.in_parameters else nbytes(value)
                     del self.last_use[value]
-            live -= sum(nbytes(value) for value in op.results if not value.users and value not in self.in_parameters)
+            dead = [value for value in op.results if not value.users and value not in self.in_parameters and value not in self.origin]
+            live -= sum(map(nbytes, dead))
             for value in dying:
                 if value in self.slot:
                     self.free.setdefault(nbytes(value), []).append(self.slot[value])
@@ -91,7 +100,7 @@ class Plan:
         slots: list[int | None] = []
         pairs: list[tuple[int, int]] = []
         for number, value in enumerate(nest.results):
-            if value in self.returned:
+            if value in self.returned or value in self.origin:
                 slots.append(None)
                 continue
             parameter = self.parameter_for(nest, number)
@@ -101,11 +110,12 @@ class Plan:
                 self.in_parameters.add(value)
                 self.in_place += 1
                 continue
-            source = next((old for old in dying if self.may_replace(nest, number, old)), None)
+            source = next((old for old in nest.inputs if self.memory_of(old) in dying and self.may_replace(nest, number, old)), None)
             if source is not None:
-                dying = [old for old in dying if old is not source]
+                memory = self.memory_of(source)
+                dying = [old for old in dying if old is not memory]
                 pairs.append((number, nest.inputs.index(source)))
-                self.slot[value] = self.slot[source]
+                self.slot[value] = self.slot[memory]
                 self.in_place += 1
             else:
                 self.slot[value] = self.take(nbytes(value))
@@ -124,7 +134,7 @@ class Plan:
 
     def may_replace(self, nest: NestOp, number: int, old: Value) -> bool:
         """True when a result may lie where a dying input lies: each point reads only what it writes, and reads it before."""
-        return old in self.slot and fits(nest, number, old)
+        return self.memory_of(old) in self.slot and fits(nest, number, old)
 
     def parameter_for(self, nest: NestOp, number: int) -> Value | None:
         """The parameter in whose memory a result may be stored at once, as it is written there in the end and nobody reads the old elements any more."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from lect.dialects.loop.ops import ExternOp, FuncOp, LoadOp, NestOp, ReturnOp, WriteOp
+from lect.dialects.loop.ops import ExternOp, FuncOp, LoadOp, NestOp, ReturnOp, UpdateOp, WriteOp
 from lect.ir import Context, Operation, Value
 from lect.ir.index_map import delinearize, is_affine
 from lect.passes.base import Pass, option
@@ -107,7 +107,7 @@ class Decisions:
         if nest.reduced:
             return "folded from many values"
         if has_scan(nest):
-            return "scan"
+            return "updated" if nest.updates else "scan"
         if len(nest.results) > 1:
             return "one of several results"
         if points(nest) == 0:
@@ -115,6 +115,8 @@ class Decisions:
         if nest.store_of(number).map.offset is not own_point(nest):
             return "stored with gaps"
         for load in nest.results[number].users:
+            if isinstance(load, UpdateOp):
+                return "what an update begins with"
             if isinstance(load, LoadOp) and load.indices:
                 return "read at loaded indices"
             if isinstance(load, LoadOp) and load.masks and not point_is_affine(nest, load):

@@ -7,7 +7,7 @@ from typing import Final
 
 from lect.dialects.loop.building import Inlining, NestBuilder, copy_block
 from lect.dialects.loop.library import may_share_memory
-from lect.dialects.loop.ops import ExternOp, FuncOp, LoadOp, NestOp, ReturnOp, ScanOp, StoreOp, WriteOp
+from lect.dialects.loop.ops import ExternOp, FuncOp, LoadOp, NestOp, ReturnOp, ScanOp, StoreOp, UpdateOp, WriteOp
 from lect.dialects.scalars import HEAVY
 from lect.ir import Block, Operation, PassFailure, Value
 from lect.ir.index_map import coefficient, linearize
@@ -71,8 +71,8 @@ def own_point(nest: NestOp) -> Expr:
 
 
 def has_scan(nest: NestOp) -> bool:
-    """True when some value depends on values before it along a dim."""
-    return any(type(op) is ScanOp for op in nest.body)
+    """True when some value or element depends on points before it along a dim: such a nest is bound to its dims."""
+    return any(type(op) in (ScanOp, UpdateOp) for op in nest.body)
 
 
 def gathers(nest: NestOp) -> bool:
@@ -85,7 +85,7 @@ def unit_stride_bytes(nest: NestOp) -> list[int]:
     sizes = nest.space.sizes
     votes = [0] * len(sizes)
     for op in nest.body:
-        if isinstance(op, (LoadOp, StoreOp)):
+        if isinstance(op, (LoadOp, StoreOp, UpdateOp)):
             element = op.buffer.type.element if isinstance(op, LoadOp) else op.value.type
             steps = [coefficient(op.map.offset, k) for k in range(len(sizes))]
             touched = element.bytes
@@ -119,7 +119,7 @@ def drop_results(nest: NestOp, dead: set[int]) -> NestOp:
     remove_dead(nest)
     attrs = {name: tuple(value[k] for k in kept) for name, value in nest.attrs.items() if name in ("realize", "slots") and value}
     region = nest.regions[0]
-    inputs = list(dict.fromkeys(load.buffer for load in nest.loads))
+    inputs = nest.needed_inputs
     new = NestOp.create(inputs, [nest.results[k].type for k in kept], {**nest.attrs, **attrs}, (region,), (), nest.loc)
     assert nest.parent is not None
     nest.parent.insert_before(nest, new)

@@ -34,7 +34,8 @@ Compared are values, dtypes, strides, whose memory a result lies in, what the ar
 the type and message of exceptions. *Equal* is bit by bit, signs of zeros included; *close* is up to the rounding of sums and of functions such as `exp`
 (torch.testing's tolerances; one rounding for halves); for random numbers and memory that nobody has written only the *metadata* are compared.
 
-Who computed: *native* kernels (matrix products, convolutions and attention by the library), or kernels with *library* calls for a part, or with *opaque*
+Who computed: *native* kernels (matrix products, convolutions and attention by the library; a call that only raises eager's error for a bad index, and the
+draw of a seed, compute nothing), or kernels with *library* calls for a part, or with *opaque*
 calls of operators that the functional dialect has no operation for; *torch* call by call inside of the compiled function; in *parts* around a graph break;
 *python* when nothing was left to compute; *eager* as a whole. The numbers are those of [the reasons](graph-breaks.md).
 

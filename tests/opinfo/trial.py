@@ -10,6 +10,8 @@ import torch
 
 import lect
 from lect.ir import Operation
+from lect.passes.convert.functional_to_loop_gather import CHECK
+from lect.passes.functional.functional_seed_random import DRAW, DRAWN
 from lect.runtime import entry as runtime_entry
 from tests.opinfo.compare import Snapshot, difference, no_less_exact, sharing_of
 from tests.opinfo.samples import OUT, RANDOM, UNDEFINED, Case, Copies, cases, dtype_name, entries, exactly, full_name, garbage_like, kinds_of, tensors_in
@@ -48,6 +50,11 @@ class Outcome:
         return asdict(self)
 
 
+def is_seed(callee: str, args: tuple[Any, ...]) -> bool:
+    """True for the one draw from torch's generator that seeds the random numbers of a graph: it computes none of them."""
+    return callee == DRAW and args == DRAWN
+
+
 class Watch:
     """Looks at the levels of what is compiled while it is in place."""
 
@@ -63,11 +70,11 @@ class Watch:
 
     def observe(self, stage: str, module: Operation) -> None:
         if stage == "aot":
-            self.opaque += sum(op.name == "functional.opaque" for op in module.walk())
+            self.opaque += sum(op.name == "functional.opaque" and not is_seed(op.target.leaf, op.args) for op in module.walk())
         if stage == "kernel":
             self.graphs += 1
-            calls = [op.attrs["callee"].leaf for op in module.walk() if op.name == "host.extern"]
-            self.library += sum(not any(part in name for part in HEAVY) for name in calls)
+            calls = [op.callee.leaf for op in module.walk() if op.name == "host.extern" and not is_seed(op.callee.leaf, op.args)]
+            self.library += sum(name != CHECK and not any(part in name for part in HEAVY) for name in calls)
 
     def way(self) -> tuple[str, list[str], list[str]]:
         """Who computed what was compiled since the last reset, with the numbers of the reasons for which it was not lect."""

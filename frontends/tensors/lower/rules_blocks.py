@@ -74,7 +74,7 @@ def convolution(
 ) -> Any:
     """convolution of a batch."""
     spatial = type_of(x).rank - 2
-    if spatial < 1 or type_of(weight).rank != type_of(x).rank or not type_of(x).element.is_float:
+    if spatial < 1 or type_of(weight).rank != type_of(x).rank or type_of(x).element.kind == "bool":
         return None
     lists = {"stride": _spread(stride, spatial), "padding": _spread(padding, spatial), "dilation": _spread(dilation, spatial)}
     extra = _spread(output_padding, spatial) if transposed else ()

@@ -61,14 +61,7 @@ CASES = {
     "cummin": (reduction.CummaxWithIndexOp, floats((4, 9)), {"dim": 1, "kind": "min"}),
     "sort": (reduction.SortOp, floats((4, 9)), {"dim": 1, "descending": True, "stable": True}),
     "topk": (reduction.TopkOp, floats((4, 9)), {"k": 3, "dim": 1}),
-    "gather": (gather.GatherOp, [*floats((4, 9)), indices((2, 5), 9)], {"dim": 1}),
-    "scatter": (gather.ScatterOp, [*floats((4, 9)), indices((4, 1), 9), *floats((4, 1), seed=3)], {"dim": 1}),
-    "scatter_add": (gather.ScatterOp, [*floats((4, 9)), indices((4, 3), 9), *floats((4, 3), seed=3)], {"dim": 1, "mode": "add"}),
-    "scatter amax": (gather.ScatterOp, [*floats((4, 9)), indices((4, 3), 9), *floats((4, 3), seed=3)], {"dim": 1, "mode": "amax", "include_self": False}),
-    "slice_scatter with steps": (gather.SliceScatterOp, floats((4, 9), (4, 3)), {"dim": 1, "start": 2, "end": 8, "step": 2}),
-    "diagonal_scatter": (gather.DiagonalScatterOp, floats((4, 4), (3,)), {"offset": 1}),
     "searchsorted": (gather.SearchsortedOp, [torch.randn(3, 9).sort().values, torch.randn(3, 4)], {"right": True}),
-    "embedding_backward": (gather.EmbeddingBackwardOp, [*floats((5, 6)), indices((5,), 10)], {"count": 10}),
     "convolution": (contraction.ConvolutionOp, floats(X, (6, 4, 3, 3), (6,)), {"stride": (2, 2), "padding": (1, 1), "dilation": (1, 1)}),
     "convolution 1d": (contraction.ConvolutionOp, floats((2, 4, 9), (6, 2, 3)), {"stride": (1,), "padding": (0,), "dilation": (2,), "groups": 2}),
     "transposed convolution": (
@@ -128,22 +121,6 @@ def test_orthogonal_polynomials(kind):
     check(lambda emit, x: emit(pointwise.OrthopolyOp(x, kind=kind, other=3.0)), floats((9,)))
 
 
-@pytest.mark.parametrize("shape", [(5,), (2, 3), ()])
-def test_index_of_rows(shape):
-    rows = indices(shape, 7)
-    x, y = torch.randn(7, 4), torch.randn(3, 7, 4)
-    check(lambda emit, x, i: emit(gather.IndexOp(x, [i], (0,), False)), [x, rows])
-    check(lambda emit, x, i: emit(gather.IndexOp(x, [i], (1,), False)), [y, rows])
-    check(lambda emit, x, i: emit(gather.IndexOp(x, [i], (1,))), [y, rows - 7])
-
-
-def test_index_of_pairs_and_index_put():
-    x, i, j = torch.randn(3, 7, 4), indices((5,), 3), indices((5,), 4, 1)
-    check(lambda emit, x, i, j: emit(gather.IndexOp(x, [i, j], (0, 2))), [x, i, j])
-    values = torch.randn(5, 7)
-    check(lambda emit, x, v, i, j: emit(gather.IndexPutOp(x, v, [i, j], (0, 2), True)), [x, values, i, j])
-
-
 def test_an_index_out_of_range_raises_as_in_eager():
     x, i = torch.randn(7, 4), torch.tensor([1, 7])
     for negative in (True, False):
@@ -157,12 +134,6 @@ def test_attention_leaves_eager_strides():
     check(lambda emit, q, k, v: emit(contraction.AttentionOp(q, k, v)), [q, k, v])
     mask = torch.randn(2, 1, 5, 5)
     check(lambda emit, q, k, v, m: emit(contraction.AttentionOp(q, k, v, m, False, 0.3)), [q, k, v, mask])
-
-
-def test_max_pool_backward_is_a_scatter():
-    x = torch.randn(X)
-    values, found = torch.nn.functional.max_pool2d(x, 2, return_indices=True)
-    check(lambda emit, g, x, i: emit(window.MaxPoolBackwardOp(g, x, i, 2)), [values, x, found])
 
 
 def test_opaque_operators_are_called_by_name():

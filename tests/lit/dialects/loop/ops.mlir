@@ -85,3 +85,22 @@ loop.func @writes(%x: !loop.buffer<4x8xf32>, %y: !loop.buffer<8xf32>) {
   loop.write(%y, %x) {place = #loop.view<4, strides [2]>, view = #loop.view<4, strides [8]>, versions = 0}
   loop.return(%x) {views = [#loop.view<4x8>]}
 }
+
+// An update begins with the elements of another nest's result; its groups of operands are the number, the indices and the masks.
+// CHECK-LABEL: loop.func @updates(%x: !loop.buffer<4xf32>, %i: !loop.buffer<9xi64>, %m: !loop.buffer<9xi1>)
+loop.func @updates(%x: !loop.buffer<4xf32>, %i: !loop.buffer<9xi64>, %m: !loop.buffer<9xi1>) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 4>} : !loop.buffer<4xf32> {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    loop.store(%1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %2 = loop.nest @n1(%i, %m, %0) {space = #loop.space<d0: 9>} : !loop.buffer<4xf32> {
+  ^bb0(%d0: index):
+    %3 = loop.load(%i) {map = #loop.map<(d0) -> (d0)>} : i64
+    %4 = loop.load(%m) {map = #loop.map<(d0) -> (d0)>} : i1
+    %5 = loop.const() {value = 1.0} : f32
+    // CHECK: loop.update(%{{.*}}, %{{.*}}, %{{.*}}; %{{.*}}) {kind = "sum", order = [0], map = #loop.map<(d0)[i0] -> (i0)>}
+    loop.update(%5, %0, %3; %4) {kind = "sum", order = [0], map = #loop.map<(d0)[i0] -> (i0)>}
+  }
+  loop.return(%2) {views = [#loop.view<4>]}
+}

@@ -201,3 +201,57 @@ functional.func @integers(%seed: !functional.tensor<i64>) {
   %0 = functional.randint(%seed) {shape = [8], element = i64, high = 10, low = -3} : !functional.tensor<8xi64>
   functional.return(%0)
 }
+
+// -----
+
+// A read at loaded places: every index is brought into its dim, and one i1 says whether all of them were in it.
+// CHECK-LABEL: @index_reads_inside_of_its_dim
+// CHECK:         %[[F:.*]] = loop.nest @n0(%i) {space = #loop.space<d0: 3>} : !loop.buffer<i1>
+// CHECK:           loop.reduce({{.*}}) {kind = "all", over = [0]} : i1
+// CHECK:         loop.extern @e1(%[[F]]) {callee = @aten._assert_async.msg
+// CHECK:         loop.nest @n2(%i, %x) {space = #loop.space<d0: 3, d1: 4>}
+// CHECK:           %[[I:.*]] = loop.load(%i) {map = #loop.map<(d0, d1) -> (d0)>} : i64
+// CHECK:           %[[L:.*]] = loop.maximum(%[[I]], {{.*}}) : i64
+// CHECK-NEXT:      %[[C:.*]] = loop.const() {value = 6} : i64
+// CHECK-NEXT:      %[[H:.*]] = loop.minimum(%[[L]], %[[C]]) : i64
+// CHECK-NEXT:      loop.load(%x, %[[H]]) {map = #loop.map<(d0, d1)[i0] -> (i0 * 4 + d1)>} : f32
+functional.func @index_reads_inside_of_its_dim(%x: !functional.tensor<7x4xf32>, %i: !functional.tensor<3xi64>) {
+  %0 = functional.index(%x, %i) {dims = [0], negative = false} : !functional.tensor<3x4xf32>
+  functional.return(%0)
+}
+
+// -----
+
+// Sums of halves at computed places are taken in f32 and rounded in the end; the dim of the index has an order.
+// CHECK-LABEL: @scatter_updates_a_copy
+// CHECK:         %[[B:.*]] = loop.nest @n2(%x) {space = #loop.space<d0: 4, d1: 9>} : !loop.buffer<4x9xf32>
+// CHECK:         %[[U:.*]] = loop.nest @n3({{.*}}, %[[B]]) {space = #loop.space<d0: 4, d1: 3>} : !loop.buffer<4x9xf32>
+// CHECK:           loop.update({{.*}}, %[[B]], {{.*}}) {kind = "sum", order = [1], map = #loop.map<(d0, d1)[i0] -> (d0 * 9 + i0)>}
+// CHECK:         loop.nest @n4(%[[U]]) {{.*}} : !loop.buffer<4x9xbf16>
+functional.func @scatter_updates_a_copy(%x: !functional.tensor<4x9xbf16>, %i: !functional.tensor<4x3xi64>, %s: !functional.tensor<4x3xbf16>) {
+  %0 = functional.scatter(%x, %i, %s) {dim = 1, mode = "add"} : !functional.tensor<4x9xbf16>
+  functional.return(%0)
+}
+
+// -----
+
+// A slice with steps is chosen where it lies, as one without is.
+// CHECK-LABEL: @slice_with_steps_is_one_nest
+// CHECK-COUNT-1: loop.nest
+// CHECK:         loop.fmod
+// CHECK-NOT:     loop.nest
+functional.func @slice_with_steps_is_one_nest(%x: !functional.tensor<8xf32>, %y: !functional.tensor<3xf32>) {
+  %0 = functional.slice_scatter(%x, %y) {dim = 0, start = 2, end = 8, step = 2} : !functional.tensor<8xf32>
+  functional.return(%0)
+}
+
+// -----
+
+// What is put into an input of the graph stays a library call, which has a form in place.
+// CHECK-LABEL: @no_nest_as_an_input_is_written
+// CHECK:         loop.extern @e0({{.*}}) {callee = @aten.scatter.src
+functional.func @no_nest_as_an_input_is_written(%x: !functional.tensor<4x9xf32>, %i: !functional.tensor<4x3xi64>, %s: !functional.tensor<4x3xf32>) {
+  %0 = functional.scatter(%x, %i, %s) {dim = 1} : !functional.tensor<4x9xf32>
+  functional.write(%x, %0)
+  functional.return()
+}

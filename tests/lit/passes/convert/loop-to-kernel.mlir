@@ -283,3 +283,31 @@ loop.func @words_of_a_stream(%key: !loop.buffer<i64>) {
   }
   loop.return(%z) {views = [#loop.view<64>]}
 }
+
+// -----
+
+// Elements are updated one step of the ordered dim after another, neighbours at once; the result lies where it began.
+// CHECK-LABEL: kernel.func @rows
+// CHECK: %[[I:.*]] = kernel.load(%i
+// CHECK: kernel.for
+// CHECK: %[[O:.*]] = kernel.load(%[[R:.*]], {{.*}}, %[[I]])
+// CHECK: %[[S:.*]] = kernel.add(%[[O]], {{.*}})
+// CHECK: kernel.store(%[[R]], %[[S]], {{.*}}, %[[I]])
+// CHECK-LABEL: host.func @updated_rows
+// CHECK: %[[B:.*]] = host.alloc()
+// CHECK: host.launch({{.*}}, %[[B]]) {kernel = @base
+// CHECK: host.launch({{.*}}, %[[B]], %[[B]]) {kernel = @rows
+loop.func @updated_rows(%x: !loop.buffer<4x8xf32>, %i: !loop.buffer<9xi64>, %v: !loop.buffer<9x8xf32>) {
+  %0 = loop.nest @base(%x) {space = #loop.space<d0: 4, d1: 8>} : !loop.buffer<4x8xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>} : f32
+    loop.store(%1) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>}
+  }
+  %2 = loop.nest @rows(%i, %v, %0) {space = #loop.space<d0: 9, d1: 8>} : !loop.buffer<4x8xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %3 = loop.load(%i) {map = #loop.map<(d0, d1) -> (d0)>} : i64
+    %4 = loop.load(%v) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>} : f32
+    loop.update(%4, %0, %3;) {kind = "sum", order = [0], map = #loop.map<(d0, d1)[i0] -> (i0 * 8 + d1)>}
+  }
+  loop.return(%2) {views = [#loop.view<4x8>]}
+}

@@ -85,3 +85,20 @@ loop.func @no_merge_of_an_empty_space(%x: !loop.buffer<0x4xf32>) {
   }
   loop.return(%y) {views = [#loop.view<0x4>]}
 }
+
+// CHECK-LABEL: loop.func @no_merge_as_points_have_an_order
+loop.func @no_merge_as_points_have_an_order(%v: !loop.buffer<3x1x4xf32>) {
+  %0 = loop.nest @n0 {space = #loop.space<d0: 12>} : !loop.buffer<12xf32> {
+  ^bb0(%d0: index):
+    %1 = loop.const() {value = 0.0} : f32
+    loop.store(%1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  // CHECK: loop.nest @n1({{.*}}) {space = #loop.space<d0: 3, d1: 4>}
+  // CHECK: loop.update({{.*}}) {kind = "set", order = [1], map = #loop.map<(d0, d1) -> (d0 * 4 + d1)>}
+  %2 = loop.nest @n1(%v, %0) {space = #loop.space<d0: 3, d1: 1, d2: 4>} : !loop.buffer<12xf32> {
+  ^bb0(%d0: index, %d1: index, %d2: index):
+    %3 = loop.load(%v) {map = #loop.map<(d0, d1, d2) -> (d0 * 4 + d2)>} : f32
+    loop.update(%3, %0;) {kind = "set", order = [2], map = #loop.map<(d0, d1, d2) -> (d0 * 4 + d2)>}
+  }
+  loop.return(%2) {views = [#loop.view<12>]}
+}

@@ -306,3 +306,54 @@ loop.func @no_update_in_place_as_a_view_of_the_library_is_read_later(%x: !m, %r:
   loop.write(%x, %1) {place = #loop.view<4x4>, view = #loop.view<4x4>}
   loop.return(%2) {views = [#loop.view<4x4>]}
 }
+
+// -----
+
+// A result that is updated lives where it began: it takes no memory of its own, and what it began with is returned with it.
+// CHECK-LABEL: loop.func @updated_and_returned
+// CHECK-SAME: peak_bytes = 128
+// CHECK: loop.nest @base
+// CHECK-NOT: slots
+// CHECK: loop.return
+loop.func @updated_and_returned(%x: !loop.buffer<4x8xf32>, %i: !loop.buffer<9xi64>, %v: !loop.buffer<9x8xf32>) {
+  %0 = loop.nest @base(%x) {space = #loop.space<d0: 4, d1: 8>} : !loop.buffer<4x8xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>} : f32
+    loop.store(%1) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>}
+  }
+  %2 = loop.nest @rows(%i, %v, %0) {space = #loop.space<d0: 9, d1: 8>} : !loop.buffer<4x8xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %3 = loop.load(%i) {map = #loop.map<(d0, d1) -> (d0)>} : i64
+    %4 = loop.load(%v) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>} : f32
+    loop.update(%4, %0, %3;) {kind = "sum", order = [0], map = #loop.map<(d0, d1)[i0] -> (i0 * 8 + d1)>}
+  }
+  loop.return(%2) {views = [#loop.view<4x8>]}
+}
+
+// -----
+
+// What reads the updated elements point by point may take their memory over.
+// CHECK-LABEL: loop.func @updated_and_read
+// CHECK-SAME: slot_bytes = [128]
+// CHECK: loop.nest @last({{.*}}) {{.*}}in_place = [
+loop.func @updated_and_read(%x: !loop.buffer<4x8xf32>, %i: !loop.buffer<9xi64>, %v: !loop.buffer<9x8xf32>) {
+  %0 = loop.nest @base(%x) {space = #loop.space<d0: 4, d1: 8>} : !loop.buffer<4x8xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>} : f32
+    loop.store(%1) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>}
+  }
+  %2 = loop.nest @rows(%i, %v, %0) {space = #loop.space<d0: 9, d1: 8>} : !loop.buffer<4x8xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %3 = loop.load(%i) {map = #loop.map<(d0, d1) -> (d0)>} : i64
+    %4 = loop.load(%v) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>} : f32
+    loop.update(%4, %0, %3;) {kind = "sum", order = [0], map = #loop.map<(d0, d1)[i0] -> (i0 * 8 + d1)>}
+  }
+  %5 = loop.nest @last(%2) {space = #loop.space<d0: 4, d1: 8>} : !loop.buffer<4x8xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %6 = loop.load(%2) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>} : f32
+    %7 = loop.neg(%6) : f32
+    loop.store(%7) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>}
+  }
+  %8 = loop.extern @e0(%5) {callee = @aten.sum.default, views = [#loop.view<4x8>], args = [#loop.operand<0>], result_views = [#loop.view<scalar>]} : !loop.buffer<f32>
+  loop.return(%8) {views = [#loop.view<scalar>]}
+}

@@ -12,7 +12,7 @@ from typing import Any
 
 from lect.dialects.loop.attributes import SpaceAttr
 from lect.dialects.loop.building import Inlining, NestBuilder, copy_operations, whole_range
-from lect.dialects.loop.ops import LoadOp, NestOp, ReduceIndexOp, ReduceOp, StoreOp, variance
+from lect.dialects.loop.ops import LoadOp, NestOp, ReduceIndexOp, ReduceOp, variance
 from lect.dialects.loop.types import BufferType
 from lect.ir import Operation, Value
 from lect.ir.index_map import dims_of, linearize
@@ -159,7 +159,7 @@ def _rest(nest: NestOp, reductions: Sequence[Any], totals: list[Value]) -> NestO
     values = {value: builder.load(buffer, place) for value, buffer in given.items() if value in used}
     values = copy_operations(how, ops, values)
     for number in range(len(nest.results)):
-        store: StoreOp = stores[number]
+        store = stores[number]
         builder.loc = store.loc
         builder.store(values.get(store.value, store.value), nest.results[number].type, how.expr(store.map.offset))  # type: ignore[arg-type]
     builder.loc = nest.loc

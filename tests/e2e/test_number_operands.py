@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import lect
+from lect.frontends.tensors.lower import rules_pointwise
 from tests.e2e.support import same, versions
 from tests.e2e.test_numbers import CALLS, Object, X, numbers, rates, run
 
@@ -73,6 +74,17 @@ def test_special_values_as_operands():
 
     x = torch.tensor([1.0, -2.0, 0.0, -0.0, math.inf, math.nan])
     assert run(f, [lambda n=n: (x, n) for n in (1.0, 2.0, math.inf, -math.inf, math.nan, 0.0, -0.0, 5e-324, 1e-40, 3e38, 0.1)]) == 2
+
+
+def test_clamp_where_eager_ignores_a_bound_that_is_nan(monkeypatch):
+    """As torch's kernels for some processors do, which the one at hand need not be."""
+    monkeypatch.setattr(rules_pointwise, "eager_ignores_nan", lambda: True)
+    x = torch.tensor([1.0, -2.0, math.inf, math.nan])
+    same(x, lect.compile(lambda x: torch.clamp(x, max=math.nan))(x), exact=True)
+    assert lect.compile(lambda x: torch.clamp(x, 0.0, math.nan))(x).isnan().all()
+    compiled = lect.compile(lambda x, n: torch.clamp(x, min=n))
+    for bound in (1.0, 2.0, math.nan, 0.5):
+        same(x if bound != bound else torch.clamp(x, min=bound), compiled(x, bound), exact=True)
 
 
 def test_number_beyond_the_dtype_is_a_constant():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -149,7 +150,18 @@ def clamp(e: Emitter, x: Value, min: Any = None, max: Any = None) -> Any:
             bounds[operand] = e.run_time(bound, element)
         elif bound is not None:
             bounds[name] = e.number(bound, element)
-    return e(p.ClampOp, e.to(x, element), **bounds)
+    clamped, alone = e(p.ClampOp, e.to(x, element), **bounds), max if min is None else min if max is None else None
+    if not element.is_float or not eager_ignores_nan() or not (isinstance(alone, RunTimeScalar) or alone != alone):
+        return clamped
+    if not isinstance(alone, RunTimeScalar):
+        return e(CopyOp, e.to(x, element))
+    return e(p.WhereOp, e(p.PREDICATES["IsnanOp"], e.run_time(alone, element)), e.to(x, element), clamped)
+
+
+@cache
+def eager_ignores_nan() -> bool:
+    """Whether clamp leaves a tensor as it is when its only bound is the number NaN: torch's kernels for some processors do, and for others give NaN."""
+    return not bool(torch.clamp(torch.zeros(64), min=float("nan")).isnan().any())
 
 
 def clamp_min(e: Emitter, x: Value, min: Any) -> Any:

@@ -1,8 +1,8 @@
 """Going on behind a graph break: resume points, and the loop that runs them one after the other.
 
-A residual function with a cut ends in a step.  The step runs one operation as Python does and calls a resume point, which does not go on itself but
-returns a `Continuation`: the point and what is alive.  `finish` enters one continuation after the other until a value comes back, so a loop with a
-break in it needs no deeper stack than one without.
+A residual function with a cut ends by leaving for a step.  The step runs one operation as Python does and calls a resume point.  Neither runs below the
+other: what leaves or resumes returns a `Continuation`, which is the next function and what is alive.  `finish` calls one after the other until a value
+comes back, so a loop with a break in it needs no deeper stack than one without, and what the program lets go of is released.
 """
 
 from __future__ import annotations
@@ -25,21 +25,42 @@ REST_VERSIONS = 4
 
 
 class Continuation:
-    """What is left to do: go on at `point` with `values`."""
+    """What is left to do: call `function` with `values`."""
 
-    __slots__ = ("point", "values")
+    __slots__ = ("function", "values")
 
-    def __init__(self, point: ResumePoint, values: tuple[Any, ...]) -> None:
-        self.point = point
+    def __init__(self, function: Callable[..., Any], *values: Any) -> None:
+        self.function = function
         self.values = values
 
 
 def finish(function: Callable[..., Any], *values: Any) -> Any:
     """Call a step and go on until the function that was cut returns."""
-    result = function(*values)
-    while type(result) is Continuation:
-        result = result.point.enter(result.values)
-    return result
+    first = Continuation(function, *values)
+    del values
+    return _go_on([first])
+
+
+def _go_on(left: list[Continuation]) -> Any:
+    """Do what is left, which nothing but the running function may hold."""
+    while True:
+        going = left.pop()
+        function, values = going.function, [going.values]
+        del going
+        result = function(*values.pop())
+        if type(result) is not Continuation:
+            return result
+        left.append(result)
+        del result
+
+
+def going_on(residual: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of which a residual function is the first part."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return _go_on([residual(*args, **kwargs)])
+
+    return run
 
 
 class PointReference:
@@ -53,7 +74,7 @@ class PointReference:
     def __call__(self, *values: Any) -> Continuation:
         point = self.point()
         assert point is not None, "the compiled function, which runs, keeps its resume points"
-        return Continuation(point, values)
+        return Continuation(point.enter, *values)
 
 
 class ResumePoint:
@@ -63,7 +84,7 @@ class ResumePoint:
         self.rest = rest
         self.frame = frame
 
-    def enter(self, values: tuple[Any, ...]) -> Any:
+    def enter(self, *values: Any) -> Any:
         """The rest of the function, or the next continuation."""
         version = self.frame.cache.find(values, {})
         if version is None:
@@ -78,10 +99,14 @@ class ResumePoint:
 
 
 class ResumePoints:
-    """The resume points of one compiled function.  `make_frame(rest, eager)` gives the compiled frame of a rest."""
+    """The resume points of one compiled function.  `make_frame(rest, eager)` gives the compiled frame of a rest.
 
-    def __init__(self, make_frame: Callable[[Rest, Callable[..., Any]], Any]) -> None:
+    With `in_place`, the residual code runs in the frame of the function itself, which then goes on to the end below it.
+    """
+
+    def __init__(self, make_frame: Callable[[Rest, Callable[..., Any]], Any], in_place: bool = False) -> None:
         self.make_frame = make_frame
+        self.in_place = in_place
         self.points: dict[Any, ResumePoint] = {}
 
     def clear(self) -> None:
@@ -133,9 +158,9 @@ def native(resume: Resume, symbol: str, code: Code) -> Callable[..., Any]:
     return run
 
 
-def cut_resources(cut: Cut, points: ResumePoints) -> dict[str, Any]:
-    """The resources of a residual function with a cut: its steps, and `finish`."""
-    found: dict[str, Any] = {"finish": finish}
+def cut_resources(cut: Cut, points: ResumePoints, in_place: bool) -> dict[str, Any]:
+    """The resources of a residual function with a cut: its steps, `finish`, and `leave`, which is how it leaves for the first step."""
+    found: dict[str, Any] = {"finish": finish, "leave": finish if in_place else Continuation}
     resumes: Mapping[str, Any] = {f"resume.{name}": PointReference(points.point(name, resume, code, cut.root)) for name, (resume, code) in cut.resumes.items()}
     for symbol, (func, code) in cut.steps.items():
         assembled = assemble(func, resources={**code.codes, **resumes})

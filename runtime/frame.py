@@ -37,6 +37,8 @@ class CompileError(LectError):
 class CompiledFrame:
     """The versions of `function`.  `target` is what is traced (a function or a module), `eager` what runs instead, both called with the full arguments."""
 
+    in_place = False  # versions run in the frame of the function itself
+
     def __init__(
         self, target: Any, function: FunctionType, eager: Callable[..., Any], settings: Settings, log: EventLog, code_table: Any, observe: Observer
     ) -> None:
@@ -50,7 +52,7 @@ class CompiledFrame:
         self.cache = CodeCache(function, settings.options.get("version_limit", VERSION_LIMIT))
         self.numbers = NumberPolicy(arguments=settings.dynamic is True)
         whole = settings.fullgraph or settings.options.get("breaks") == "eager"
-        self.points: ResumePoints | None = None if whole else ResumePoints(self._frame_of_rest)
+        self.points: ResumePoints | None = None if whole else ResumePoints(self._frame_of_rest, self.in_place)
         self.calls: CompiledFrame | None = None  # of the module as a whole, while that does more than its forward
 
     def _frame_of_rest(self, rest: Rest, eager: Callable[..., Any]) -> CompiledFrame:

@@ -12,7 +12,7 @@ import torch
 
 from lect.dialects.fx.python_values import dtype_of
 from lect.dialects.fx.types import ObjectRef
-from lect.dialects.guard.containers import count, elements, own_item
+from lect.dialects.guard.containers import count, elements, own_item, value_at
 from lect.dialects.guard.types import PathAttr
 from lect.ir import ScalarType, literal_key
 from lect.ir.types import f64, i1
@@ -57,11 +57,6 @@ def nth(container: Any, number: int) -> Any:
     for item in islice(elements(container), number, None):
         return item
     raise IndexError(number)
-
-
-def nth_value(container: dict[Any, Any], number: int) -> Any:
-    """The value under the key of that number of a dictionary, in iteration order.  Raises IndexError when there is none."""
-    return own_item(container, nth(container, number))
 
 
 def part(module: torch.nn.Module, name: str) -> Any:
@@ -150,7 +145,7 @@ STEPS: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
         "dict": lambda value, key: object.__getattribute__(value, "__dict__"),
         "nth": nth,
         "key": nth,
-        "value": nth_value,
+        "value": value_at,
         "part": part,
         "own": own_item,
         "call": lambda value, key: value(),

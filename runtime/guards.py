@@ -24,7 +24,7 @@ from lect.dialects.fx.python_values import decode, dtype_of
 from lect.dialects.fx.types import ObjectRef, OperandRef
 from lect.dialects.guard import ops as guard
 from lect.dialects.guard.arithmetic import FUNCTIONS
-from lect.dialects.guard.containers import count, has, own_item, redefines
+from lect.dialects.guard.containers import count, has, own_item, redefines, value_at
 from lect.ir import LectError, Operation, ScalarType, Value, literal_key
 from lect.ir.types import f64
 from lect.runtime import guard_checks as checks
@@ -291,7 +291,7 @@ class _Writer:
         if kind in ("nth", "key"):
             return self.call(checks.nth, base, syntax.const(key))
         if kind == "value":
-            return self.call(checks.nth_value, base, syntax.const(key))
+            return self.call(value_at, base, syntax.const(key))
         if kind == "element":
             return self.call(torch.Tensor.item, base)
         if kind == "part":

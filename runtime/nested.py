@@ -51,6 +51,8 @@ class FrameVersion(Version):
 class NestedFrame(CompiledFrame):
     """The versions of one nested function."""
 
+    in_place = True
+
     def _version(self, made: Compiled) -> Version:
         plain = super()._version(made)
         assert made.guards is not None and made.residual is not None

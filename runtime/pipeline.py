@@ -22,7 +22,7 @@ from lect.frontends.capture.numbers import NumberPolicy
 from lect.frontends.tensors.errors import NumberNeeded
 from lect.ir import Context, LectError, Operation
 from lect.passes.manager import PassManager, collector_off
-from lect.runtime.continuation import ResumePoints, cut_resources
+from lect.runtime.continuation import ResumePoints, cut_resources, going_on
 from lect.runtime.events import Break, Event, Fallback, Note
 from lect.runtime.linking import link_graph
 from lect.runtime.training_compile import Training, any_results_differentiable, take_training
@@ -277,8 +277,11 @@ def _link_residual(made: Compiled, ctx: Context, graph: Callable[..., list[Any]]
     from lect.runtime.residual import link_residual
 
     assert made.residual is not None
-    others = cut_resources(made.cut, ctx.resources["points"]) if made.cut is not None else {}
-    return link_residual(made.residual, ctx.resources["frame"].function, graph, made.objects, grad, others)
+    frame, points = ctx.resources["frame"], ctx.resources["points"]
+    in_place = points is not None and points.in_place and frame.rest is None
+    others = cut_resources(made.cut, points, in_place) if made.cut is not None else {}
+    run = link_residual(made.residual, frame.function, graph, made.objects, grad, others)
+    return run if made.cut is None or in_place or frame.rest is not None else going_on(run)
 
 
 def number_places(graph: Operation) -> dict[int, Any]:

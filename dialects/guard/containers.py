@@ -5,13 +5,17 @@
 
 from __future__ import annotations
 
+import enum
 from collections import OrderedDict, deque
 from collections.abc import Iterator
+from itertools import islice
 from types import FunctionType
 from typing import Any
 
 BASES = (OrderedDict, dict, list, tuple, set, frozenset, deque)
 _EXACT = frozenset(BASES)
+_HASHES = frozenset({enum.Enum.__hash__})  # in Python, of what cannot change
+_PURE_MODULES = frozenset({"typing", "enum"})
 
 
 def base_of(cls: type) -> Any:
@@ -24,6 +28,21 @@ def redefines(cls: type, name: str) -> bool:
     if cls in _EXACT:
         return False
     return type(next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)) is FunctionType
+
+
+def compares_in_c(cls: type) -> bool:
+    """True when hash and equality are C code, or Python code of the library that only reads what never changes."""
+    return cls.__module__ in _PURE_MODULES or not any(redefines(cls, name) and getattr(cls, name) not in _HASHES for name in ("__hash__", "__eq__"))
+
+
+def value_at(container: Any, number: int) -> Any:
+    """The value under the key of that number of a dictionary, in the order of the builtin class; no key is hashed.  Raises IndexError."""
+    base = base_of(type(container))
+    if base is not dict and base is not OrderedDict:
+        raise TypeError(f"a {type(container).__name__} is no dictionary")
+    for value in islice(base.values(container), number, None):
+        return value
+    raise IndexError(number)
 
 
 def own_item(container: Any, key: Any) -> Any:

@@ -17,6 +17,7 @@ from lect.frontends.capture.gradients import read_grad
 from lect.frontends.capture.numbers import plain
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.sources import Source
 from lect.frontends.capture.tracebacks import TracedTraceback, traceback_of
 from lect.frontends.capture.tracer import NONE, Box, Tracer
 from lect.frontends.tensors import LT
@@ -230,10 +231,8 @@ def _data_descriptor(t: Tracer, box: Box, name: str, found: Found) -> Box:
 
     value, source = box
     if found.kind == "property":
-        if found.value.fget is None:
-            raise UserError(AttributeError(f"property {name!r} of {type(value).__name__!r} object has no getter"))
         guard_class_entry(t, type(value), name, found.value)
-        return call(t, t.static(found.value.fget), [box], {})
+        return _property(t, found.value, box)
     if found.kind == "python_data":
         getter = load_attr(t, t.static(found.value), "__get__")
         return call(t, getter, [box, (type(value), None)], {})
@@ -244,14 +243,48 @@ def _data_descriptor(t: Tracer, box: Box, name: str, found: Found) -> Box:
         return t.wrap(names, source.step("dict") if source is not None else None)
     if name == "__class__":
         return t.static(type(value))
-    try:
-        read = found.value.__get__(value, type(value))
-    except AttributeError as error:
-        raise UserError(error) from None
+    if type(value) is types.CellType and name == "cell_contents":
+        from lect.frontends.capture.effects import read_cell_contents
+
+        return read_cell_contents(t, box)
+    if name == "__isabstractmethod__" and isinstance(value, property | classmethod | staticmethod):
+        return _is_abstract(t, value)
+    read = _read_in_c(found.value.__get__, value, type(value))
     written = (id(value), name) in t.written
     if written:
         return t.shadows[id(value), name]  # type: ignore[index]
     return t.wrap(read, source.attr(name) if source is not None and type(value) is not MethodType else None)
+
+
+def _property(t: Tracer, found: property, box: Box) -> Box:
+    """What a property gives for an object."""
+    from lect.frontends.capture.calls import call
+
+    if found.fget is None:
+        _read_in_c(property.__get__, found, box[0], type(box[0]))  # which raises
+    return call(t, t.static(found.fget), [box], {})
+
+
+def _is_abstract(t: Tracer, value: Any) -> Box:
+    """`__isabstractmethod__` of a descriptor: whether one of its functions says so."""
+    from lect.frontends.capture.operators import truth
+
+    for part in [value.fget, value.fset, value.fdel] if isinstance(value, property) else [value.__func__]:
+        try:
+            if part is not None and truth(t, load_attr(t, t.static(part), "__isabstractmethod__")):
+                return (True, None)
+        except UserError as raised:
+            if not isinstance(raised.error, AttributeError):
+                raise
+    return (False, None)
+
+
+def _read_in_c(function: Any, *args: Any) -> Any:
+    """What C code reads; what it raises is the program's."""
+    try:
+        return function(*args)
+    except Exception as error:
+        raise UserError(error) from None
 
 
 def _class_entry(t: Tracer, box: Box, name: str, found: Found) -> Box:
@@ -265,7 +298,7 @@ def _class_entry(t: Tracer, box: Box, name: str, found: Found) -> Box:
         guard_class_entry(t, kind, name, found.value)
         return bound_method(t, found.value, box)
     if found.kind == "plain":
-        return t.wrap(found.value, source.attr(name) if source is not None else t.static_source(kind).attr(name))
+        return t.wrap(found.value, source.attr(name) if source is not None else _place_in_type(t, kind, name))
     if found.kind == "python_other":
         getter = load_attr(t, t.static(found.value), "__get__")
         return call(t, getter, [box, t.static(kind)], {})
@@ -277,6 +310,14 @@ def _class_entry(t: Tracer, box: Box, name: str, found: Found) -> Box:
     if found.kind == "staticmethod" and type(bound) is FunctionType:
         return t.static(bound)
     return (bound, None)
+
+
+def _place_in_type(t: Tracer, cls: type, name: str) -> Source:
+    """The source of an entry of a class, past what the metaclass has under that name."""
+    if find_in_type(type(cls), name) is MISSING:
+        return t.static_source(cls).attr(name)
+    owner = next(base for base in cls.__mro__ if name in base.__dict__)
+    return t.static_source(owner).attr("__dict__").item(name)
 
 
 def guard_class_entry(t: Tracer, cls: type, name: str, entry: Any) -> None:
@@ -334,9 +375,13 @@ def type_attr(t: Tracer, box: Box, name: str) -> Box:
         source = t.static_source(cls)
     meta = lookup(t, type(cls), name)
     if meta.kind == "property":
-        return call(t, t.static(meta.value.fget), [box], {})
+        return _property(t, meta.value, box)
+    if meta.kind == "python_data":
+        return call(t, load_attr(t, t.static(meta.value), "__get__"), [box, t.static(type(cls))], {})
+    if name == "__class__":
+        return t.static(type(cls))
     if name in _TYPE_FACTS:
-        return t.wrap(getattr(cls, name), source.attr(name))
+        return t.wrap(_of_class(cls, name), source.attr(name))
     written = _written_in_type(t, cls, name) if t.class_attrs else None
     if written is not None:
         return written
@@ -361,18 +406,17 @@ def type_attr(t: Tracer, box: Box, name: str) -> Box:
 
 def _of_class(cls: type, name: str) -> Any:
     """An attribute of a class that C code gives."""
-    try:
-        return getattr(cls, name)
-    except AttributeError as error:
-        raise UserError(error) from None
+    return _read_in_c(getattr, cls, name)
 
 
 def _meta_entry(t: Tracer, box: Box, name: str, meta: Found) -> Box:
-    from lect.frontends.capture.calls import call_function
+    from lect.frontends.capture.calls import call, call_function
 
     cls = box[0]
     if meta.kind == "function":
         return bound_method(t, meta.value, box)
+    if meta.kind == "python_other":
+        return call(t, load_attr(t, t.static(meta.value), "__get__"), [box, t.static(type(cls))], {})
     if meta.kind != "missing":
         return t.wrap(_of_class(cls, name), t.static_source(cls).attr(name) if meta.kind == "plain" else None)
     hook = python_method(t, type(cls), "__getattr__")
@@ -387,30 +431,37 @@ def super_attr(t: Tracer, box: Box, name: str) -> Box:
 
     proxy = box[0]
     start, owner, cls = proxy.__thisclass__, proxy.__self__, proxy.__self_class__
-    mro = cls.__mro__
+    mro = cls.__mro__ if cls is not None else ()
     if any((base, name) in t.class_attrs for base in mro):
         raise t.stop("LB0004", f"super().{name}, which the frame has set")
-    entry: Any = MISSING
-    for base in mro[mro.index(start) + 1 :]:
-        if name in base.__dict__:
-            entry = base.__dict__[name]
-            break
-    if entry is MISSING:
-        raise UserError(AttributeError(f"'super' object has no attribute '{name}'"))
+    behind = mro[mro.index(start) + 1 :] if mro else ()
+    entry = next((base.__dict__[name] for base in behind if name in base.__dict__), MISSING)
+    if entry is MISSING or name == "__class__":
+        return _of_proxy(t, proxy, name)
     of_instance = owner is not cls
     me = t.wrap(owner)
     kind = _kind_of(entry)
     if kind == "function":
         return bound_method(t, entry, me) if of_instance else t.static(entry)
     if kind == "property":
-        return call(t, t.static(entry.fget), [me], {})
+        return _property(t, entry, me) if of_instance else t.static(entry)
+    if kind in ("python_data", "python_other"):
+        return call(t, load_attr(t, t.static(entry), "__get__"), [me if of_instance else NONE, t.static(cls)], {})
     if kind == "classmethod" and type(entry) is classmethod:
-        return bound_method(t, entry.__func__, t.static(cls))  # type: ignore[arg-type]
+        return bound_method(t, entry.__func__, t.static(cls))
     if kind == "staticmethod" and type(entry) is staticmethod:
         return t.static(entry.__func__)
     if kind in ("c_method", "c_data", "classmethod", "staticmethod", "c_other") and find_in_type(type(entry), "__get__") is not MISSING:
-        return (entry.__get__(owner if of_instance else None, cls), None)
+        return (_read_in_c(entry.__get__, owner if of_instance else None, cls), None)
     return (entry, None) if isinstance(entry, BuiltinFunctionType) else t.static(entry)
+
+
+def _of_proxy(t: Tracer, proxy: super, name: str) -> Box:
+    """An attribute of the `super()` object itself."""
+    if name == "__self__":
+        return t.wrap(proxy.__self__)
+    found = _read_in_c(object.__getattribute__, proxy, name)
+    return t.static(found) if isinstance(found, type) else (found, None)
 
 
 def tensor_attr(t: Tracer, box: Box, name: str) -> Box:

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from lect.dialects.guard.containers import has, own_item
+from lect.dialects.guard.containers import has, own_item, redefines
 from lect.frontends.capture import policy
 from lect.frontends.capture.attributes import MISSING, find_in_type, guard_class_entry, instance_dict, load_attr, lookup, python_method
 from lect.frontends.capture.breaks import UserError
@@ -338,7 +338,7 @@ def new_object(t: Tracer, new: Any, cls: type, args: list[Box], kwargs: Kwargs) 
     if issubclass(cls, tuple) and len(args) <= 1 and not kwargs:
         return t.made(run_real(new, cls, *[tuple(iterate_raw(t, box)) for box in args]))
     if issubclass(cls, frozenset) and not kwargs:
-        return t.made(run_real(new, cls, *[iterate_raw(t, box) for box in args]))
+        return t.made(run_real(new, cls, *[_hashed(t, t.now(box) if _has_hashes(t, box) else iterate_raw(t, box)) for box in args]))
     if issubclass(cls, int | str | float) and not kwargs and all(type(box[0]) in SCALAR_TYPES for box in args):
         return t.made(run_real(new, cls, *t.leak_all(args)))
     raise t.stop("LB0003", f"making a {describe(cls)}")
@@ -377,7 +377,27 @@ def call_c_init(t: Tracer, init: Any, made: Box, args: list[Box], kwargs: Kwargs
     filled = isinstance(made[0], dict | list | set | collections.deque)
     items = 1 if isinstance(made[0], collections.defaultdict) else 0  # behind its factory
     raw = [items_to_add(t, made[0], box) if filled and number == items and type(box[0]) not in _READABLE else t.now(box) for number, box in enumerate(args)]
+    if isinstance(made[0], set):
+        _hashed(t, raw[0] if raw else ())
+    elif isinstance(made[0], dict) and len(raw) > items and type(raw[items]) in (list, tuple):
+        _hashed(t, [pair[0] for pair in raw[items] if isinstance(pair, tuple | list) and pair])
     run_real(init, made[0], *raw, **{name: t.leak(box) for name, box in kwargs.items()})
+
+
+def _has_hashes(t: Tracer, box: Box) -> bool:
+    """True for a container that knows the hashes of its items; what C code reads of it is then registered."""
+    if not isinstance(box[0], dict | set | frozenset) or redefines(type(box[0]), "__iter__"):
+        return False
+    t.register(box)
+    return True
+
+
+def _hashed(t: Tracer, items: Any) -> Any:
+    """Items to put into a set or to use as keys; breaks when C code would run code of the program to hash them."""
+    if not isinstance(items, dict | set | frozenset | str | bytes | range):
+        for item in items:
+            check_key(t, item)
+    return items
 
 
 # ---- C functions -----------------------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ from lect.ir import Value
 
 SEARCH_DEPTH, SEARCHED = 4, 64  # how far tensors are looked for in what a call is given
 _CALLS = ("pyframe.call", "pyframe.call_ex")
-FINISH = "finish"
+FINISH, LEAVE = "finish", "leave"
 
 
 class Code(NamedTuple):
@@ -128,12 +128,11 @@ class _Prepared(NamedTuple):
 class CutWriter:
     """Ends a residual function at a cut.  `prepare` makes the values, which are read before effects are replayed; `finish` emits the calls."""
 
-    def __init__(self, builder: ResidualBuilder, chain: list[FrameState], reason: GraphBreak, name: str, tail: bool) -> None:
+    def __init__(self, builder: ResidualBuilder, chain: list[FrameState], reason: GraphBreak, name: str) -> None:
         self.builder = builder
         self.t = builder.t
         self.chain = chain
         self.name = name
-        self.tail = tail
         self.cut = Cut(name, reason, {}, {}, tuple([state.frame.function[0].__qualname__ for state in chain]))
         self._names: dict[Any, str] = {}
         self._prepared: list[_Prepared] = []
@@ -179,18 +178,16 @@ class CutWriter:
         return value if found is None else self.builder.call(as_raised, value, self.builder.constant(found.loc.line))
 
     def finish(self) -> Value:
-        """Call the steps, innermost as the last argument of the one around it; what the outermost gives."""
+        """Leave for the steps, innermost as the last argument of the one around it; what the residual function returns."""
         builder = self.builder
         inner: Value | None = None
         for number in range(len(self._prepared) - 1, -1, -1):
             each = self._prepared[number]
             function = self._function(each)
             arguments = [*each.arguments, *([inner] if inner is not None else [])]
-            if number == 0 and self.tail:
-                return builder.emit(py.CallOp(function, arguments))
-            finish = builder.emit(py.LoadResourceOp(FINISH))
             if number == 0:
-                return builder.emit(py.CallOp(finish, [function, *arguments]))
+                return builder.emit(py.CallOp(builder.emit(py.LoadResourceOp(LEAVE)), [function, *arguments]))
+            finish = builder.emit(py.LoadResourceOp(FINISH))
             inner = builder.call(functools.partial, finish, function, *arguments)
         raise AssertionError("a cut has at least one frame")
 

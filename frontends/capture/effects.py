@@ -214,10 +214,13 @@ def generic_store_attr(t: Tracer, box: Box, name: str, item: Box) -> None:
     if isinstance(value, type):
         _store_class_attr(t, box, name, item)
         return
+    if kind is types.CellType and name == "cell_contents":
+        store_cell(t, box, item)
+        return
     found = lookup(t, kind, name)
     if found.kind == "property":
         if found.value.fset is None:
-            raise UserError(AttributeError(f"property {name!r} of {kind.__name__!r} object has no setter"))
+            run_real(property.__set__, found.value, value, None)  # which raises
         call(t, t.static(found.value.fset), [box, item], {})
         return
     if found.kind == "python_data":
@@ -225,7 +228,7 @@ def generic_store_attr(t: Tracer, box: Box, name: str, item: Box) -> None:
         return
     if t.is_fresh(value):
         raw = t.stored(item)
-        run_real(object.__setattr__, value, name, raw) if not isinstance(value, types.FunctionType) else setattr(value, name, raw)
+        run_real(object.__setattr__ if not isinstance(value, types.FunctionType) else setattr, value, name, raw)
         return
     if source is None and id(value) not in t.seen:
         raise t.stop("LB0007", f"attribute write on a {kind.__name__}")
@@ -285,10 +288,13 @@ def generic_delete_attr(t: Tracer, box: Box, name: str) -> None:
     from lect.frontends.capture.calls import call, call_function
 
     value = box[0]
+    if type(value) is types.CellType and name == "cell_contents":
+        store_cell(t, box, None)
+        return
     found = lookup(t, type(value), name)
     if found.kind == "property":
         if found.value.fdel is None:
-            raise UserError(AttributeError(f"property {name!r} of {type(value).__name__!r} object has no deleter"))
+            run_real(property.__delete__, found.value, value)  # which raises
         call(t, t.static(found.value.fdel), [box], {})
         return
     if found.kind in ("python_data", "python_other"):
@@ -300,7 +306,7 @@ def generic_delete_attr(t: Tracer, box: Box, name: str) -> None:
     if t.is_fresh(value) and not isinstance(value, type):
         run_real(object.__delattr__, value, name)
         return
-    if type(value) is LT or isinstance(value, type | types.ModuleType):
+    if type(value) is LT or isinstance(value, type | types.ModuleType) or found.kind == "c_data":
         raise t.stop("LB0004", f"deletion of attribute {name}")
     names = instance_dict(t, value)
     if names is None or name not in names:
@@ -358,6 +364,14 @@ def load_cell(t: Tracer, cell: Box) -> Box | None:
     if t.is_fresh(value):
         return t.wrap(contents)
     return t.wrap(contents, source.attr("cell_contents") if source is not None else None)
+
+
+def read_cell_contents(t: Tracer, cell: Box) -> Box:
+    """`cell.cell_contents`."""
+    found = load_cell(t, cell)
+    if found is None:
+        raise UserError(ValueError("Cell is empty"))
+    return found
 
 
 def store_cell(t: Tracer, cell: Box, item: Box | None) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from lect.dialects.guard.containers import elements, own_item
+from lect.dialects.guard.containers import base_of
 from lect.frontends.capture.attributes import find_in_type, lookup, python_method
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import run_real
@@ -186,8 +186,8 @@ def mapping_items(t: Tracer, box: Box) -> dict[Any, Box]:
         if source is None or id(value) in t.shadows:
             t.register(box)
             now = t.now(box)
-            return {key: t.wrap(own_item(now, key)) for key in elements(now)}
+            return {key: t.wrap(value) for key, value in base_of(type(now)).items(now)}
         t.register_keys(value, source)
-        return {key: t.wrap(own_item(value, key), entry(t, value, source, key)) for key in elements(value)}
+        return {key: t.wrap(item, entry(t, value, source, key)) for key, item in base_of(type(value)).items(value)}
     keys = iterate(t, call_method(t, box, "keys", []))
     return {t.leak(key): load_item(t, box, key) for key in keys}

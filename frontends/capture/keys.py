@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import enum
-from types import FunctionType
 from typing import Any
 
-from lect.frontends.capture.attributes import find_in_type
+from lect.dialects.guard.containers import compares_in_c
 from lect.frontends.capture.numbers import RunTimeNumber, plain
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.tracer import Box, Tracer
 from lect.frontends.tensors import LT
-
-_HASHES = frozenset({enum.Enum.__hash__})  # in Python, of what cannot change
-_PURE_MODULES = frozenset({"typing", "enum"})
 
 
 def key_of(t: Tracer, box: Box) -> Any:
@@ -34,19 +29,8 @@ def check_key(t: Tracer, key: Any) -> None:
     elif kind is tuple:
         for item in key:
             check_key(t, item)
-    elif kind is LT or not _compares_in_c(kind):
+    elif kind is LT or not compares_in_c(kind):
         raise t.stop("LB0003", f"a look-up with a {kind.__name__} as key")
-
-
-def _compares_in_c(kind: type) -> bool:
-    """True when hash and equality are C code, or Python code of the library that only reads what never changes."""
-    if kind.__module__ in _PURE_MODULES:
-        return True
-    for name in ("__hash__", "__eq__"):
-        found = find_in_type(kind, name)
-        if type(found) is FunctionType and found not in _HASHES:
-            return False
-    return True
 
 
 def _guard(t: Tracer, box: Box) -> None:

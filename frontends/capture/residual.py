@@ -19,7 +19,7 @@ import torch
 from lect.dialects.fx.modes import set_autocast_state
 from lect.dialects.fx.types import ObjectRef
 from lect.dialects.guard.arithmetic import FUNCTIONS, SYMBOLS
-from lect.dialects.guard.containers import elements, own_item
+from lect.dialects.guard.containers import own_item, value_at
 from lect.dialects.pyframe import building, control
 from lect.dialects.pyframe import ops as py
 from lect.dialects.pyframe.attributes import from_python
@@ -192,7 +192,7 @@ class ResidualBuilder:
         if kind == "element":
             return self.call(torch.Tensor.item, below)
         if kind == "value":
-            return self.call(own_item, below, self.emit(py.LoadItemOp(self.call(list, self.call(elements, below)), self.constant(key))))
+            return self.call(value_at, below, self.constant(key))
         if kind in ("nth", "key"):
             return self.emit(py.LoadItemOp(self.call(list, below), self.constant(key)))
         return self.emit(py.CallOp(below, []))

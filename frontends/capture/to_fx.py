@@ -284,7 +284,7 @@ def _write(t: Tracer, search: Search, state: dict[str, Any], returned: Box | Non
     else:
         assert search.reason is not None
         root = name if live.rest is None else live.rest.root
-        writer = CutWriter(builder, chain, search.reason, root, live.rest is not None)
+        writer = CutWriter(builder, chain, search.reason, root)
         residual = builder.build(writer, loc)
         cut = writer.cut
     t.guards.loc = loc

@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from lect.dialects.guard.containers import elements, redefines
+from lect.dialects.guard.containers import compares_in_c, elements, redefines
 from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.graph import GraphRecorder
 from lect.frontends.capture.guards import GuardList
@@ -60,8 +60,11 @@ def _is_literal(key: Any) -> bool:
 
 
 def entry(t: Tracer, container: Any, source: Source, key: Any) -> Source:
-    """The source of `container[key]`, for a container at `source`; a key without text is kept as an object."""
-    if isinstance(key, torch.Tensor):
+    """The source of `container[key]`, for a container at `source`; a key without text is kept as an object.
+
+    Below a tensor, and below a key that Python code hashes or compares, a value is found by its number: a guard runs no code of the program.
+    """
+    if isinstance(key, torch.Tensor) or (isinstance(container, dict) and not compares_in_c(type(key))):
         number = next(number for number, found in enumerate(elements(container)) if found is key)
         guard_tensor_key(t, source.step("key", number), key)
         return source.step("value", number)
@@ -69,8 +72,8 @@ def entry(t: Tracer, container: Any, source: Source, key: Any) -> Source:
     return source.step(step, key if _is_literal(key) else t.objects.ref(key))
 
 
-def guard_tensor_key(t: Tracer, place: Source, key: torch.Tensor) -> None:
-    """The key of a dictionary at this place is this tensor, which nothing keeps alive for that."""
+def guard_tensor_key(t: Tracer, place: Source, key: Any) -> None:
+    """The key of a dictionary at this place is this object, which nothing keeps alive for that."""
     known = t.seen.get(id(key))
     if known is not None and known[1] is not None:
         t.guards.same(place, known[1])
@@ -389,8 +392,10 @@ class Tracer:
 
     def _register_dict(self, value: dict[Any, Any], source: Source, deep: bool) -> None:
         self.register_keys(value, source)
-        items = {key: self._registered(item, entry(self, value, source, key), deep) for key, item in dict.items(value)}
-        self._show(value, items, list(items.values()))
+        keys, items = list(dict.keys(value)), list(dict.values(value))
+        found = [self._registered(item, entry(self, value, source, key), deep) for key, item in zip(keys, items)]
+        in_c = type(value) is dict and all(compares_in_c(type(key)) for key in keys)
+        self._show(value, dict(zip(keys, found)) if in_c else None, found)
 
     def _register_tensor_keys(self, keys: tuple[Any, ...], source: Source) -> None:
         self.guards.length(source, len(keys))

@@ -80,7 +80,7 @@ def _throw(t: Any, generator: TracedGenerator) -> Box:
         if type(inner[0]) is TracedGenerator:
             close(t, inner[0])
         else:
-            _call_if_there(t, inner, "close", [])
+            _close_foreign(t, inner)
         raise UserError(error)
     if type(inner[0]) is TracedGenerator:
         return resume(t, inner[0], NONE, error)
@@ -88,6 +88,22 @@ def _throw(t: Any, generator: TracedGenerator) -> Box:
     if returned is None:
         raise UserError(error)
     return returned
+
+
+def _close_foreign(t: Any, inner: Box) -> None:
+    """Call `close` of an iterator that has it; an error in looking for it is written to the standard error and goes no further."""
+    try:
+        _call_if_there(t, inner, "close", [])
+    except _NotFound as failed:
+        raise t.stop("LB0013", f"looking for `close` raises {type(failed.raised.error).__name__}") from None
+
+
+class _NotFound(BaseException):
+    """Looking for a method raised something else than AttributeError."""
+
+    def __init__(self, raised: UserError) -> None:
+        super().__init__()
+        self.raised = raised
 
 
 def _call_if_there(t: Any, box: Box, name: str, args: list[Box]) -> Box | None:

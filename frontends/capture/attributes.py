@@ -27,7 +27,7 @@ _instance_attribute = object.__getattribute__
 MODULE_GETATTR = torch.nn.Module.__getattr__
 MODULE_PARTS = ("_parameters", "_buffers", "_modules")
 # Read from a class as they are; their values cannot change while the class is the same object, or are guarded where they decide.
-_TYPE_FACTS = frozenset({"__name__", "__qualname__", "__module__", "__mro__", "__bases__", "__doc__", "__flags__", "__basicsize__", "__annotations__"})
+_TYPE_FACTS = frozenset({"__name__", "__qualname__", "__module__", "__mro__", "__bases__", "__doc__", "__basicsize__", "__annotations__"})
 METADATA = frozenset(
     "shape dtype device ndim requires_grad is_cuda layout is_sparse is_quantized is_nested is_meta itemsize nbytes is_cpu is_mps is_xpu "
     "names is_sparse_csr is_mkldnn is_vulkan is_xla is_mtia is_ipu is_maia".split()
@@ -203,10 +203,10 @@ def generic_attr(t: Tracer, box: Box, name: str, fallback: bool = True) -> Box:
     kind = t.guard_type(box)
     if kind is super:
         return super_attr(t, box, name)
+    if issubclass(kind, _LOOK_ELSEWHERE):
+        raise t.stop("LB0003", f"an attribute of a {kind.__name__}")
     if isinstance(value, type):
         return type_attr(t, box, name)
-    if issubclass(kind, _LOOK_ELSEWHERE):
-        raise t.stop("LB0003", f"an attribute of {describe(value)}")
     found = lookup(t, kind, name)
     if found.kind in ("property", "c_data", "python_data"):
         return _data_descriptor(t, box, name, found)
@@ -304,6 +304,7 @@ def _class_entry(t: Tracer, box: Box, name: str, found: Found) -> Box:
         return call(t, getter, [box, t.static(kind)], {})
     if find_in_type(type(found.value), "__get__") is MISSING:
         return (found.value, None)
+    t.leak(box)  # a method of a number or text holds the value, and a scalar cannot be found again by its identity
     bound = found.value.__get__(value, kind)
     if type(bound) is MethodType and type(bound.__func__) is FunctionType:
         return bound_method(t, bound.__func__, t.static(bound.__self__))
@@ -324,7 +325,7 @@ def guard_class_entry(t: Tracer, cls: type, name: str, entry: Any) -> None:
     """A method or property that decided what runs is still the same; classes made in the trace cannot change behind its back."""
     if (cls, name) not in t.guarded_entries and not t.is_fresh(cls):
         t.guarded_entries.add((cls, name))
-        t.guards.is_object(t.static_source(cls).attr(name), entry)
+        t.guards.is_object(_place_in_type(t, cls, name), entry)
 
 
 def bound_method(t: Tracer, function: FunctionType, box: Box) -> Box:
@@ -380,6 +381,8 @@ def type_attr(t: Tracer, box: Box, name: str) -> Box:
         return call(t, load_attr(t, t.static(meta.value), "__get__"), [box, t.static(type(cls))], {})
     if name == "__class__":
         return t.static(type(cls))
+    if name == "__flags__":
+        return _flags(t, cls, source)
     if name in _TYPE_FACTS:
         return t.wrap(_of_class(cls, name), source.attr(name))
     written = _written_in_type(t, cls, name) if t.class_attrs else None
@@ -402,6 +405,13 @@ def type_attr(t: Tracer, box: Box, name: str) -> Box:
     if kind in ("python_data", "python_other") and not type(entry).__module__ == "enum":
         return call(t, load_attr(t, t.static(entry), "__get__"), [NONE, box], {})
     return t.wrap(_of_class(cls, name), source.attr(name) if kind == "c_data" or kind == "c_method" else None)
+
+
+def _flags(t: Tracer, cls: type, source: Source) -> Box:
+    """`cls.__flags__`.  Of its bits, that for caches of CPython changes by itself, and that for abstract classes with their methods."""
+    if "__abstractmethods__" in cls.__dict__:
+        t.guards.is_object(source.attr("__abstractmethods__"), cls.__abstractmethods__)  # type: ignore[attr-defined]
+    return (cls.__flags__, None)
 
 
 def _of_class(cls: type, name: str) -> Any:

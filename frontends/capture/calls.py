@@ -21,6 +21,7 @@ from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import items_to_add, mutate, run_real, stored_key
 from lect.frontends.capture.generators import Callback, IterableForC, TracedGenerator
 from lect.frontends.capture.getters import rule_of as rule_of_getter
+from lect.frontends.capture.identities import pin
 from lect.frontends.capture.iteration import as_list, get_iter, is_lazy, is_python_iterable, iterate, iterate_raw, mapping_items
 from lect.frontends.capture.keys import check_key, key_of
 from lect.frontends.capture.known_calls import known_number
@@ -394,7 +395,7 @@ def _has_hashes(t: Tracer, box: Box) -> bool:
 
 def _hashed(t: Tracer, items: Any) -> Any:
     """Items to put into a set or to use as keys; breaks when C code would run code of the program to hash them."""
-    if not isinstance(items, dict | set | frozenset | str | bytes | range):
+    if isinstance(items, list | tuple | collections.deque):
         for item in items:
             check_key(t, item)
     return items
@@ -460,6 +461,12 @@ def call_pure(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
         raw_kwargs = {name: pure_argument(t, function, box) for name, box in kwargs.items()}
     if function in _READ_ONE and len(raw) > 1:
         key_of(t, args[1])
+    if function not in policy.MOVERS or (function in policy.CALLBACKS and type(raw[0]) is not Callback and raw[0] not in policy.MOVERS):
+        for value in (*raw, *raw_kwargs.values()):
+            pin(t, value)
+    if function in policy.PAIRING and raw and isinstance(raw[0], list | tuple):
+        for pair in raw[0]:
+            pin(t, tuple(pair)[:1] if isinstance(pair, list | tuple) else pair)
     if function is sorted and not kwargs and _distinct_first_items(raw[0]):
         return t.made(run_real(sorted, raw[0]))
     if function in (sorted, min, max, list.index, list.count, list.__contains__) or getattr(function, "__name__", "") in ("__eq__", "__ne__", "__lt__"):

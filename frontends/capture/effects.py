@@ -17,6 +17,7 @@ import torch
 from lect.frontends.capture.attributes import MISSING, find_in_type, instance_dict, load_attr, lookup, python_method
 from lect.frontends.capture.breaks import Crossing, GraphBreak, UserError
 from lect.frontends.capture.gradients import store_grad
+from lect.frontends.capture.identities import pin
 from lect.frontends.capture.keys import key_of
 from lect.frontends.capture.policy import MUTATORS
 from lect.frontends.capture.tracebacks import set_traceback
@@ -32,6 +33,10 @@ _BULK = _SET_OPERATORS | {"extend", "update", "__iadd__", "extendleft", "differe
 
 # The argument that only goes into the container.
 _KEPT_ARGUMENT = MappingProxyType({"append": 0, "appendleft": 0, "insert": 1, "__setitem__": 1, "setdefault": 1})
+# They compare items; those of sets and dictionaries hash what they are given.
+_COMPARES = frozenset({"remove", "sort", "__contains__", "index", "count", "intersection_update", "difference_update", "symmetric_difference_update"}) | (
+    _SET_OPERATORS
+)
 _ONE_BY_ONE = frozenset({"extend", "update", "__iadd__", "extendleft", "difference_update"})
 
 
@@ -97,6 +102,12 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
     if name == "sort" and (kwargs or any(type(item) is LT or python_method(t, type(item), "__lt__") for item in t.now(target))):
         raise t.stop("LB0003", "list.sort with a key, or of objects that are no plain values")
     raw_kwargs = {key: t.leak(box) for key, box in kwargs.items()}
+    if name in _COMPARES:
+        for each in (t.now(target), *args):
+            pin(t, each)
+    elif name in _BULK and isinstance(value, set | dict):
+        for each in args:
+            pin(t, list(dict.keys(each)) if isinstance(each, dict) else [tuple(pair)[:1] for pair in each] if isinstance(value, dict) else each)
     if t.is_fresh(value):
         returned = run_real(function, value, *args, **raw_kwargs)
     else:

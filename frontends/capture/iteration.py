@@ -8,11 +8,12 @@ from typing import Any
 
 import torch
 
-from lect.dialects.guard.containers import base_of
+from lect.dialects.guard.containers import base_of, elements
 from lect.frontends.capture.attributes import find_in_type, lookup, python_method
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import run_real
 from lect.frontends.capture.generators import Exhausted, TracedGenerator, known, resume
+from lect.frontends.capture.keys import hashed_in_python
 from lect.frontends.capture.numbers import plain
 from lect.frontends.capture.operators import load_item
 from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
@@ -183,6 +184,8 @@ def mapping_items(t: Tracer, box: Box) -> dict[Any, Box]:
     value, source = box
     t.guard_type(box)
     if isinstance(value, dict) and python_method(t, type(value), "keys") is None:
+        if hashed_in_python(elements(t.now(box))):
+            raise t.stop("LB0003", "a mapping with keys that are hashed by Python code")
         if source is None or id(value) in t.shadows:
             t.register(box)
             now = t.now(box)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+
+import torch
 
 from lect.dialects.guard.containers import compares_in_c
 from lect.frontends.capture.numbers import RunTimeNumber, plain
@@ -31,6 +34,11 @@ def check_key(t: Tracer, key: Any) -> None:
             check_key(t, item)
     elif kind is LT or not compares_in_c(kind):
         raise t.stop("LB0003", f"a look-up with a {kind.__name__} as key")
+
+
+def hashed_in_python(keys: Iterable[Any]) -> bool:
+    """True when one of the keys is hashed or compared by code of the program.  Tensors are not: they are hashed by identity."""
+    return any(not (isinstance(key, torch.Tensor) or compares_in_c(type(key))) for key in keys if type(key) not in SCALAR_TYPES)
 
 
 def _guard(t: Tracer, box: Box) -> None:

@@ -15,6 +15,7 @@ from lect.dialects.guard.containers import has, own_item
 from lect.frontends.capture.attributes import find_in_type, lookup, python_method
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import mutate, run_real, stored_key, tensor_key
+from lect.frontends.capture.identities import pin
 from lect.frontends.capture.keys import key_of
 from lect.frontends.capture.known_calls import known_number
 from lect.frontends.capture.numbers import RunTimeNumber, apply, decide, plain
@@ -180,6 +181,8 @@ def check_plain(t: Tracer, value: Any, around: frozenset[int] = frozenset()) -> 
         raise t.stop("LB0019", "a container with tensors")
     elif not isinstance(value, type | FunctionType) and kind.__module__ != "enum":
         raise t.stop("LB0019", f"a {kind.__name__} compared or printed by C code")
+    else:
+        pin(t, value)
 
 
 def _user_binary(t: Tracer, function: Function, left: Box, right: Box) -> Box:

@@ -90,6 +90,18 @@ def _pure() -> frozenset[Any]:
 
 
 PURE = _pure()
+
+
+def _movers() -> frozenset[Any]:
+    found = set(_named(dict.fromkeys((list, tuple, dict, set, frozenset, collections.deque, collections.OrderedDict), _MOVES)))
+    found |= {list, tuple, dict, zip, enumerate, map, filter, reversed, range, slice, collections.deque, collections.OrderedDict, types.MappingProxyType}
+    found |= {value for value in vars(itertools).values() if isinstance(value, type)} | {itertools.chain.from_iterable, types.SimpleNamespace, functools.reduce}
+    return frozenset(found | {operator.getitem, operator.add, operator.concat, operator.mul})
+
+
+_MOVES = "__getitem__ __len__ __iter__ __reversed__ copy __add__ __mul__ __rmul__ get keys values items"
+# Of the pure functions, those that only move the items of containers about: which objects these are decides nothing.
+MOVERS = _movers()
 MUTATORS = _named(_WRITES)
 
 # Whether this is compiled: yes, but for a frame that would then raise.

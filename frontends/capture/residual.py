@@ -27,6 +27,7 @@ from lect.frontends.capture.attributes import MISSING, find_in_type
 from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.generator_values import ITERATORS, generator_value, iterator_value
 from lect.frontends.capture.generators import IteratorForC, TracedGenerator, check_finished
+from lect.frontends.capture.keys import hashed_in_python
 from lect.frontends.capture.numbers import Computed, RunTimeNumber
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
@@ -281,6 +282,8 @@ class ResidualBuilder:
             return self.value_of_box(value.box)
         if isinstance(value, torch.Tensor):
             raise GraphBreak("LB0007", "a tensor that was not reached by a path", self.loc)
+        if isinstance(value, dict | set | frozenset) and hashed_in_python(value):
+            raise GraphBreak("LB0008", f"a {kind.__name__} with keys that are hashed by Python code", self.loc)
         maker = _MAKERS.get(kind)
         if maker is not None:
             return maker(self, value)

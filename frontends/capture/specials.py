@@ -13,6 +13,7 @@ import re
 import sys
 import types
 import warnings
+import weakref
 from collections.abc import Callable, Mapping
 from types import FunctionType, MappingProxyType, MethodType
 from typing import Any
@@ -34,6 +35,7 @@ from lect.frontends.capture.effects import delete_attr, generic_delete_attr, gen
 from lect.frontends.capture.functorch import FUNCTORCH
 from lect.frontends.capture.generators import Exhausted, TracedGenerator, close, exception_of, in_program, resume
 from lect.frontends.capture.getters import GETTERS
+from lect.frontends.capture.identities import pin
 from lect.frontends.capture.inference import INFERENCE
 from lect.frontends.capture.iteration import get_iter, get_next
 from lect.frontends.capture.locks import LOCKS
@@ -41,7 +43,6 @@ from lect.frontends.capture.log_calls import LOGGING
 from lect.frontends.capture.modes import MODES
 from lect.frontends.capture.module_moves import MODULE_MOVES
 from lect.frontends.capture.numbers import RunTimeNumber, without_numbers
-from lect.frontends.capture.objects import describe
 from lect.frontends.capture.operators import answer_of, check_plain, truth
 from lect.frontends.capture.optimizers import OPTIMIZERS, in_arithmetic
 from lect.frontends.capture.random_state import RANDOM_STATE
@@ -53,6 +54,9 @@ from lect.frontends.tensors import LT
 
 LAZY_PROPERTY: Any = torch.distributions.utils._lazy_property_and_property  # type: ignore[attr-defined]
 Kwargs = dict[str, Box]
+# Modules whose metaclasses answer as C code does, whoever asks.
+_HONEST = ("abc", "torch", "typing", "enum")
+PROXIES = (weakref.ProxyType, weakref.CallableProxyType)
 Rule = Callable[[Tracer, list[Box], Kwargs], Box]
 
 
@@ -91,21 +95,43 @@ def _stand_in(t: Tracer, box: Box) -> Any:
 
 
 def _isinstance(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    if type(args[0][0]) in PROXIES:
+        raise t.stop("LB0003", f"isinstance of a {type(args[0][0]).__name__}")
     class_of(t, args[0])
     classes, source = args[1]
     if source is not None:
         t.guards.is_object(source, classes) if isinstance(classes, type) else t.register(args[1])
-    for cls in classes if isinstance(classes, tuple) else (classes,):
-        if python_method(t, type(cls), "__instancecheck__") is not None and not type(cls).__module__.startswith(("abc", "torch", "typing", "enum")):
-            raise t.stop("LB0003", f"isinstance with {describe(cls)}")
-    return (run_real(isinstance, _stand_in(t, args[0]), classes), None)
+    pin(t, classes)
+    found = _asked(t, "__instancecheck__", args[0], classes)
+    return (run_real(isinstance, _stand_in(t, args[0]), classes) if found is None else found, None)
 
 
 def _issubclass(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     for value, source in args:
         if source is not None and isinstance(value, type):
             t.guards.is_object(source, value)
-    return (run_real(issubclass, args[0][0], args[1][0]), None)
+        pin(t, value)
+    found = _asked(t, "__subclasscheck__", args[0], args[1][0])
+    return (run_real(issubclass, args[0][0], args[1][0]) if found is None else found, None)
+
+
+def _asked(t: Tracer, name: str, subject: Box, classes: Any) -> bool | None:
+    """What a metaclass of the program answers, for one class or a tuple of them; None when there is none and C code may be asked."""
+    parts = classes if isinstance(classes, tuple) else (classes,)
+    methods = [python_method(t, type(cls), name) if not type(cls).__module__.startswith(_HONEST) else None for cls in parts]
+    if not any(methods):
+        return None
+    for cls, method in zip(parts, methods):
+        if name == "__instancecheck__" and type(_stand_in(t, subject)) is cls:
+            return True
+        if method is None:
+            rule = _isinstance if name == "__instancecheck__" else _issubclass
+            answer = rule(t, [subject, t.static(cls)], {})
+        else:
+            answer = call_function(t, t.static(method), [t.static(cls), subject], {})
+        if truth(t, answer):
+            return True
+    return False
 
 
 def _type(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
@@ -305,13 +331,17 @@ def _text(function: Callable[..., str], method_name: str) -> Rule:
             if not isinstance(made[0], str):
                 run_real(function, _SaysWrong(made[0]), *rest)
             return made
+        if kind in PROXIES:
+            raise t.stop("LB0003", f"text of a {kind.__name__}")
         if kind is type or isinstance(value, type):
+            if args[0][1] is not None:
+                t.guards.is_object(args[0][1], value)
             return (run_real(function, value, *rest), None)
+        t.register(args[0])
         if isinstance(value, BaseException) and t.is_fresh(value):
             check_plain(t, value.args)
         else:
             check_plain(t, t.now(args[0]))
-        t.register(args[0])
         return (run_real(function, t.now(args[0]), *rest), None)
 
     return rule

@@ -1,0 +1,214 @@
+"""No stale result: what C code makes of texts, numbers, classes, functions and objects hangs on which these are, so another one is another version."""
+
+import functools
+import itertools
+import operator
+
+import pytest
+import torch
+
+import lect
+from tests.e2e.support import same
+
+
+class Text(str):
+    pass
+
+
+class A:
+    pass
+
+
+class B:
+    pass
+
+
+class C:
+    pass
+
+
+def one(x):
+    return x + 1
+
+
+def two(x):
+    return x + 2
+
+
+FIRST, SECOND, THIRD = A(), A(), A()
+# Programs of a text.
+TEXTS = [
+    lambda x, s: x * len(s.replace("a", "")),
+    lambda x, s: x * len(s.upper()) + (1 if s.startswith("a") else 2),
+    lambda x, s: x * s.count("a"),
+    lambda x, s: x * getattr(s, "find")("a"),  # noqa: B009
+    lambda x, s: x * sum(map(s.count, ["a", "b"])),
+    lambda x, s: x * s.__len__(),
+    lambda x, s: x * len(s.join(["1", "2"])),
+    lambda x, s: x * len(f"{s!r:>5}".strip()),
+    lambda x, s: x * len("{0}".format(s)),  # noqa: UP030, UP032
+    lambda x, s: x * functools.partial(s.count, "a")(),
+    lambda x, s: x * len(sorted(s.split(","), key=s.find)),
+]
+# Programs of a number.
+NUMBERS = [
+    lambda x, n: x * int(n.is_integer()),
+    lambda x, n: x * n.real + n.conjugate(),
+    lambda x, n: x * n.__add__(1),
+    lambda x, n: x * n.as_integer_ratio()[1],
+]
+# Programs of a list of classes, functions or objects, and one of these.
+MEMBERS = [
+    lambda x, ts, k: x * (1 if k in ts else 2),
+    lambda x, ts, k: x * (1 if ts == [A, B] else 2),
+    lambda x, ts, k: x * (1 + ts.index(k) if k in ts else 0),
+    lambda x, ts, k: x * (1 + ts.count(k)),
+    lambda x, ts, k: x * {A: 3, B: 5}.get(ts[0], 7),
+    lambda x, ts, k: x * len({*ts, k}),
+    lambda x, ts, k: x * len(dict.fromkeys([*ts, k])),
+    lambda x, ts, k: x * (1 if (k, 1) in [(t, 1) for t in ts] else 2),
+    lambda x, ts, k: x * (1 if operator.contains(ts, k) else 2),
+    lambda x, ts, k: x * sum(1 for _ in filter(functools.partial(operator.is_, k), ts)),
+    lambda x, ts, k: x * (1 if set(ts) == {A, B} else 2),
+    lambda x, ts, k: x * (1 if frozenset(ts) >= frozenset([k]) else 2),
+    lambda x, ts, k: x * (1 if [*ts] == [*ts][::-1] else 2),
+    lambda x, ts, k: x * dict([(ts[0], 3)]).get(k, 7),  # noqa: C406
+    lambda x, ts, k: x * dict(zip(ts, [1, 2])).get(k, 7),
+    lambda x, ts, k: x * len(list(itertools.groupby(ts))),
+    lambda x, ts, k: x * (1 if (ts[0], 1) != (k, 1) else 2),
+]
+# Programs of a list of classes and a class.
+CLASSES = [
+    lambda x, ts, k: x * len(str(ts)),
+    lambda x, ts, k: x * len(f"{ts[0]}{k!r}"),
+    lambda x, ts, k: x * sum(map(len, map(str, ts))),
+    lambda x, ts, k: x * len(f"{ {'a': k} }"),
+    lambda x, ts, k: x * (1 if issubclass(k, ts[0]) else 2),
+    lambda x, ts, k: x * (1 if isinstance(FIRST, tuple(ts)) else 2),
+]
+
+
+class Longer:
+    pass
+
+
+def removed(x, ts, k):
+    left = list(ts)
+    if k in left:
+        left.remove(k)
+    return x * len(left) * (1 if left and left[0] is ts[0] else 3)
+
+
+def grown(x, ts, k):
+    found = {k}
+    found.update(ts)
+    found ^= {ts[0]}
+    return x * len(found)
+
+
+MEMBERS += [removed, grown]
+GROUPS = {
+    "classes": [([A, B], A), ([A, B], C), ([B, A], A), ([C, B], C), ([A, A], A), ([B, B], A)],
+    "objects": [([FIRST, SECOND], FIRST), ([FIRST, SECOND], THIRD), ([SECOND, FIRST], FIRST), ([THIRD, SECOND], THIRD), ([FIRST, FIRST], FIRST)],
+    "functions": [([one, two], one), ([one, two], two), ([two, one], one), ([two, two], two)],
+}
+
+
+def compare(program, calls):
+    for order in (calls, calls[::-1]):
+        lect.reset()
+        compiled = lect.compile(program)
+        x = torch.randn(3)
+        for args in order:
+            same(program(x, *args), compiled(x, *args))
+
+
+@pytest.mark.parametrize("program", TEXTS, ids=range(len(TEXTS)))
+def test_methods_of_texts(program):
+    compare(program, [("aab",), ("bb",), ("abcde",), (Text("aaaa"),), (Text("b"),)])
+
+
+@pytest.mark.parametrize("program", NUMBERS, ids=range(len(NUMBERS)))
+def test_methods_of_numbers(program):
+    compare(program, [(1.5,), (2.0,), (3.25,), (-0.0,)])
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("program", MEMBERS, ids=range(len(MEMBERS)))
+def test_what_is_compared_and_hashed(program, group):
+    compare(program, GROUPS[group])
+
+
+@pytest.mark.parametrize("program", CLASSES, ids=range(len(CLASSES)))
+def test_classes_printed_and_asked_for(program):
+    compare(program, [*GROUPS["classes"], ([Longer, A], A), ([A, Longer], Longer)])
+
+
+def test_methods_of_texts_behind_a_break():
+    def program(x, words):
+        for word in words:
+            print(end="")
+            x = x + len(word.replace("a", ""))
+        return x
+
+    compare(program, [(["aa", "ab", "abc"],), (["abc", "b", "aa"],)])
+
+
+class Counted:
+    """A key whose hash is written in Python."""
+
+    def __init__(self, number):
+        self.number, self.hashed = number, 0
+
+    def __hash__(self):
+        self.hashed += 1
+        return self.number
+
+    def __eq__(self, other):
+        return type(other) is Counted and other.number == self.number
+
+
+def test_keys_are_hashed_as_often_as_in_eager():
+    def program(x, table):
+        total = sum(value for value in table.values()) + len(set(table)) + len(frozenset(table))
+        again = dict(table)
+        return x * total + len(again), {**again}
+
+    counts = []
+    for run in (program, lect.compile(program)):
+        table = {Counted(number): number for number in range(4)}
+        for _ in range(3):
+            run(torch.ones(2), table)
+        counts.append([key.hashed for key in table])
+    assert counts[0] == counts[1]
+
+
+class Registry(type):
+    """A metaclass that says which objects are instances."""
+
+    known: tuple = ()
+
+    def __instancecheck__(cls, value):
+        return type(value) in cls.known
+
+    def __subclasscheck__(cls, other):
+        return other in cls.known
+
+
+class Anything(metaclass=Registry):
+    known = (A, B)
+
+
+def test_metaclasses_that_answer_isinstance_and_issubclass():
+    def program(x, value):
+        return x * (1 if isinstance(value, Anything) else 2) + (3 if issubclass(type(value), (int, Anything)) else 4)
+
+    compare(program, [(A(),), (C(),), (B(),)])
+    compiled = lect.compile(program)
+    x, value = torch.ones(2), C()
+    same(program(x, value), compiled(x, value))
+    Anything.known = (C,)
+    try:
+        same(program(x, value), compiled(x, value))
+    finally:
+        Anything.known = (A, B)

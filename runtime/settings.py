@@ -23,6 +23,7 @@ OPTIONS: Mapping[str, tuple[tuple[Any, ...] | None, str]] = MappingProxyType(
         ),
         "rng": (("counter", "eager"), "random numbers in native code: lect's own stream of eager's distributions, or eager's numbers by calls of torch"),
         "autograd": (("compiled", "torch"), "who runs graphs that need gradients: forward and backward are compiled, or torch runs and records their calls"),
+        "memory_budget": (None, "what a forward keeps for its backward: the part, from 0 to 1, between the least possible and what it keeps by itself"),
         "trigger": (TRIGGERS, "what is compiled: the function itself, or with the frame hook also functions called in a frame that runs eagerly"),
         "breaks": (("resume", "eager"), "what happens where a frame cannot be followed: it is cut there and goes on behind, or runs eagerly as a whole"),
         "version_limit": (None, "the number of versions of one function before it runs eagerly"),
@@ -45,7 +46,7 @@ class Settings:
         if mode not in MODES:
             raise LectError(f"mode is one of {', '.join(MODES)}, got {mode!r}")
         given = dict(options or {})
-        for name, value in given.items():
+        for name, value in list(given.items()):
             if name not in OPTIONS:
                 raise LectError(f"there is no option {name!r}; options are {', '.join(OPTIONS)}")
             allowed = OPTIONS[name][0]
@@ -53,6 +54,10 @@ class Settings:
                 raise LectError(f"option {name!r} is one of {', '.join(map(str, allowed))}, got {value!r}")
             if name == "version_limit" and (type(value) is not int or value < 1):
                 raise LectError(f"option 'version_limit' is a positive integer, got {value!r}")
+            if name == "memory_budget":
+                if type(value) not in (int, float) or not 0 <= value <= 1:
+                    raise LectError(f"option 'memory_budget' is a number between 0 and 1, got {value!r}")
+                given[name] = float(value)
         return cls(bool(fullgraph), dynamic, mode, MappingProxyType(given))
 
 

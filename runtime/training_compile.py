@@ -143,7 +143,7 @@ class Training:
         for chosen in ((), tangents):
             module = _module(self.graph.clone({}))
             text = ",".join(f"{name}{{tangents={','.join(map(str, chosen))}}}" if chosen and name == "fx-build-joint" else name for name in passes)
-            PassManager.parse(text).run(module, make_context(options=self.options))
+            PassManager.parse(text).configured(self.options).run(module, make_context(options=self.options))
             joints += joint_graphs(module)
         return backward_like(*joints)
 

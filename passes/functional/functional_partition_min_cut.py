@@ -13,6 +13,9 @@ between forward and backward.  What is computed again is as little as that cost 
 normalisations and softmaxes, which read their operand once more; products, reductions, scans, random numbers and opaque calls are not.  Inside of
 checkpointed regions, marked by `recompute`, everything is but random numbers and opaque calls.
 
+With a `memory_budget` below 1 the forward keeps less: that part of the bytes between the cut that computes everything again that may be and the one
+above.  What is computed twice then is what takes the least work for each byte (see `memory_budget`).
+
 `keep` may be edited: `functional-split-joint` cuts where it stands.  An operation with several results has a list, with none for what is not kept.
 """
 
@@ -26,8 +29,9 @@ from lect.dialects.functional.creation import RandintOp, RandnOp, RandOp
 from lect.dialects.functional.families import Elementwise
 from lect.ir import Context, Operation, PassFailure, Value, is_removable
 from lect.passes.base import Pass, option
-from lect.passes.functional.joint_graph import KEEP, VIEWS, JointGraph, joint_graphs
+from lect.passes.functional.joint_graph import KEEP, VIEWS, JointGraph, joint_graphs, nbytes
 from lect.passes.functional.max_flow import INFINITE, FlowNetwork
+from lect.passes.functional.memory_budget import Choice, choose, work
 
 CHEAP = VIEWS | {
     creation.CastOp,
@@ -53,21 +57,24 @@ class FunctionalPartitionMinCut(Pass):
 
     name: ClassVar[str] = "functional-partition-min-cut"
     recompute: str = option("cheap", "what may be computed again: none (views alone), cheap operations, or all but random numbers and opaque calls")
+    memory_budget: float = option(1.0, "the part, from 0 to 1, of the bytes kept beyond the least possible")
 
     def run(self, op: Operation, ctx: Context) -> None:
         if self.recompute not in KINDS:
             raise PassFailure(f"'recompute' of {self.name} is one of {', '.join(KINDS)}, got '{self.recompute}'")
+        if not 0 <= self.memory_budget <= 1:
+            raise PassFailure(f"'memory_budget' of {self.name} is between 0 and 1, got {self.memory_budget}")
         for graph in joint_graphs(op):
-            for value in _Cut(graph, self.recompute).kept():
-                _mark(value, _reason(graph, value, self.recompute))
+            choice = self._within_budget(graph) if self.memory_budget < 1 else None
+            for value in _Cut(graph, self.recompute).kept() if choice is None else choice.kept:
+                reason = _reason(graph, value, self.recompute) if choice is None else _reason_within(graph, value, choice, self.memory_budget)
+                _mark(value, reason)
                 ctx.count("values kept")
                 ctx.count("bytes kept", nbytes(value))
 
-
-def nbytes(value: Value) -> int:
-    """Bytes of a value's elements."""
-    type = value.type
-    return type.count * max(1, type.element.bits // 8)  # type: ignore[attr-defined, no-any-return]
+    def _within_budget(self, graph: JointGraph) -> Choice:
+        costly = [op for op in graph.ops if not graph.is_backward(op) and not may_recompute(op, self.recompute) and may_recompute(op, "all")]
+        return choose(graph, costly, lambda spared: _Cut(graph, "all", frozenset(spared)).kept(), self.memory_budget)
 
 
 def may_recompute(op: Operation, kind: str) -> bool:
@@ -84,9 +91,10 @@ def may_recompute(op: Operation, kind: str) -> bool:
 class _Cut:
     """The flow network of one graph: each value is an edge as wide as keeping it costs."""
 
-    def __init__(self, graph: JointGraph, kind: str) -> None:
+    def __init__(self, graph: JointGraph, kind: str, spared: frozenset[Operation] = frozenset()) -> None:
         self.graph = graph
         self.kind = kind
+        self.spared = spared
         self.network = FlowNetwork()
         self.source, self.sink = self.network.node(), self.network.node()
         self.nodes: dict[Value, tuple[int, int]] = {}
@@ -114,7 +122,7 @@ class _Cut:
     def _feed(self, value: Value) -> list[Value]:
         """Connect a value with what it is computed from; operands that are seen for the first time."""
         start, op = self.nodes[value][0], value.op
-        if op is None or not may_recompute(op, self.kind):
+        if op is None or op in self.spared or not may_recompute(op, self.kind):
             self.network.edge(self.source, start, INFINITE)
             return []
         if not op.operands:
@@ -159,3 +167,12 @@ def _reason(graph: JointGraph, value: Value, kind: str) -> str:
     if reader is not None:
         return f"read by {reader}, and what it is computed from is no smaller"
     return "the smallest of what the backward can be computed from"
+
+
+def _reason_within(graph: JointGraph, value: Value, choice: Choice, budget: float) -> str:
+    """The reason under a memory budget."""
+    op = value.op
+    assert op is not None
+    if op not in choice.spared:
+        return _reason(graph, value, "all")
+    return f"{op.name} takes {work(op)} operations, and is not computed twice within {budget} of the memory, {choice.limit} bytes"

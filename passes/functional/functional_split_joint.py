@@ -15,7 +15,8 @@
       functional.return(%1)
     }
 
-The backward computes again what it needs beyond kept values, down to inputs of the forward.  It is handed an input or a result itself where autograd
+The backward computes again what it needs beyond kept values, down to inputs of the forward, each value where it is first read, so that what one layer
+needs does not live while another one's gradients are computed.  It is handed an input or a result itself where autograd
 would keep it in eager, so that writing to it in between is the error that it is there; everything else that is kept has memory of its own.  Refused is
 a `keep` too few: an operation that must not run twice.
 """
@@ -29,8 +30,8 @@ from lect.dialects.functional.creation import CopyOp
 from lect.dialects.functional.ops import FuncOp, ReturnOp
 from lect.ir import Block, Builder, Context, Operation, PassFailure, Region, Value, is_removable
 from lect.passes.base import Pass
-from lect.passes.functional.functional_partition_min_cut import RECOMPUTE, may_recompute, nbytes
-from lect.passes.functional.joint_graph import KEEP, JointGraph, joint_graphs, structure
+from lect.passes.functional.functional_partition_min_cut import RECOMPUTE, may_recompute
+from lect.passes.functional.joint_graph import KEEP, JointGraph, joint_graphs, nbytes, structure
 
 BACKWARD = ".backward"
 Kept = tuple[str, int]
@@ -144,7 +145,31 @@ class _Split:
             ops.append(op)
             needed.update(value for value in op.operands if value not in tangents)
         leaves.update(dict.fromkeys(value for value in graph.inputs if value in needed))
-        return ops[::-1], list(leaves)
+        return self._late(ops[::-1]), list(leaves)
+
+    def _late(self, ops: list[Operation]) -> list[Operation]:
+        """The operations of a backward with each that is computed again directly in front of the first that reads it."""
+        waiting = {op for op in ops if not self.graph.is_backward(op)}
+        found: list[Operation] = []
+        for op in ops:
+            if op not in waiting and self.graph.is_backward(op):
+                self._bring(op, waiting, found)
+                found.append(op)
+        found += [op for op in ops if op in waiting]  # what is a gradient itself
+        return found
+
+    def _bring(self, reader: Operation, waiting: set[Operation], found: list[Operation]) -> None:
+        """Append what a reader needs of the waiting operations, operands first."""
+        pending = [reader]
+        while pending:
+            needed = [value.op for value in pending[-1].operands if value.op in waiting]
+            if needed:
+                pending.append(needed[0])  # type: ignore[arg-type]
+                continue
+            op = pending.pop()
+            if op is not reader:
+                waiting.discard(op)
+                found.append(op)
 
     def _check_recompute(self, op: Operation) -> None:
         if op in self.graph.forward_ops and not may_recompute(op, "all"):

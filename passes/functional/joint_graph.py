@@ -135,3 +135,9 @@ def structure(graph: JointGraph, known: dict[Any, int]) -> dict[Value, int]:
         for value in op.results:
             numbers[value] = known.setdefault((key, value.index), len(known))
     return numbers
+
+
+def nbytes(value: Value) -> int:
+    """Bytes of a value's elements."""
+    type = value.type
+    return type.count * max(1, type.element.bits // 8)  # type: ignore[attr-defined, no-any-return]

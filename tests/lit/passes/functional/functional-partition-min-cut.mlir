@@ -1,6 +1,8 @@
 // RUN: lect-opt %s -p functional-partition-min-cut | filecheck %s
 // RUN: lect-opt %s -p functional-partition-min-cut{recompute=none} | filecheck %s --check-prefix=NONE
 // RUN: lect-opt %s -p functional-partition-min-cut{recompute=all} | filecheck %s --check-prefix=ALL
+// RUN: lect-opt %s -p functional-partition-min-cut{memory_budget=0.5} | filecheck %s --check-prefix=HALF
+// RUN: lect-opt %s -p functional-partition-min-cut{memory_budget=0} | filecheck %s --check-prefix=NOTHING
 
 // The product is as large as each value of the chain, and the chain is cheap: one of them is kept, the one nearest to its reader.
 // CHECK-LABEL: functional.func @keeps_the_last_of_equals
@@ -91,4 +93,31 @@ functional.func @keeps_the_statistics_of_a_batch(%x: !functional.tensor<8x4xf32>
   %7 = functional.exp(%6) : !functional.tensor<8x4xf32>
   %8 = functional.mul(%tangent, %7) : !functional.tensor<8x4xf32>
   functional.return(%7, %8)
+}
+
+// The second product takes four times the work of the first for a byte of its result.
+// CHECK-LABEL: functional.func @keeps_the_work
+// CHECK-COUNT-2: functional.mm({{.*}}) {keep = "functional.mm is not computed twice"}
+// HALF-LABEL: functional.func @keeps_the_work
+// HALF: functional.mm(%x, %v) : 
+// HALF: functional.mm(%y, %w) {keep = "functional.mm takes 4096 operations, and is not computed twice within 0.5 of the memory, 256 bytes"}
+// NOTHING-LABEL: functional.func @keeps_the_work
+// NOTHING-NOT: keep =
+// NOTHING: functional.return
+functional.func @keeps_the_work(%x: !functional.tensor<8x8xf32>, %v: !functional.tensor<8x8xf32>, %y: !functional.tensor<8x32xf32>, %w: !functional.tensor<32x8xf32>, %tangent: !functional.tensor<8x8xf32>) {training = {inputs = 4, results = 1, tangents = [0], gradients = [0], held = [["input", 0], ["input", 1], ["input", 2], ["input", 3]]}} {
+  %0 = functional.mm(%x, %v) : !functional.tensor<8x8xf32>
+  %1 = functional.mm(%y, %w) : !functional.tensor<8x8xf32>
+  %2 = functional.mul(%0, %1) : !functional.tensor<8x8xf32>
+  %3 = functional.mul(%tangent, %0) : !functional.tensor<8x8xf32>
+  %4 = functional.mul(%3, %1) : !functional.tensor<8x8xf32>
+  functional.return(%2, %4)
+}
+
+// NOTHING-LABEL: functional.func @keeps_random_numbers_whatever_the_budget
+// NOTHING: functional.rand(%seed) {{{.*}}keep = "functional.rand is not computed twice"}
+functional.func @keeps_random_numbers_whatever_the_budget(%seed: !functional.tensor<i64>, %x: !functional.tensor<8xf32>, %tangent: !functional.tensor<8xf32>) {training = {inputs = 2, results = 1, tangents = [0], gradients = [1], held = []}} {
+  %0 = functional.rand(%seed) {shape = [8], element = f32} : !functional.tensor<8xf32>
+  %1 = functional.mul(%x, %0) : !functional.tensor<8xf32>
+  %2 = functional.mul(%tangent, %0) : !functional.tensor<8xf32>
+  functional.return(%1, %2)
 }

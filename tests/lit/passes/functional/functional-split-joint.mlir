@@ -69,6 +69,24 @@ functional.func @no_copy_of_a_gradient(%x: !functional.tensor<8xf32>, %y: !funct
 
 // -----
 
+// Each value is computed again directly in front of the first that reads it.
+// CHECK-LABEL: @computes_again_where_it_is_read.backward(%x
+// CHECK-NEXT: functional.exp(%x)
+// CHECK-NEXT: functional.mul(%tangent
+// CHECK-NEXT: functional.sin(%x)
+// CHECK-NEXT: functional.cos(%
+// CHECK-NEXT: functional.mul(
+functional.func @computes_again_where_it_is_read(%x: !functional.tensor<8xf32>, %tangent: !functional.tensor<8xf32>) {training = {inputs = 1, results = 1, tangents = [0], gradients = [0], held = [["input", 0]]}} {
+  %0 = functional.sin(%x) : !functional.tensor<8xf32>
+  %1 = functional.cos(%0) : !functional.tensor<8xf32>
+  %2 = functional.exp(%x) : !functional.tensor<8xf32>
+  %3 = functional.mul(%tangent, %2) : !functional.tensor<8xf32>
+  %4 = functional.mul(%3, %1) : !functional.tensor<8xf32>
+  functional.return(%2, %4)
+}
+
+// -----
+
 functional.func @no_split_as_a_call_would_run_twice(%x: !functional.tensor<8xf32>, %tangent: !functional.tensor<8xf32>) {training = {inputs = 1, results = 1, tangents = [0], gradients = [0], held = []}} {
   // expected-error @+1 {{must not run again in the backward: what it gives has to be kept}}
   %0 = functional.opaque(%x) {target = @aten.bernoulli.default, args = [#functional.operand<0>]} : !functional.tensor<8xf32>

@@ -51,6 +51,7 @@ from .traits import (
     Writes,
     effects_of,
     is_pure,
+    is_pure_class,
     is_removable,
 )
 from .traits import SymbolTable as SymbolTableTrait
@@ -64,8 +65,8 @@ __all__ = [
     "OptionalSuccessor", "ParseError", "PassFailure", "Pattern", "PatternSet", "Pure", "Reads", "RecursiveEffects", "Region", "RegionField", "Result",
     "Rewriter", "SameOperandsAndResultType", "ScalarType", "Scanner", "SingleBlock", "Successor", "SymbolRef", "SymbolTable", "SymbolTableTrait",
     "Terminator", "Trait", "Type", "UnregisteredOp", "Value", "Variadic", "VariadicRegion", "VariadicResult", "VerifyError", "Writes",
-    "apply_greedily", "attr", "attribute_text", "effects_of", "interned", "is_pure", "is_removable", "literal_key", "nearest_symbol_table", "op",
-    "parse_attribute", "parse_module", "parse_ops", "print_module", "print_op", "quote", "require", "reverse_postorder", "same_attribute", "type_",
+    "apply_greedily", "attr", "attribute_text", "effects_of", "interned", "is_pure", "is_pure_class", "is_removable", "literal_key", "nearest_symbol_table",
+    "op",     "parse_attribute", "parse_module", "parse_ops", "print_module", "print_op", "quote", "require", "reverse_postorder", "same_attribute", "type_",
     "verify",
 ]  # fmt: skip
 

@@ -57,7 +57,10 @@ class Operation:
         """The generic constructor: takes everything as it is, infers and checks nothing (the verifier does)."""
         self = object.__new__(cls)
         self._setup(operands, attrs if attrs is not None else {}, regions, successors, loc)
-        self.results = tuple([Value(type, self, position) for position, type in enumerate(result_types)])
+        if len(result_types) == 1:
+            self.results = (Value(result_types[0], self, 0),)
+        else:
+            self.results = tuple([Value(type, self, position) for position, type in enumerate(result_types)])
         return self
 
     def _setup(self, operands: Sequence[Value], attrs: dict[str, Any], regions: Sequence[Region], successors: Sequence[Block], loc: Location) -> None:
@@ -66,10 +69,10 @@ class Operation:
             users = value.users
             users[self] = users.get(self, 0) + 1
         self.attrs = attrs
-        self.regions = tuple(regions)
-        for region in regions:
+        self.regions = tuple(regions) if regions else ()
+        for region in self.regions:
             region.parent = self
-        self.successors = list(successors)
+        self.successors = list(successors) if successors else []
         self.parent = self.prev = self.next = None
         self.loc = loc
 
@@ -110,16 +113,19 @@ class Operation:
     def walk(self, reverse: bool = False) -> Iterator[Operation]:
         """This operation and all nested ones, parents first.  The operation last given may be erased while walking."""
         yield self
-        for region in self.regions:
-            for block in region.blocks:
-                op = block.last if reverse else block.first
-                while op is not None:
-                    following = op.prev if reverse else op.next
-                    if op.regions:
-                        yield from op.walk(reverse)
-                    else:  # most have none, and a generator for each would cost more than the walk
-                        yield op
-                    op = following
+        stack: list[Any] = [block for region in reversed(self.regions) for block in reversed(region.blocks)]
+        while stack:  # blocks to begin and operations to go on from: a generator for each level would cost more than the walk
+            found = stack.pop()
+            op = found if found.is_operation else found.last if reverse else found.first
+            while op is not None:
+                following = op.prev if reverse else op.next
+                yield op
+                if op.regions:
+                    if following is not None:
+                        stack.append(following)
+                    stack += [block for region in reversed(op.regions) for block in reversed(region.blocks)]
+                    break
+                op = following
 
     def is_before(self, other: Operation) -> bool:
         """True when this operation stands before `other` in their common block.  Linear in the distance."""

@@ -157,15 +157,17 @@ def apply_greedily(top: Operation, patterns: PatternSet | Iterable[Pattern], rem
     table = patterns if isinstance(patterns, PatternSet) else PatternSet(patterns)
     by_root, anywhere = table.by_root, table.anywhere
     rewriter = Rewriter()
-    work = [op for op in top.walk() if op is not top and (remove_dead or type(op) in by_root or anywhere)]
-    work.reverse()
+    erased, touched = rewriter.erased, rewriter.touched
+    inside = list(top.walk())[1:]
+    # What becomes dead only later, or is changed, is touched by that.
+    work = [op for op in reversed(inside) if type(op) in by_root or anywhere or (remove_dead and _dead(op))]
     queued = set(work)
     times: dict[Operation, int] = {}
-    left = MAX_REWRITES_PER_OP * (len(work) + 16)
+    left = MAX_REWRITES_PER_OP * (len(inside) + 16)
     while work:
         op = work.pop()
         queued.discard(op)
-        if op in rewriter.erased:
+        if op in erased:
             continue
         if remove_dead and _dead(op):
             rewriter.erase(op)
@@ -175,16 +177,16 @@ def apply_greedily(top: Operation, patterns: PatternSet | Iterable[Pattern], rem
                     times[op] = times.get(op, 0) + 1
                     left -= 1
                     if times[op] > MAX_REWRITES_PER_OP or left < 0:
-                        raise LectError(f"{type(pattern).__name__} rewrites the same operation again and again", op.loc, None if op in rewriter.erased else op)
-                    if op not in rewriter.erased:
-                        rewriter.touched[op] = None
+                        raise LectError(f"{type(pattern).__name__} rewrites the same operation again and again", op.loc, None if op in erased else op)
+                    if op not in erased:
+                        touched[op] = None
                     break
-        if rewriter.touched:
-            for touched in rewriter.touched:
-                if touched not in queued and touched not in rewriter.erased and touched is not top:
-                    work.append(touched)
-                    queued.add(touched)
-            rewriter.touched.clear()
+        if touched:
+            for each in touched:
+                if each not in queued and each not in erased and each is not top:
+                    work.append(each)
+                    queued.add(each)
+            touched.clear()
     return rewriter.changes
 
 

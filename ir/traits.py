@@ -6,7 +6,8 @@ that declares it.  Memory effects: an operation without any effect trait and wit
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from .diagnostics import require
 
@@ -153,8 +154,29 @@ class Frees(Effect):
     kind = "free"
 
 
+@cache
+def is_pure_class(cls: Any) -> bool:
+    """True when no operation of a class has an effect, whatever its operands and regions."""
+    return Pure in cls.traits and not any(isinstance(trait, Effect) or trait is RecursiveEffects for trait in cls.traits)
+
+
+@cache
+def _is_removable_class(cls: Any) -> bool | None:
+    """What `is_removable` says of all operations of a class that are no symbols; None when each has to be asked."""
+    if Terminator in cls.traits:
+        return False
+    if is_pure_class(cls):
+        return True
+    if any(isinstance(trait, Effect) or trait is RecursiveEffects for trait in cls.traits):
+        return None
+    return False  # may do anything
+
+
 def effects_of(op: Operation) -> list[tuple[str, Value | None]] | None:
     """The memory effects of `op` as (kind, value or None for unnamed memory); empty when pure, None when unknown."""
+    cls: Any = type(op)
+    if is_pure_class(cls):
+        return []
     effects: list[tuple[str, Value | None]] = []
     known = False
     for trait in op.traits:
@@ -190,7 +212,11 @@ def is_pure(op: Operation) -> bool:
 
 def is_removable(op: Operation) -> bool:
     """True when `op` may be erased once its results are unused: it writes and frees nothing, and is no terminator or symbol."""
-    if Terminator in op.traits or "sym_name" in op.attrs:
+    cls: Any = type(op)
+    known = _is_removable_class(cls)
+    if known is not None:
+        return known and "sym_name" not in op.attrs
+    if "sym_name" in op.attrs:
         return False
     effects = effects_of(op)
     return effects is not None and all(kind in ("read", "allocate") for kind, _ in effects)

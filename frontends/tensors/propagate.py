@@ -12,71 +12,104 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from enum import Enum, auto
-from functools import cache
-from types import MappingProxyType
-from typing import Any, Final
+from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from lect.dialects.functional.shapes import DimError, ShapeError
-from lect.frontends.tensors import shape_blocks, shape_pointwise, shape_views, shape_windows
 from lect.frontends.tensors.dtype_check import is_plain, refuse_dtypes
 from lect.frontends.tensors.errors import DataDependent, UnsupportedTensor
-from lect.frontends.tensors.lt import LT, layout_of
+from lect.frontends.tensors.lt import LT, layout_of, make_lt
 from lect.frontends.tensors.meta_kernels import run_on_meta
 from lect.frontends.tensors.metadata import TensorMeta, read_meta
 from lect.frontends.tensors.numbers import holds_number, settled, with_examples
+from lect.frontends.tensors.op_facts import SHAPE_FUNCTIONS, STORAGE_OPS, Kind, OpFacts, facts_of
 from lect.frontends.tensors.quiet_symbols import without_symbols
 from lect.frontends.tensors.templates import Template, instantiate
 
 aten = torch.ops.aten
 
-SHAPE_FUNCTIONS: Final = MappingProxyType({**shape_pointwise.TABLE, **shape_views.TABLE, **shape_blocks.TABLE, **shape_windows.TABLE})
-_STORAGE_OPS = frozenset({"aten::resize_", "aten::resize_as_", "aten::set_", "aten::set_data", "aten::swap_"})
+
+
+class Known:
+    """What is remembered of a call: the `template` of its result, and in `recipes` whatever a subclass of `Propagation` remembers beside it.
+
+    `is_one` says that the result is one new tensor, `is_new` that it is new tensors and nothing else, but for None in the place of some.
+    """
+
+    __slots__ = ("is_new", "is_one", "recipes", "template")
+
+    def __init__(self, template: Template) -> None:
+        self.template = template
+        self.is_one = type(template) is TensorMeta
+        self.is_new = self.is_one or (type(template) in (list, tuple) and all(item is None or type(item) is TensorMeta for item in template))
+        self.recipes: dict[Any, Any] = {}
 
 
 class PropagationCache:
-    """Templates by (op, arguments).  `hits` and `misses` count look-ups, for the benchmark."""
+    """What is known of calls, by (op, arguments).  `hits` and `misses` count look-ups, for the benchmark."""
 
-    __slots__ = ("_templates", "hits", "misses")
+    __slots__ = ("_known", "hits", "misses")
 
     def __init__(self) -> None:
-        self._templates: dict[Any, Template] = {}
+        self._known: dict[Any, Known] = {}
         self.hits = 0
         self.misses = 0
 
-    def find(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Template:
-        """The template of a call, computed on a miss.  Raises what the op raises; errors are not remembered."""
-        key = (func, torch.get_default_dtype(), _key(args), _key(tuple(kwargs.items())) if kwargs else None)
-        template = self._templates.get(key, self)
-        if template is self:
+    def look_up(self, facts: OpFacts, args: tuple[Any, ...], kwargs: dict[str, Any], tensors: list[torch.Tensor]) -> Known:
+        """What is known of a call, computed on a miss.  Appends the call's tensors.  Raises what the op raises; errors are not remembered."""
+        key = (facts, torch.get_default_dtype(), _key(args, tensors), _key_of_named(kwargs, tensors) if kwargs else None)
+        known = self._known.get(key)
+        if known is None:
             self.misses += 1
-            template = self._templates[key] = _compute(func, args, kwargs)
+            known = self._known[key] = Known(_compute(facts.func, args, kwargs))
         else:
             self.hits += 1
-        return template
+        return known
+
+    def find(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Template:
+        """The template of a call.  Raises what the op raises."""
+        return self.look_up(facts_of(func), args, kwargs, []).template
 
 
 _SHARED_CACHE = PropagationCache()
+# They equal nothing but their like, so that they are their own key; what equals an int (1.0, True) has one with its class in front.
+_OWN_KEY = frozenset({int, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format})
+_SYMBOLIC = frozenset({torch.SymInt, torch.SymFloat, torch.SymBool})
 
 
-def _key(value: Any) -> Any:
-    kind = type(value)
-    if kind is LT:
-        return layout_of(value)
-    if kind is tuple or kind is list:
-        return tuple([_key(item) for item in value])
-    if kind is int or kind is bool:
-        return (kind, value)
-    if kind is float or kind is complex:
-        return (kind, repr(value))
-    if kind is torch.SymInt or kind is torch.SymFloat or kind is torch.SymBool:
-        raise _Symbolic
-    if isinstance(value, torch.Tensor):
-        return layout_of(value)
-    return value
+def _key(values: tuple[Any, ...] | list[Any], tensors: list[torch.Tensor]) -> tuple[Any, ...]:
+    """What tells arguments apart: metadata for tensors, and for numbers their class and value, by which NaN is itself and -0.0 is not 0.0.
+
+    The tensors themselves are appended to `tensors`, in order.
+    """
+    found: list[Any] = []
+    for value in values:
+        kind = type(value)
+        if kind is LT:
+            found.append(value._lect_meta or layout_of(value))
+            tensors.append(value)
+        elif kind in _OWN_KEY:
+            found.append(value)
+        elif kind is tuple or kind is list:
+            found.append(_key(value, tensors))
+        elif kind is bool:
+            found.append((kind, value))
+        elif kind is float or kind is complex:
+            found.append((kind, repr(value)))
+        elif kind in _SYMBOLIC:
+            raise _Symbolic
+        elif isinstance(value, torch.Tensor):
+            found.append(layout_of(value))
+            tensors.append(value)
+        else:
+            found.append(value)
+    return tuple(found)
+
+
+def _key_of_named(kwargs: dict[str, Any], tensors: list[torch.Tensor]) -> tuple[Any, ...]:
+    return tuple(kwargs), _key(tuple(kwargs.values()), tensors)
 
 
 class _Symbolic(Exception):
@@ -136,23 +169,28 @@ class Propagation(TorchDispatchMode):
     def observe(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         """Called behind each op."""
 
+    def observe_known(self, facts: OpFacts, known: Known, tensors: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        """Called instead where something is remembered of calls with such arguments; `tensors` are those among them."""
+        self.observe(facts.func, args, kwargs, result)
+
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
-        kind = _kind(func)
-        if kind is not Kind.PLAIN:
-            result = self._special(kind, func, args, kwargs)
+        facts = facts_of(func)
+        if facts.is_special:
+            result = self._special(facts, func, args, kwargs)
             if result is not NotImplemented:
                 return result
-        if is_random(func):
+        if facts.is_random:
             self.draws += 1
+        tensors: list[torch.Tensor] = []
         try:
-            template = self.cache.find(func, args, kwargs)
+            known = self.cache.look_up(facts, args, kwargs, tensors)
         except _Symbolic:
             return self._with_numbers(func, args, kwargs)
-        result = instantiate(template, args, kwargs)
-        if _writes(func):
+        result = make_lt(known.template) if known.is_one else instantiate(known.template, args, kwargs)
+        if facts.writes:
             self.writes += 1
-        self.observe(func, args, kwargs, result)
+        self.observe_known(facts, known, tensors, args, kwargs, result)
         return result
 
     def _with_numbers(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -162,18 +200,20 @@ class Propagation(TorchDispatchMode):
         plain_args, plain_kwargs = with_examples(func, args, kwargs)
         result = instantiate(self.cache.find(func, plain_args, plain_kwargs), plain_args, plain_kwargs)
         kept_args, kept_kwargs = settled(func, args, kwargs, result)
-        if _writes(func):
+        if facts_of(func).writes:
             self.writes += 1
         self.observe(func, kept_args, kept_kwargs, result)
         return result
 
-    def _special(self, kind: Kind, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Ops that are not looked up by metadata; NotImplemented for a composite that turns out not to be one."""
-        if kind is Kind.QUERY:
+    def _special(self, facts: OpFacts, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Ops that are not looked up by metadata; NotImplemented for those that turn out to be."""
+        if facts.kind is Kind.PLAIN:
+            return NotImplemented
+        if facts.kind is Kind.QUERY:
             return _attribute_query(func, args, kwargs)
-        if kind is Kind.ELEMENT:
+        if facts.kind is Kind.ELEMENT:
             return self._element(args[0])
-        if kind is Kind.METADATA:
+        if facts.kind is Kind.METADATA:
             return self._change_metadata(func, args, kwargs)
         with self, without_symbols():
             return func.decompose(*args, **kwargs)
@@ -188,7 +228,7 @@ class Propagation(TorchDispatchMode):
 
     def _change_metadata(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """`t_`, `squeeze_` and the like change the tensor they are called on; no elements move."""
-        if func._schema.name in _STORAGE_OPS or type(args[0]) is not LT:
+        if func._schema.name in STORAGE_OPS or type(args[0]) is not LT:
             raise UnsupportedTensor(f"{func} changes the storage of a tensor, which tracing does not follow")
         if func is aten.as_strided_.default and _reaches_out(*args, **kwargs):
             raise UnsupportedTensor(f"{func} addresses memory in front of the tensor or behind it")
@@ -208,46 +248,9 @@ def _reaches_out(x: torch.Tensor, size: Any, stride: Any, storage_offset: int | 
     return own._replace(shape=tuple(size), strides=tuple(stride), storage_offset=offset).reach > own.reach
 
 
-class Kind(Enum):
-    """How an op is treated: PLAIN ops have results that follow from metadata, COMPOSITE ones are written in terms of others (and arrive whole only in
-    inference mode), METADATA ones change the tensor itself, ELEMENT reads an element, a QUERY is no op."""
-
-    PLAIN = auto()
-    COMPOSITE = auto()
-    METADATA = auto()
-    ELEMENT = auto()
-    QUERY = auto()
-
-
-@cache
 def is_random(func: Any) -> bool:
     """True for an operator that draws from a random generator."""
-    return torch.Tag.nondeterministic_seeded in func.tags
-
-
-@cache
-def _kind(func: Any) -> Kind:
-    if func.namespace == "prim":
-        return Kind.QUERY
-    if func is aten._local_scalar_dense.default:
-        return Kind.ELEMENT
-    if func._can_decompose() and not _has_own_kernel(func):
-        return Kind.COMPOSITE
-    if torch.Tag.inplace_view in func.tags or func._schema.name in _STORAGE_OPS:
-        return Kind.METADATA
-    return Kind.PLAIN
-
-
-def _has_own_kernel(func: Any) -> bool:
-    """True for a composite such as silu_backward that processors compute at once all the same, with one rounding at its end."""
-    return torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CPU") and (
-        func in SHAPE_FUNCTIONS or torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "Meta")
-    )
-
-
-@cache
-def _writes(func: Any) -> bool:
-    return bool(func._schema.is_mutable)
+    return facts_of(func).is_random
 
 
 def _attribute_query(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

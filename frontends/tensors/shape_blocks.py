@@ -319,6 +319,17 @@ def squared_error_backward(gradient: TensorMeta, x: TensorMeta, target: TensorMe
     return x.like(x.shape) if same and category(x.dtype) == 2 and gradient.shape in ((), x.shape) else None
 
 
+def likelihood_backward(
+    gradient: TensorMeta, x: TensorMeta, target: TensorMeta, weight: Any, reduction: int, ignore_index: int, total: TensorMeta
+) -> Result:
+    """nll_loss_backward: contiguous.  Its meta kernel is a decomposition, which takes longer than a hundred other calls."""
+    batch = x.shape[:-1]
+    same = x.device == target.device == gradient.device == total.device and x.dtype is gradient.dtype is total.dtype
+    fits = len(x.shape) in (1, 2) and target.shape == batch and target.dtype is torch.int64 and total.shape == ()
+    whole = gradient.shape == (batch if reduction == 0 else ())
+    return x.like(x.shape) if same and fits and whole and weight is None and category(x.dtype) == 2 else None
+
+
 def membership(x: Any, few: Any, *, assume_unique: bool = False, invert: bool = False) -> Result:
     """isin: contiguous, whatever the operands are."""
     if not isinstance(x, TensorMeta) or not isinstance(few, TensorMeta) or x.device != few.device:
@@ -373,6 +384,7 @@ TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
         aten.addcdiv.default: addcmul,
         aten.rrelu_with_noise.default: noisy_relu,
         aten.mse_loss_backward.default: squared_error_backward,
+        aten.nll_loss_backward.default: likelihood_backward,
         aten.isin.Tensor_Tensor: membership,
         aten.rrelu_with_noise_functional.default: noisy_relu_and_noise,
     }

@@ -50,7 +50,8 @@ class Canonicalize(Pass):
 
     def run(self, op: Operation, ctx: Context) -> None:
         """Rewrite everything inside `op`."""
-        names = dict.fromkeys(each.name.partition(".")[0] for each in op.walk())
+        classes = {type(each): each for each in op.walk()}  # a dialect is taken part in by its registered operations
+        names = dict.fromkeys(each.name.partition(".")[0] for each in classes.values())
         dialects = [dialect for name in names if (dialect := ctx.dialect(name)) is not None]
         patterns = [pattern for dialect in dialects for pattern in dialect.patterns]
         ctx.count("changes", apply_greedily(op, PatternSet([Fold(dialects), *patterns])))

@@ -23,6 +23,7 @@ from lect.ir import (
     Region,
     Terminator,
     effects_of,
+    is_pure_class,
     literal_key,
 )
 from lect.ir.dominance import immediate_dominators
@@ -83,6 +84,11 @@ class _Search:
     def block(self, block: Block, table: _Table) -> None:
         reads: dict[Any, Operation] = {}
         for op in block:
+            cls: Any = type(op)
+            if is_pure_class(cls) and not op.regions:
+                if _can_merge(op):
+                    self.merge(op, table, None)
+                continue
             effects = effects_of(op)
             kinds = None if effects is None else {kind for kind, _ in effects}
             if op.regions:
@@ -110,8 +116,9 @@ def _can_merge(op: Operation) -> bool:
 
 
 def _key(op: Operation) -> Any:
-    operands = [id(value) for value in op.operands]
+    operands = list(map(id, op.operands))
     if Commutative in op.traits:
         operands[:2] = sorted(operands[:2])
-    attrs = tuple([(name, literal_key(op.attrs[name])) for name in sorted(op.attrs)])
-    return type(op), op.name, tuple(operands), attrs, tuple([value.type for value in op.results])
+    attrs = op.attrs
+    named = tuple([(name, literal_key(attrs[name])) for name in (sorted(attrs) if len(attrs) > 1 else attrs)])
+    return type(op), op.name, tuple(operands), named, tuple([value.type for value in op.results])

@@ -28,12 +28,14 @@ class Dce(Pass):
 
     def run(self, op: Operation, ctx: Context) -> None:
         """Everything inside `op`; `op` itself stays."""
-        ctx.count("blocks removed", sum(_remove_unreachable(region) for each in list(op.walk()) for region in each.regions))
+        around = [each for each in op.walk() if each.regions]
+        ctx.count("blocks removed", sum(_remove_unreachable(region) for each in around for region in each.regions))
         needed = _Needed()
         needed.need(op)
         needed.propagate()
         ctx.count("operations removed", _remove_operations(op, needed.ops))
-        ctx.count("arguments removed", sum(_remove_arguments(region, needed.args) for each in op.walk() for region in each.regions))
+        left = [each for each in around if each in needed.ops]
+        ctx.count("arguments removed", sum(_remove_arguments(region, needed.args) for each in left for region in each.regions))
 
 
 def _remove_unreachable(region: Region) -> int:
@@ -72,11 +74,18 @@ class _Needed:
 
     def propagate(self) -> None:
         """Follow operands until nothing new is needed.  What a branch passes to a block is needed only if the block's argument is."""
+        ops = self.ops
         while self.work:
             op = self.work.pop()
-            passed = sum(_passed_sizes(op)) if op.successors else 0
-            for value in op.operands[: len(op.operands) - passed]:
-                if value.owner not in self.ops:
+            operands = op.operands[: len(op.operands) - sum(_passed_sizes(op))] if op.successors else op.operands
+            for value in operands:
+                owner = value.owner
+                if owner in ops:
+                    continue
+                if owner.is_operation and not owner.regions:
+                    ops.add(owner)
+                    self.work.append(owner)
+                else:
                     self.value(value)
             if op.successors and _is_opaque(op):
                 for block in op.successors:
@@ -118,7 +127,8 @@ def _passed_start(branch: Operation, number: int) -> int:
 
 
 def _remove_operations(top: Operation, needed: set[Operation]) -> int:
-    dead = [op for op in top.walk() if op not in needed and (op.parent_op is None or op.parent_op in needed)]
+    dead = [op for op in top.walk() if op not in needed]
+    dead = [op for op in dead if op.parent_op is None or op.parent_op in needed]
     for op in dead:  # they may use each other in a circle through block arguments
         op.drop_operands()
     for op in dead:

@@ -79,7 +79,7 @@ class _Folding:
         learned = [op for op in ops if self.constants.learn(op) and not isinstance(op, SOURCES)]
         forms = {value: form for value in known if (form := self.form(value)) is not None}
         for op in ops:
-            if self.stays(op, forms) and any(value in known for value in op.operands):
+            if not known.keys().isdisjoint(op.operands) and self.stays(op, forms):
                 self.simplify(op)
         for value, form in forms.items():
             if any(self.stays(user, forms) for user in value.users):

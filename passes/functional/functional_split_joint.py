@@ -23,6 +23,7 @@ a `keep` too few: an operation that must not run twice.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -46,8 +47,7 @@ class FunctionalSplitJoint(Pass):
     def run(self, op: Operation, ctx: Context) -> None:
         for graph in joint_graphs(op):
             split = _Split(graph)
-            backward = split.backward()
-            forward = split.forward()
+            backward, forward = split.both()
             Builder.before(graph.func).insert(forward)
             Builder.before(graph.func).insert(backward)
             graph.func.erase()
@@ -99,22 +99,38 @@ class _Split:
 
     # ---- the backward ------------------------------------------------------------------------------------------------
 
+    def both(self) -> tuple[FuncOp, FuncOp]:
+        """The backward and the forward.  The operations of the joint graph are moved there; those that both need are copied."""
+        ops, leaves = self._planned()
+        forward = self._forward_ops()
+        gradients, results = self.graph.gradients, self.graph.results
+        backward = self._backward(ops, leaves, gradients, set(ops).difference(forward))
+        return backward, self._forward(forward, results)
+
     def backward(self) -> FuncOp:
-        """The backward, with a copy of every operation that it computes again."""
-        graph = self.graph
+        """The backward, with a copy of every operation; the joint graph stays as it is."""
+        ops, leaves = self._planned()
+        return self._backward(ops, leaves, self.graph.gradients, frozenset())
+
+    def _planned(self) -> tuple[list[Operation], list[Value]]:
+        """The operations of the backward, and the values that it is given, as `places` has them then."""
         ops, leaves = self._needed()
-        places = self.places = {value: self._place(value) for value in leaves}
-        leaves.sort(key=lambda value: places[value])
+        self.places = {value: self._place(value) for value in leaves}
+        leaves.sort(key=lambda value: self.places[value])
+        return ops, leaves
+
+    def _backward(self, ops: list[Operation], leaves: list[Value], gradients: list[Value], movable: Set[Operation]) -> FuncOp:
+        graph, places = self.graph, self.places
         block = Block([value.type for value in [*leaves, *graph.tangents]])
         mapping = dict(zip([*leaves, *graph.tangents], block.args))
         for value, argument in mapping.items():
             argument.hint = value.hint
         for op in ops:
-            copy = op.clone(mapping)
+            own = _moved(op, mapping) if op in movable else op.clone(mapping)
             for name in (KEEP, RECOMPUTE):
-                copy.attrs.pop(name, None)
-            block.append(copy)
-        values = [mapping[value] for value in graph.gradients]
+                own.attrs.pop(name, None)
+            block.append(own)
+        values = [mapping.get(value, value) for value in gradients]
         block.append(ReturnOp(values, aliases=_gradient_aliases(block, values), loc=graph.end.loc))
         stated = graph.func.training
         training = {"kept": tuple([places[value] for value in leaves]), "tangents": stated["tangents"], "gradients": stated["gradients"]}
@@ -123,27 +139,27 @@ class _Split:
     def _needed(self) -> tuple[list[Operation], list[Value]]:
         """The operations of the backward in order, and the values it is given beside tangents."""
         graph = self.graph
-        tangents = set(graph.tangents)
+        backward_ops, forward_ops, tangents = graph.backward_ops, graph.forward_ops, set(graph.tangents)
         if self.given is not None:
             kept = set(self.given)
         else:
-            kept = {value for op in graph.ops if not graph.is_backward(op) for value in kept_results(op)}
+            kept = {value for op in graph.ops if KEEP in op.attrs and op not in backward_ops for value in kept_results(op)}
         needed = {value for value in graph.gradients if value not in tangents}
         leaves: dict[Value, None] = {}
         ops: list[Operation] = []
         for op in reversed(graph.ops):
-            own = graph.is_backward(op)
-            wanted = [value for value in op.results if value in needed]
-            if not own:
+            if op in backward_ops:
+                if needed.isdisjoint(op.results) and is_removable(op):
+                    continue
+            else:
+                wanted = [value for value in op.results if value in needed]
                 leaves.update(dict.fromkeys(value for value in wanted if value in kept))
-                wanted = [value for value in wanted if value not in kept]
-            if not wanted and (not own or is_removable(op)):
-                continue
-            if not own:
+                if all(value in kept for value in wanted):
+                    continue
                 self._check_recompute(op)
-                self.twice += op in graph.forward_ops
+                self.twice += op in forward_ops
             ops.append(op)
-            needed.update(value for value in op.operands if value not in tangents)
+            needed.update(op.operands)
         leaves.update(dict.fromkeys(value for value in graph.inputs if value in needed))
         return self._late(ops[::-1]), list(leaves)
 
@@ -192,38 +208,51 @@ class _Split:
 
     # ---- the forward -------------------------------------------------------------------------------------------------
 
-    def forward(self) -> FuncOp:
-        """The forward; what the backward needs stands behind the results."""
+    def _forward_ops(self) -> list[Operation]:
+        """The operations of the forward in order."""
         graph = self.graph
         needed = set(self.returned)
+        own = graph.forward_ops
         ops = []
         for op in reversed(graph.ops):
-            if op in graph.forward_ops or any(value in needed for value in op.results):
+            if op in own or not needed.isdisjoint(op.results):
                 ops.append(op)
                 needed.update(op.operands)
+        return ops[::-1]
+
+    def _forward(self, ops: list[Operation], results: list[Value]) -> FuncOp:
+        """The forward; what the backward needs stands behind the results."""
+        graph = self.graph
         block = Block([value.type for value in graph.inputs])
         mapping = dict(zip(graph.inputs, block.args))
         for value, argument in mapping.items():
             argument.hint = value.hint
-        for op in reversed(ops):
-            copy = op.clone(mapping)
+        for op in ops:
+            own = _moved(op, mapping)
             for name in (KEEP, RECOMPUTE):
-                copy.attrs.pop(name, None)
-            block.append(copy)
-        kept = [self._own(block, value, mapping[value]) for value in self.returned]
+                own.attrs.pop(name, None)
+            block.append(own)
+        shown = {*self.inputs, *results}
+        end = graph.end.loc
+        kept = [mapping.get(value, value) for value in self.returned]  # in memory that the program never sees
+        kept = [block.append(CopyOp(own, loc=end)).results[0] if value in shown else own for value, own in zip(self.returned, kept)]
         for write in graph.writes:
-            block.append(write.clone(mapping))
-        results = [mapping[value] for value in graph.results]
+            block.append(_moved(write, mapping))
+        values = [*[mapping.get(value, value) for value in results], *kept]
         aliases = graph.end.aliases
         stated = None if aliases is None else (*aliases[: len(results)], *[None] * len(kept))
-        block.append(ReturnOp([*results, *kept], aliases=stated if stated and any(stated) else None, loc=graph.end.loc))
+        block.append(ReturnOp(values, aliases=stated if stated and any(stated) else None, loc=end))
         return FuncOp(graph.func.sym_name, training={"results": len(results)}, regions=[Region([block])], loc=graph.func.loc)
 
-    def _own(self, block: Block, value: Value, made: Value) -> Value:
-        """A kept value in memory that the program never sees."""
-        if value in self.inputs or value in self.graph.results:
-            return block.append(CopyOp(made, loc=self.graph.end.loc)).results[0]
-        return made
+
+def _moved(op: Operation, mapping: Mapping[Value, Value]) -> Operation:
+    """The operation itself, out of its block, on other operands where there are some."""
+    op.detach()
+    for position, value in enumerate(op.operands):
+        other = mapping.get(value)
+        if other is not None:
+            op.set_operand(position, other)
+    return op
 
 
 def _gradient_aliases(block: Block, values: list[Value]) -> Any:

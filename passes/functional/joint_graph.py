@@ -81,7 +81,7 @@ class JointGraph:
         needed.update(op.value for op in self.writes)
         found: set[Operation] = set()
         for op in reversed(self.ops):
-            if any(value in needed for value in op.results) or (not self.is_backward(op) and not is_removable(op)):
+            if not needed.isdisjoint(op.results) or (not is_removable(op) and not self.is_backward(op)):
                 found.add(op)
                 needed.update(op.operands)
         return found

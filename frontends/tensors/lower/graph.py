@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import ExitStack
 from types import MappingProxyType
 from typing import Any, Final
@@ -26,7 +27,7 @@ from lect.frontends.tensors.lower.memory import Entry
 from lect.frontends.tensors.lower.recorder import ArgumentNode, Recorder
 from lect.frontends.tensors.lt import LT, layout_of, make_lt
 from lect.frontends.tensors.numbers import symbolic
-from lect.ir import Block, Builder, Context, LectError, Operation, Region, Value
+from lect.ir import Block, Builder, Context, LectError, Operation, Region, Type, Value
 from lect.ir.types import f64, i64
 
 # torch's own code for these leaves checks of the elements out when it is given a tensor without: they are called as a whole at run time.
@@ -76,6 +77,7 @@ class Execution:
         self.inference: list[ExitStack] = []
         self.in_backward = False
         self.given: list[Any] = []
+        self.stated: dict[Type, tuple[Any, ...]] = {}  # shape, dtype, strides and device of values of a type
         self.inputs: list[tuple[Value, Entry]] = []  # the tensors among the arguments
 
     def add_input(self, number: int, value: Value, argument: Value) -> None:
@@ -111,14 +113,16 @@ class Execution:
 
     def _call(self, op: CallOp) -> None:
         operands = [self.environment[value] for value in op.operands]
-        _refuse_objects(op, (op.args, op.kwargs))
+        args, kwargs = op.args, op.kwargs
+        _refuse_objects(op, args)
+        _refuse_objects(op, kwargs.values())
         if op.target.leaf in RANDOM_STATE_CALLS:
             raise LectError(f"{op.target.leaf} has no functional form", op=op)
         try:
             target: Any = python_values.target_of(op.target)
             if op.target.leaf in WHOLE and _functorch_is_off():
                 target = functools.partial(self.recorder.whole, WHOLE[op.target.leaf], meta_of_type(functional_type(op, op.results[0].type)))
-            returned = target(*python_values.decode(op.args, operands), **python_values.decode_kwargs(op.kwargs, operands))
+            returned = target(*python_values.decode(args, operands), **python_values.decode_kwargs(kwargs, operands))
         except LectError as error:
             if error.op is None:
                 error.op, error.loc = op, op.loc
@@ -181,6 +185,9 @@ class Execution:
 
     def _checked(self, op: Operation, value: Value, tensor: Any) -> Any:
         """The tensor, if it is what the graph says it is."""
+        stated = self.stated.get(value.type)
+        if stated is not None and type(tensor) is LT and layout_of(tensor)[:4] == stated:
+            return tensor
         name = op.target.leaf if isinstance(op, CallOp) else op.name
         if not isinstance(tensor, torch.Tensor):
             raise LectError(f"a result of {name} is a {type(tensor).__name__}; graphs with numbers are not lowered", op=op)
@@ -192,6 +199,8 @@ class Execution:
             expected = expected._replace(strides=meta.strides)
         if meta._replace(storage_offset=0) != expected:
             raise LectError(f"{name} gives {_describe(meta)}, but the graph says {_describe(expected)}", op=op)
+        if not self.in_backward:
+            self.stated[value.type] = meta[:4]
         return tensor
 
     def _return(self, op: FxReturnOp) -> None:
@@ -250,15 +259,15 @@ def functional_type(op: Operation, type: Any) -> TensorType:
     return tensor_type(type.shape, type.element, type.strides, type.device)
 
 
-def _refuse_objects(op: CallOp, value: Any) -> None:
-    if isinstance(value, ObjectRef):
-        raise LectError(f"{op.target.leaf} takes a live object ({value.what}), which cannot be lowered", op=op)
-    if isinstance(value, tuple):
-        for item in value:
-            _refuse_objects(op, item)
-    if isinstance(value, dict):
-        for item in value.values():
-            _refuse_objects(op, item)
+def _refuse_objects(op: CallOp, values: Iterable[Any]) -> None:
+    for value in values:
+        kind = type(value)
+        if kind is ObjectRef:
+            raise LectError(f"{op.target.leaf} takes a live object ({value.what}), which cannot be lowered", op=op)
+        if kind is tuple:
+            _refuse_objects(op, value)
+        elif kind is dict:
+            _refuse_objects(op, value.values())
 
 
 def _describe(meta: Any) -> str:

@@ -17,6 +17,7 @@ from lect.dialects.fx.ops import GraphOp
 from lect.dialects.fx.ops import ReturnOp as FxReturnOp
 from lect.frontends.tensors.elements import type_of
 from lect.frontends.tensors.lower.graph import Execution, functional_type
+from lect.frontends.tensors.lower.repeats import BOUND_TO_AUTOGRAD, build_repeated
 from lect.frontends.tensors.lt import LT, layout_of, make_lt
 from lect.ir import Block, Builder, Context, LectError, Operation, Region, Value
 
@@ -47,6 +48,9 @@ def build_joint(graph: GraphOp, tangents: Sequence[int] = ()) -> tuple[FuncOp, i
     back, not even zeros.
     """
     end = returned(graph)
+    repeated = build_repeated(graph, end, tuple(tangents))
+    if repeated is not None:
+        return repeated
     run = _run_forward(graph, end, True) or _run_forward(graph, end, False)
     if run is None:
         raise LectError("what requires a gradient is not what the graph says", op=graph)
@@ -79,10 +83,6 @@ def _run_forward(graph: GraphOp, end: FxReturnOp, recording: bool) -> Execution 
                 if stated and tensor.is_leaf and all(tensor is not given for given in run.given):
                     raise LectError("a tensor that the graph makes gathers gradients itself, which is left to torch", op=op)
     return run
-
-
-# The results of the first depend on whether autograd is on when it runs; the gradients of the second lie otherwise where torch differentiates traced tensors.
-BOUND_TO_AUTOGRAD = frozenset({"aten.mkldnn_rnn_layer.default", "aten.ormqr.default"})
 
 
 class _Backward:

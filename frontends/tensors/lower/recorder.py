@@ -23,22 +23,18 @@ from lect.frontends.tensors.lower.emitter import Emitter, RunTimeScalar, restrid
 from lect.frontends.tensors.lower.inplace import functional_variant, with_defaults, without_outputs
 from lect.frontends.tensors.lower.memory import Entry, Storage, path_between
 from lect.frontends.tensors.lower.opaque import emit_opaque
+from lect.frontends.tensors.lower.recipes import Recipe, signature, write, written
 from lect.frontends.tensors.lower.rules_views import constant
 from lect.frontends.tensors.lower.table import RULES
 from lect.frontends.tensors.lt import LT, layout_of, make_lt
 from lect.frontends.tensors.metadata import TensorMeta
 from lect.frontends.tensors.numbers import SYMBOLIC, NumberNode, node_of
-from lect.frontends.tensors.propagate import Propagation
+from lect.frontends.tensors.op_facts import ABSOLUTE, BATCH_NORMS, OpFacts, facts_of
+from lect.frontends.tensors.propagate import Known, Propagation
 from lect.frontends.tensors.templates import Alias
 from lect.ir import LectError, Operation, Value, VerifyError
 
 aten = torch.ops.aten
-
-
-_BATCH_NORMS = frozenset({aten.native_batch_norm.default, aten._native_batch_norm_legit.default})
-# Their results lie in the memory of the first argument, whatever their schemas say.
-_UNDECLARED_VIEWS = frozenset({aten._unsafe_view.default, aten.unsafe_split.Tensor, aten.unsafe_split_with_sizes.default})
-_ABSOLUTE = frozenset({aten.as_strided.default, aten.as_strided_copy.default, aten.as_strided_scatter.default})
 
 
 # Random operators in place that take their numbers in the order of memory; `normal_` has one of its own.
@@ -113,13 +109,13 @@ class Recorder(Propagation):
             return [self._values(item) for item in argument]
         return argument
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+    def _special(self, facts: OpFacts, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Ops on lists of tensors are taken apart as torch's own kernel for them does; autograd counts one write to each tensor that one writes to."""
-        if not _is_list_op(func):
-            return super().__torch_dispatch__(func, types, args, kwargs)
+        if not facts.is_list:
+            return super()._special(facts, func, args, kwargs)
         with self:
-            result = func._op_dk(torch._C.DispatchKey.CompositeExplicitAutograd, *args, **(kwargs or {}))
-        for tensor in _written(func, args, kwargs or {}):
+            result = func._op_dk(torch._C.DispatchKey.CompositeExplicitAutograd, *args, **kwargs)
+        for tensor in _written(func, args, kwargs):
             self.entry(tensor).storage.uncounted += 1
         return result
 
@@ -135,23 +131,84 @@ class Recorder(Propagation):
             self.failure = error
             raise
 
+    def observe_known(self, facts: OpFacts, known: Known, tensors: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        """Write again what was written for such a call before; when there was none, remember what is written now."""
+        if not (facts.is_repeatable and known.is_new):
+            self.observe(facts.func, args, kwargs, result)
+            return
+        entries, values = self.entries, []
+        for tensor in tensors:
+            entry = entries.get(id(tensor))
+            if entry is None or entry.version != entry.storage.version:
+                entry = self._entry_of(tensor)
+            values.append(entry.value)
+        seen = signature(values)
+        recipe = known.recipes.get(seen, False)
+        if not recipe:
+            last = self.emitter.block.last
+            self.observe(facts.func, args, kwargs, result)
+            if recipe is False:
+                known.recipes[seen] = self._recipe(facts, values, last, args, result)
+            return
+        ops = write(self.emitter.block, self.emitter.loc, recipe.steps, values)
+        if facts.shares is None:
+            for made, position in zip((result,) if known.is_one else result, recipe.results):
+                if made is not None:
+                    value = values[position]
+                    entries[id(made)] = Entry(made, value, Storage(value), 0, ())
+            return
+        source = entries[id(args[facts.shares])]
+        storage, path = source.storage, source.path
+        for made, position, steps in zip((result,) if known.is_one else result, recipe.results, recipe.paths):
+            if made is not None:
+                way = None if steps is None or path is None else (*path, *[ops[step] for step in steps])
+                entries[id(made)] = Entry(made, values[position], storage, storage.version, way)
+
+    def _entry_of(self, tensor: torch.Tensor) -> Entry:
+        """`entry`, with an error of ours kept in `failure`."""
+        try:
+            return self.entry(tensor)
+        except LectError:
+            raise
+        except Exception as error:
+            self.failure = error
+            raise
+
+    def _recipe(self, facts: OpFacts, operands: list[Value], last: Operation | None, args: tuple[Any, ...], result: Any) -> Recipe | None:
+        """How to write again what stands behind `last`; None when it holds more than a call of its kind."""
+        found = written(self.emitter.block, last, operands)
+        if found is None:
+            return None
+        steps, positions, ops = found
+        source = None if facts.shares is None else self.entry(args[facts.shares])
+        results: list[int] = []
+        paths: list[tuple[int, ...] | None] = []
+        for tensor in (result,) if type(result) is LT else result:
+            entry = None if tensor is None else self.entries.get(id(tensor))
+            path = () if source is None or entry is None else path_between(entry.value, source.value)
+            if tensor is not None and (entry is None or entry.value not in positions or not set(path or ()) <= set(ops)):
+                return None
+            results.append(-1 if entry is None else positions[entry.value])
+            paths.append(None if path is None else tuple([ops.index(op) for op in path]))
+        return Recipe(tuple(steps), tuple(results), tuple(paths))
+
     def _observe(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         if type(result) in (bool, int, float):  # a question, whose answer torch has used
             return
-        writes, shared = _facts(func)
-        if func in _BATCH_NORMS:
+        facts = facts_of(func)
+        if func in BATCH_NORMS:
             if args[5] and args[3] is not None and args[4] is not None:
                 self._observe_statistics(args, list(result))
                 return
             func = aten.native_batch_norm.default
-        elif writes:
+        elif facts.writes:
             self._observe_mutation(func, args, kwargs, result)
             return
-        if func in _ABSOLUTE:
+        if func in ABSOLUTE:
             args, kwargs = self._relative(func, args, kwargs)
         tensors = [result] if type(result) is LT else list(_tensors(result))
         values = self._emit(func, args, kwargs, [_result_type(tensor) for tensor in tensors], exact=True)
-        source = None if shared is None else self.entry(args[shared])
+        source = None if facts.shares is None else self.entry(args[facts.shares])
         for tensor, value in zip(tensors, values):
             if tensor is None or value is None:
                 continue
@@ -410,21 +467,6 @@ def _result_type(tensor: torch.Tensor | None) -> TensorType | None:
 @cache
 def _has_outputs(func: Any) -> bool:
     return any(argument.is_out for argument in func._schema.arguments)
-
-
-@cache
-def _is_list_op(func: Any) -> bool:
-    return func._schema.name.startswith("aten::_foreach_") and func.has_kernel_for_dispatch_key(torch._C.DispatchKey.CompositeExplicitAutograd)
-
-
-@cache
-def _facts(func: Any) -> tuple[bool, int | None]:
-    """Whether an op writes to an argument, and the position of the argument whose storage its results share, if they do."""
-    schema = func._schema
-    shared = 0 if func in _UNDECLARED_VIEWS else None
-    if any(result.alias_info is not None for result in schema.returns):
-        shared = next(position for position, argument in enumerate(schema.arguments) if argument.alias_info is not None)
-    return schema.is_mutable, shared
 
 
 def _written(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:

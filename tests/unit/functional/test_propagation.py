@@ -95,6 +95,13 @@ def test_view_metadata_is_that_of_eager(seed):
         check(torch.permute, x, list(range(x.dim()))[::-1])
 
 
+def likelihood_gradient(x, target, reduction):
+    """The gradient of nll_loss, by the operator that autograd calls for it."""
+    number = ("none", "mean", "sum").index(reduction)
+    loss, weight = torch.ops.aten.nll_loss_forward.default(x, target, None, number, -100)
+    return torch.ops.aten.nll_loss_backward.default(loss, x, target, None, number, -100, weight)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_block_metadata_is_that_of_eager(seed):
     rng = random.Random(seed)
@@ -110,6 +117,8 @@ def test_block_metadata_is_that_of_eager(seed):
         check(F.linear, x, torch.empty(4, shape[2], dtype=x.dtype), torch.empty(4, dtype=x.dtype))
         check(F.layer_norm, x, shape[2:])
         check(F.embedding, torch.zeros(3, 5, dtype=torch.int64), torch.empty(7, 4))
+        for reduction in ("none", "sum", "mean"):
+            check(likelihood_gradient, random_tensor(rng, [6, 5]), torch.randint(0, 5, (6,)), reduction)
         query = random_tensor(rng, [2, 3, 4, 8])
         check(F.scaled_dot_product_attention, query, query, query)
 

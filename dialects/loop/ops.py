@@ -9,8 +9,9 @@ in no order.  A value varies over the dims that its operands vary over; `reduce`
 same at all their points, and later operations may vary over those dims again: softmax and layer norm are one flat block, and how many sweeps over
 a row they take is found when the nest is lowered.  All reductions of one nest fold the same dims.  `load` and `store` address flat memory by index
 maps.  Each result of a nest is written by exactly one `store`, each element at one point (or at points that agree); an element that no point
-writes is undefined.  A result that is written by an `update` instead begins with the elements of another buffer, whose memory it takes over, and
-points may meet at an element: these come one after another, in the order of dims that the update names.  Such a nest stays as it is.
+writes is undefined, and nothing may read it.  A result that is written by an `update` instead begins with the elements of another buffer, whose
+memory it takes over, and points may meet at an element: these come one after another, in the order of dims that the update names.  Such a nest stays
+as it is.
 
 Numbers are as the scalar operations have them: every float operation rounds once, halves are cast to f32, computed and cast back, and that cast
 is the rounding.  `reduce` may fold in any order, with an error of the order of a pairwise sum.
@@ -23,6 +24,7 @@ exception to buffers that do not change are the last operations in front of it, 
 from __future__ import annotations
 
 from lect.dialects.loop.attributes import BlockedAttr, FuseAttr, OperandAttr, SpaceAttr, ViewAttr
+from lect.dialects.loop.coverage import verify_written
 from lect.dialects.loop.types import BufferType
 from lect.ir import (
     Attr,
@@ -87,10 +89,25 @@ class FuncOp(Operation):
         for value, view in zip(args, self.arguments):
             _verify_view(self, value, view)
         require(isinstance(self.body.last, ReturnOp), self, "'loop.func' ends in 'loop.return'")
+        require(self.peak_bytes >= 0, self, "'peak_bytes' is a number of bytes, got {}", self.peak_bytes)
+        for size in self.slot_bytes:
+            require(type(size) is int and size >= 0, self, "'slot_bytes' are sizes in bytes, got {}", size)
         for inner in self.body:
             require(isinstance(inner, (NestOp, ExternOp, WriteOp, ReturnOp)), inner, "'{}' stands inside a nest, not in 'loop.func'", inner.name)
+            if isinstance(inner, NestOp):
+                self._verify_slots(inner)
             ordered = not isinstance(inner.prev, WriteOp) or isinstance(inner, (WriteOp, ReturnOp))
             require(ordered, inner, "'{}' stands behind a write to a parameter", inner.name)
+
+
+    def _verify_slots(self, nest: NestOp) -> None:
+        """A slot has room for what lies in it."""
+        for value, slot in zip(nest.results, nest.slots):
+            if slot is None:
+                continue
+            require(0 <= slot < len(self.slot_bytes), nest, "there is no slot {}, 'slot_bytes' has {}", slot, len(self.slot_bytes))
+            have, need = self.slot_bytes[slot], value.type.bytes
+            require(type(need) is not int or have >= need, nest, "slot {} has {} bytes, a result in it needs {}", slot, have, need)
 
 
 @op("loop.nest")
@@ -193,6 +210,7 @@ class NestOp(Operation):
             ordered = _mask(frozenset(store.order)) if type(store) is UpdateOp else 0
             loose = varying[store.value] & ~_mask(dims_of(store.map.offset)) & ~unit_dims(self) & ~ordered
             require(not loose, store, "the stored value varies over d{}, the address does not", loose.bit_length() - 1)
+        verify_written(self)
 
     def _verify_update(self, update: UpdateOp, inputs: set[Value]) -> None:
         base = update.base

@@ -104,3 +104,15 @@ loop.func @updates(%x: !loop.buffer<4xf32>, %i: !loop.buffer<9xi64>, %m: !loop.b
   }
   loop.return(%2) {views = [#loop.view<4>]}
 }
+
+// A tensor with gaps: what lies between its rows is neither written nor read.
+// CHECK-LABEL: @gaps_that_nobody_reads
+// CHECK:         loop.store(%{{.*}}) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>}
+loop.func @gaps_that_nobody_reads(%x: !loop.buffer<4x6xf32>) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 4, d1: 6>} : !loop.buffer<30xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 6 + d1)>} : f32
+    loop.store(%1) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>}
+  }
+  loop.return(%0, %0) {views = [#loop.view<4x6, strides [8, 1]>, #loop.view<3x2, strides [8, 3], offset 9>]}
+}

@@ -13,6 +13,16 @@ _NEVER_RAISE = frozenset(
     """.split()
 )
 
+# Their results lie in memory of their own, which nothing else sees.
+_FRESH = frozenset(
+    """
+    mm bmm addmm baddbmm addmv mv dot convolution convolution_backward _scaled_dot_product_flash_attention_for_cpu
+    _scaled_dot_product_flash_attention_for_cpu_backward native_layer_norm native_batch_norm native_group_norm native_layer_norm_backward
+    native_batch_norm_backward native_group_norm_backward max_pool2d_with_indices avg_pool2d _adaptive_avg_pool2d embedding index_select gather
+    cumsum cumprod
+    """.split()
+)
+
 # Their results lie in the memory of an operand.
 _VIEWS = frozenset(
     """
@@ -26,6 +36,12 @@ def may_share_memory(name: str) -> bool:
     """True for a library function whose results may lie in the memory of an operand; of a namespace other than aten nothing is known."""
     parts = name.split(".")
     return not (len(parts) == 3 and parts[0] == "aten") or parts[1] in _VIEWS
+
+
+def gives_own_memory(name: str) -> bool:
+    """True for a library function whose results lie in memory that nothing else sees, so that whoever reads them last may write there."""
+    parts = name.split(".")
+    return len(parts) == 3 and parts[0] == "aten" and parts[1] in _FRESH
 
 
 def may_raise(name: str) -> bool:

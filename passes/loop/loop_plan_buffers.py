@@ -6,8 +6,9 @@
     loop.return(...)
 
 A slot is memory that a call allocates once; `slots` of a nest names the slot of each result, none for memory of its own (what the graph returns).
-Results of library calls are the library's.  A result takes the slot of an input that dies there (`in_place`) when both have one size and every
-point reads only the element that it writes.  So does a result that `loop.write` puts into a parameter as a whole, when nothing reads the parameter
+Results of library calls are the library's.  A result takes the memory of an input that dies there (`in_place`), a slot or what a library function made
+for its result alone, when both have one size and every point reads only the element that it writes; where rows are folded, it is written in the last
+sweep.  What the graph returns takes over only a tensor that lies as it does.  So does a result that `loop.write` puts into a parameter as a whole, when nothing reads the parameter
 behind the nest: then there is nothing left to copy.  But a call behind it that may raise has to find the parameters unchanged, so that the program can
 be run as it is written.  A library call that gives a parameter with other elements in some places (`index_put`,
 `scatter`, `slice_scatter`) changes the parameter itself (`in_place`) when that is where its result goes and nothing reads the old elements any more.
@@ -21,9 +22,10 @@ from math import prod
 from typing import ClassVar
 
 from lect.dialects.loop.attributes import ViewAttr
-from lect.dialects.loop.library import may_raise
+from lect.dialects.loop.library import gives_own_memory, may_raise
 from lect.dialects.loop.ops import ExternOp, FuncOp, NestOp, ReturnOp, WriteOp
 from lect.ir import Context, Operation, Value
+from lect.ir.index_map import dims_of
 from lect.passes.base import Pass
 from lect.passes.loop.nests import functions, nbytes, readers_of_memory
 from lect.passes.loop.updates import updates_in_place, written_operand
@@ -56,7 +58,11 @@ class Plan:
         self.origin = {op.results[update.to]: update.base for op in func.body if isinstance(op, NestOp) for update in op.updates}
         self.returned = {self.memory_of(value) for op in func.body if isinstance(op, ReturnOp) for value in op.values}
         self.last_use: dict[Value, Operation] = {self.memory_of(value): op for op in func.body for value in op.operands if not value.is_argument}
+        self.position = {op: number for number, op in enumerate(func.body)}
         self.slot: dict[Value, int] = {}
+        self.taken: set[Value] = set()  # inputs whose memory a result has taken over
+        self.in_old_memory: set[Value] = set()  # those results
+        self.library: dict[Value, ViewAttr] = {}  # buffers in memory that a library function made for them, and how its tensor lies
         self.sizes: list[int] = []
         self.free: dict[int, list[int]] = {}
         self.in_place = 0
@@ -81,14 +87,15 @@ class Plan:
             dying = [value for value in used if self.last_use.get(value) is op and value not in self.returned]
             if isinstance(op, NestOp):
                 dying = self.assign(op, dying)
-            live += sum(nbytes(value) for value in op.results if value not in self.in_parameters and value not in self.origin)
+            elif isinstance(op, ExternOp) and gives_own_memory(op.callee.leaf):
+                self.library.update(zip(op.results, op.result_views))
+            new = [value for value in op.results if value not in self.in_parameters and value not in self.in_old_memory and value not in self.origin]
+            live += sum(map(nbytes, new))
             peak = max(peak, live)
-            for value in [value for value in used if self.last_use.get(value) is op and value not in self.returned]:
-                if value in self.last_use:
-                    live -= 0 if value in self.in_parameters else nbytes(value)
-                    del self.last_use[value]
-            dead = [value for value in op.results if not value.users and value not in self.in_parameters and value not in self.origin]
-            live -= sum(map(nbytes, dead))
+            for value in used:
+                if self.last_use.get(value) is op and value not in self.returned:
+                    live -= 0 if value in self.in_parameters or value in self.taken else nbytes(value)
+            live -= sum(nbytes(value) for value in op.results if not value.users and value not in self.in_parameters and value not in self.origin)
             for value in dying:
                 if value in self.slot:
                     self.free.setdefault(nbytes(value), []).append(self.slot[value])
@@ -100,26 +107,30 @@ class Plan:
         slots: list[int | None] = []
         pairs: list[tuple[int, int]] = []
         for number, value in enumerate(nest.results):
-            if value in self.returned or value in self.origin:
+            if value in self.origin:
                 slots.append(None)
                 continue
-            parameter = self.parameter_for(nest, number)
-            if parameter is not None:
-                pairs.append((number, nest.inputs.index(parameter)))
-                slots.append(None)
-                self.in_parameters.add(value)
-                self.in_place += 1
-                continue
-            source = next((old for old in nest.inputs if self.memory_of(old) in dying and self.may_replace(nest, number, old)), None)
+            parameter = self.parameter_for(nest, number) if value not in self.returned else None
+            source = parameter
+            if source is None:
+                source = next((old for old in nest.inputs if self.memory_of(old) in dying and self.may_replace(nest, number, old)), None)
             if source is not None:
+                pairs.append((number, nest.inputs.index(source)))
+                self.in_place += 1
+            if parameter is not None:
+                self.in_parameters.add(value)
+            elif source is not None:
                 memory = self.memory_of(source)
                 dying = [old for old in dying if old is not memory]
-                pairs.append((number, nest.inputs.index(source)))
-                self.slot[value] = self.slot[memory]
-                self.in_place += 1
-            else:
+                self.taken.add(memory)
+                self.in_old_memory.add(value)
+                if memory in self.slot:
+                    self.slot[value] = self.slot[memory]
+                else:
+                    self.library[value] = self.library[memory]
+            elif value not in self.returned:
                 self.slot[value] = self.take(nbytes(value))
-            slots.append(self.slot[value])
+            slots.append(self.slot.get(value))
         nest.slots = tuple(slots) if any(slot is not None for slot in slots) else ()
         nest.in_place = tuple(pairs)
         return dying
@@ -134,7 +145,15 @@ class Plan:
 
     def may_replace(self, nest: NestOp, number: int, old: Value) -> bool:
         """True when a result may lie where a dying input lies: each point reads only what it writes, and reads it before."""
-        return self.memory_of(old) in self.slot and fits(nest, number, old)
+        value, memory = nest.results[number], self.memory_of(old)
+        if value in self.returned:
+            seen = [view for user in value.users if isinstance(user, ReturnOp) for entry, view in zip(user.values, user.views) if entry is value]
+            free = seen == [self.library.get(memory)]  # seen in one way only, that of the tensor whose memory it is to take
+        else:
+            free = memory in self.slot or memory in self.library
+        if not free or not fits(nest, number, old):
+            return False
+        return all(self.position[user] <= self.position[nest] for user in readers_of_memory(old))
 
     def parameter_for(self, nest: NestOp, number: int) -> Value | None:
         """The parameter in whose memory a result may be stored at once, as it is written there in the end and nobody reads the old elements any more."""
@@ -162,7 +181,9 @@ def points_of(view: ViewAttr) -> int:
 def fits(nest: NestOp, number: int, old: Value) -> bool:
     """True when a result is as large as an input, and each point reads of the input only the element that it writes, and reads it before."""
     new = nest.results[number]
-    if nbytes(old) != nbytes(new) or old.type.element.bytes != new.type.element.bytes or nest.reduced:  # type: ignore[attr-defined]
+    if old.type.numel != new.type.numel or old.type.element is not new.type.element:  # type: ignore[attr-defined]
         return False
     written = nest.store_of(number).map.offset
+    if nest.reduced and frozenset(k for k, size in enumerate(nest.space.sizes) if size != 1) != dims_of(written):
+        return False
     return all(load.map.offset is written and not load.indices for load in nest.loads if load.buffer is old)

@@ -15,7 +15,7 @@ loop.func @a_dead_buffer_lends_its_slot(%x: !m) {
   %2 = loop.extern @e0(%0) {callee = @aten.mm.default, views = [#loop.view<4x4>], args = [#loop.operand<0>, #loop.operand<0>], result_views = [#loop.view<4x4>]} : !m
   %3 = loop.nest @n1(%2) {space = #loop.space<d0: 16>} : !m {
   ^bb0(%d0: index):
-    %4 = loop.load(%2) {map = #loop.map<(d0) -> (d0)>} : f32
+    %4 = loop.load(%2) {map = #loop.map<(d0) -> (15 - d0)>} : f32
     loop.store(%4) {map = #loop.map<(d0) -> (d0)>}
   }
   %5, %6 = loop.nest @n2(%3) {space = #loop.space<d0: 16>} : (!m, !m) {
@@ -356,4 +356,131 @@ loop.func @updated_and_read(%x: !loop.buffer<4x8xf32>, %i: !loop.buffer<9xi64>, 
   }
   %8 = loop.extern @e0(%5) {callee = @aten.sum.default, views = [#loop.view<4x8>], args = [#loop.operand<0>], result_views = [#loop.view<scalar>]} : !loop.buffer<f32>
   loop.return(%8) {views = [#loop.view<scalar>]}
+}
+
+// -----
+!m = !loop.buffer<4x4xf32>
+
+// The product is nobody else's: what follows it element by element is written over it, and so is what the graph returns.
+// CHECK-LABEL: loop.func @in_place_in_what_a_library_function_made(%x: !loop.buffer<4x4xf32>) {peak_bytes = 64}
+// CHECK:         loop.nest @n1({{.*}}) {space = #loop.space<d0: 16>, in_place = {{\[\[}}0, 0{{\]\]}}}
+// CHECK:         loop.nest @n2({{.*}}) {space = #loop.space<d0: 16>, in_place = {{\[\[}}0, 0{{\]\]}}}
+loop.func @in_place_in_what_a_library_function_made(%x: !m) {
+  %0 = loop.extern @e0(%x) {callee = @aten.mm.default, views = [#loop.view<4x4>], args = [#loop.operand<0>, #loop.operand<0>], result_views = [#loop.view<4x4>]} : !m
+  %a = loop.nest @n1(%0) {space = #loop.space<d0: 16>} : !m {
+  ^bb0(%d0: index):
+    %a0 = loop.load(%0) {map = #loop.map<(d0) -> (d0)>} : f32
+    %a1 = loop.exp(%a0) : f32
+    loop.store(%a1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %b = loop.nest @n2(%a) {space = #loop.space<d0: 16>} : !m {
+  ^bb0(%d0: index):
+    %b0 = loop.load(%a) {map = #loop.map<(d0) -> (d0)>} : f32
+    %b1 = loop.exp(%b0) : f32
+    loop.store(%b1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%b) {views = [#loop.view<4x4>]}
+}
+
+// -----
+!m = !loop.buffer<4x4xf32>
+
+// CHECK-LABEL: @not_in_place_as_what_is_returned_lies_otherwise
+// CHECK:         loop.nest @n1
+// CHECK-NOT:       in_place
+loop.func @not_in_place_as_what_is_returned_lies_otherwise(%x: !m) {
+  %0 = loop.extern @e0(%x) {callee = @aten.mm.default, views = [#loop.view<4x4>], args = [#loop.operand<0>, #loop.operand<0>], result_views = [#loop.view<4x4>]} : !m
+  %a = loop.nest @n1(%0) {space = #loop.space<d0: 16>} : !m {
+  ^bb0(%d0: index):
+    %a0 = loop.load(%0) {map = #loop.map<(d0) -> (d0)>} : f32
+    %a1 = loop.exp(%a0) : f32
+    loop.store(%a1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%a) {views = [#loop.view<16>]}
+}
+
+// -----
+!m = !loop.buffer<4x4xf32>
+
+// CHECK-LABEL: @not_in_place_as_the_product_is_read_later
+// CHECK:         loop.nest @n1
+// CHECK-NOT:       in_place
+// CHECK:         loop.nest @n2
+loop.func @not_in_place_as_the_product_is_read_later(%x: !m) {
+  %0 = loop.extern @e0(%x) {callee = @aten.mm.default, views = [#loop.view<4x4>], args = [#loop.operand<0>, #loop.operand<0>], result_views = [#loop.view<4x4>]} : !m
+  %a = loop.nest @n1(%0) {space = #loop.space<d0: 16>} : !m {
+  ^bb0(%d0: index):
+    %a0 = loop.load(%0) {map = #loop.map<(d0) -> (d0)>} : f32
+    %a1 = loop.exp(%a0) : f32
+    loop.store(%a1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %b = loop.nest @n2(%0) {space = #loop.space<d0: 16>} : !m {
+  ^bb0(%d0: index):
+    %b0 = loop.load(%0) {map = #loop.map<(d0) -> (15 - d0)>} : f32
+    %b1 = loop.exp(%b0) : f32
+    loop.store(%b1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%a, %b) {views = [#loop.view<4x4>, #loop.view<4x4>]}
+}
+
+// -----
+!m = !loop.buffer<4x4xf32>
+
+// CHECK-LABEL: @not_in_place_as_a_view_of_the_library_is_read_behind
+// CHECK:         loop.nest @n1
+// CHECK-NOT:       in_place
+// CHECK:         loop.nest @n2
+loop.func @not_in_place_as_a_view_of_the_library_is_read_behind(%x: !m) {
+  %0 = loop.extern @e0(%x) {callee = @aten.mm.default, views = [#loop.view<4x4>], args = [#loop.operand<0>, #loop.operand<0>], result_views = [#loop.view<4x4>]} : !m
+  %v = loop.extern @e1(%0) {callee = @aten.t.default, views = [#loop.view<4x4>], args = [#loop.operand<0>], result_views = [#loop.view<4x4, strides [1, 4]>]} : !m
+  %a = loop.nest @n1(%0) {space = #loop.space<d0: 16>} : !m {
+  ^bb0(%d0: index):
+    %a0 = loop.load(%0) {map = #loop.map<(d0) -> (d0)>} : f32
+    %a1 = loop.exp(%a0) : f32
+    loop.store(%a1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %b = loop.nest @n2(%v) {space = #loop.space<d0: 16>} : !m {
+  ^bb0(%d0: index):
+    %b0 = loop.load(%v) {map = #loop.map<(d0) -> (15 - d0)>} : f32
+    %b1 = loop.exp(%b0) : f32
+    loop.store(%b1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%a, %b) {views = [#loop.view<4x4>, #loop.view<4x4>]}
+}
+
+// -----
+!m = !loop.buffer<4x4xf32>
+
+// CHECK-LABEL: @in_place_in_the_last_sweep_over_a_row
+// CHECK:         loop.nest @n1({{.*}}) {{.*}}in_place = {{\[\[}}0, 0{{\]\]}}}
+loop.func @in_place_in_the_last_sweep_over_a_row(%x: !m) {
+  %0 = loop.extern @e0(%x) {callee = @aten.mm.default, views = [#loop.view<4x4>], args = [#loop.operand<0>, #loop.operand<0>], result_views = [#loop.view<4x4>]} : !m
+  %a = loop.nest @n1(%0) {space = #loop.space<d0: 4, d1: 4>} : !m {
+  ^bb0(%d0: index, %d1: index):
+    %a0 = loop.load(%0) {map = #loop.map<(d0, d1) -> (d0 * 4 + d1)>} : f32
+    %a1 = loop.reduce(%a0) {kind = "sum", over = [1]} : f32
+    %a2 = loop.div(%a0, %a1) : f32
+    loop.store(%a2) {map = #loop.map<(d0, d1) -> (d0 * 4 + d1)>}
+  }
+  loop.return(%a) {views = [#loop.view<4x4>]}
+}
+
+// -----
+!m = !loop.buffer<4x4xf32>
+
+// Every program reads what the others write.
+// CHECK-LABEL: @not_in_place_as_a_row_is_written_for_each_column
+// CHECK:         loop.nest @n1
+// CHECK-NOT:       in_place
+loop.func @not_in_place_as_a_row_is_written_for_each_column(%x: !m) {
+  %0 = loop.extern @e0(%x) {callee = @aten.mm.default, views = [#loop.view<4x4>], args = [#loop.operand<0>, #loop.operand<0>], result_views = [#loop.view<4x4>]} : !m
+  %a = loop.nest @n1(%0) {space = #loop.space<d0: 4, d1: 4>} : !m {
+  ^bb0(%d0: index, %d1: index):
+    %a0 = loop.load(%0) {map = #loop.map<(d0, d1) -> (d0 * 4 + d1)>} : f32
+    %a3 = loop.load(%0) {map = #loop.map<(d0, d1) -> (d1 * 4 + d0)>} : f32
+    %a1 = loop.reduce(%a3) {kind = "sum", over = [1]} : f32
+    %a2 = loop.div(%a0, %a1) : f32
+    loop.store(%a2) {map = #loop.map<(d0, d1) -> (d0 * 4 + d1)>}
+  }
+  loop.return(%a) {views = [#loop.view<4x4>]}
 }

@@ -1,0 +1,63 @@
+"""Results that take over the memory of what they are made of have eager's values, strides and owners."""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+import lect
+
+CASES = {
+    "activation of a product": lambda x, w: F.gelu(x @ w),
+    "chain behind a product": lambda x, w: torch.tanh(F.relu(x @ w) + 1) * 2,
+    "softmax of a product": lambda x, w: torch.softmax(x @ w, -1),
+    "softmax over columns": lambda x, w: torch.softmax(x @ w, 0),
+    "norm of a product": lambda x, w: F.layer_norm(x @ w, (w.shape[1],)),
+    "deviation of a product": lambda x, w: (x @ w - (x @ w).mean(1, keepdim=True)) / (x @ w).std(1, keepdim=True),
+    "the product twice": lambda x, w: ((x @ w).exp(), x @ w),
+    "a product turned": lambda x, w: (x @ w).t().exp(),
+    "a part of a product": lambda x, w: (x @ w)[:, 1:].exp(),
+    "two results of one product": lambda x, w: ((x @ w).exp(), (x @ w).neg()),
+    "a residual": lambda x, w: (x @ w @ w.t() + x).relu(),
+    "a product in half precision": lambda x, w: F.silu(x.bfloat16() @ w.bfloat16()).float(),
+    "cast behind a product": lambda x, w: (x @ w).to(torch.float64) + 1,
+    "rows and the whole": lambda x, w: (torch.softmax(x @ w, 1), (x @ w).sum()),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_values(name, threads):
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        fn = CASES[name]
+
+        def given(x, w):
+            return fn(x, w)
+
+        x, w = torch.randn(129, 40), torch.randn(40, 67)
+        x[5, 3], x[7, 1] = float("inf"), float("nan")
+        compiled = lect.compile(given)
+        for _ in range(2):  # the second call must not see what the first left behind
+            copies = x.clone(), w.clone()
+            found, wanted = compiled(*copies), fn(x, w)
+            for a, b in zip(*[value if isinstance(value, tuple) else (value,) for value in (found, wanted)], strict=True):
+                torch.testing.assert_close(a, b, rtol=3e-6, atol=3e-6, equal_nan=True)
+                assert (a.stride(), a.storage_offset(), a._is_view()) == (b.stride(), b.storage_offset(), b._is_view())
+            torch.testing.assert_close(copies, (x, w), rtol=0, atol=0, equal_nan=True)
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_training_keeps_what_its_backward_reads():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(20, 40), nn.GELU(), nn.Linear(40, 40), nn.Tanh(), nn.Linear(40, 8), nn.Softmax(-1))
+    x = torch.randn(33, 20)
+    model(x).square().sum().backward()
+    wanted = [parameter.grad.clone() for parameter in model.parameters()]
+    model.zero_grad()
+    compiled = lect.compile(model)
+    compiled(x).square().sum().backward()
+    for parameter, grad in zip(model.parameters(), wanted, strict=True):
+        torch.testing.assert_close(parameter.grad, grad, rtol=1e-5, atol=1e-6)

@@ -42,6 +42,7 @@ PIPELINES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "loop-split-reduction",
             "loop-fuse-vertical",
             "loop-fuse-horizontal",
+            "loop-order-for-memory",
             "loop-plan-buffers",
         ),
         "kernel": (
@@ -109,6 +110,8 @@ ORDER: tuple[Before, ...] = (
     Before("loop-fuse-vertical", "loop-plan-buffers", "fusion removes intermediate buffers"),
     Before("loop-fuse-horizontal", "loop-plan-buffers", "fusion changes when buffers live"),
     Before("loop-fuse-horizontal", "loop-collapse-dims", "siblings over different views of one space join before their dims merge"),
+    Before("loop-fuse-horizontal", "loop-order-for-memory", "fusion removes buffers and changes when the others live"),
+    Before("loop-order-for-memory", "loop-plan-buffers", "slots follow the order"),
     Before("loop-plan-buffers", "loop-to-kernel", "kernels and the host program name planned buffers"),
     Before("loop-collapse-dims", "kernel-choose-tiles", "tiles name the dims that are left"),
     Before("kernel-choose-tiles", "loop-to-kernel", "kernels are cut as their nests say"),

@@ -50,7 +50,7 @@ def lattice(offset: Expr, sizes: tuple[Size, ...]) -> Lattice | None:
     start, pairs = found[0], []
     for step, count in zip(found[1], sizes):
         if step != 0 and count != 1:
-            start += min(0, step) * (count - 1)  # type: ignore[operator, assignment]
+            start += min(0, step) * (count - 1)  # type: ignore[operator, assignment, type-var]
             pairs.append((abs(step), count))  # type: ignore[arg-type]
     return Lattice(start, _merged(sorted(pairs)))  # type: ignore[arg-type]
 

@@ -8,11 +8,11 @@
 A slot is memory that a call allocates once; `slots` of a nest names the slot of each result, none for memory of its own (what the graph returns).
 Results of library calls are the library's.  A result takes the memory of an input that dies there (`in_place`), a slot or what a library function made
 for its result alone, when both have one size and every point reads only the element that it writes; where rows are folded, it is written in the last
-sweep.  What the graph returns takes over only a tensor that lies as it does.  So does a result that `loop.write` puts into a parameter as a whole, when nothing reads the parameter
-behind the nest: then there is nothing left to copy.  But a call behind it that may raise has to find the parameters unchanged, so that the program can
-be run as it is written.  A library call that gives a parameter with other elements in some places (`index_put`,
-`scatter`, `slice_scatter`) changes the parameter itself (`in_place`) when that is where its result goes and nothing reads the old elements any more.
-`peak_bytes` is the most that is live at once, parameters not counted.
+sweep.  What the graph returns takes over only a tensor that lies as it does.  So does a result
+that `loop.write` puts into a parameter as a whole, when nothing reads the parameter behind the nest: then there is nothing left to copy.  But a call
+behind it that may raise has to find the parameters unchanged, so that the program can be run as it is written.  A library call that gives a parameter
+with other elements in some places (`index_put`, `scatter`, `slice_scatter`) changes the parameter itself (`in_place`) when that is where its result
+goes and nothing reads the old elements any more.  `peak_bytes` is the most that is live at once, parameters not counted.
 """
 
 from __future__ import annotations
@@ -58,6 +58,7 @@ class Plan:
         self.origin = {op.results[update.to]: update.base for op in func.body if isinstance(op, NestOp) for update in op.updates}
         self.returned = {self.memory_of(value) for op in func.body if isinstance(op, ReturnOp) for value in op.values}
         self.last_use: dict[Value, Operation] = {self.memory_of(value): op for op in func.body for value in op.operands if not value.is_argument}
+        self.bytes = {value: nbytes(value) for op in func.body for value in op.results}
         self.position = {op: number for number, op in enumerate(func.body)}
         self.slot: dict[Value, int] = {}
         self.taken: set[Value] = set()  # inputs whose memory a result has taken over
@@ -90,15 +91,15 @@ class Plan:
             elif isinstance(op, ExternOp) and gives_own_memory(op.callee.leaf):
                 self.library.update(zip(op.results, op.result_views))
             new = [value for value in op.results if value not in self.in_parameters and value not in self.in_old_memory and value not in self.origin]
-            live += sum(map(nbytes, new))
+            live += sum([self.bytes[value] for value in new])
             peak = max(peak, live)
             for value in used:
                 if self.last_use.get(value) is op and value not in self.returned:
-                    live -= 0 if value in self.in_parameters or value in self.taken else nbytes(value)
-            live -= sum(nbytes(value) for value in op.results if not value.users and value not in self.in_parameters and value not in self.origin)
+                    live -= 0 if value in self.in_parameters or value in self.taken else self.bytes[value]
+            live -= sum(self.bytes[value] for value in op.results if not value.users and value not in self.in_parameters and value not in self.origin)
             for value in dying:
                 if value in self.slot:
-                    self.free.setdefault(nbytes(value), []).append(self.slot[value])
+                    self.free.setdefault(self.bytes[value], []).append(self.slot[value])
         self.func.slot_bytes = tuple(self.sizes)
         self.func.peak_bytes = peak
 
@@ -129,7 +130,7 @@ class Plan:
                 else:
                     self.library[value] = self.library[memory]
             elif value not in self.returned:
-                self.slot[value] = self.take(nbytes(value))
+                self.slot[value] = self.take(self.bytes[value])
             slots.append(self.slot.get(value))
         nest.slots = tuple(slots) if any(slot is not None for slot in slots) else ()
         nest.in_place = tuple(pairs)

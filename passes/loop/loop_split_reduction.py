@@ -116,12 +116,12 @@ class Splitter:
 
     def producer_to_join(self, nest: NestOp) -> tuple[Value, dict[int, int]] | None:
         """A buffer whose producer folds some of the dims that the nest folds, and the dims to leave for the second stage."""
-        if any(value.op not in set(first_reductions(nest)) for value in _folds(nest)):
+        makers = [(value, value.owner) for value in nest.inputs if isinstance(value.owner, NestOp)]
+        makers = [(value, producer) for value, producer in makers if producer.reduced and not has_scan(producer)]  # type: ignore[union-attr]
+        if not makers or len(first_reductions(nest)) != len(_folds(nest)):
             return None
-        for value in nest.inputs:
-            producer = value.owner
-            if not isinstance(producer, NestOp) or not producer.reduced or has_scan(producer):
-                continue
+        for value, producer in makers:
+            assert isinstance(producer, NestOp)
             reads = {load.map.offset for load in loads_of(nest, value)}
             if len(reads) != 1:
                 continue

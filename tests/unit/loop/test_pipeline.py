@@ -15,6 +15,7 @@ from lect.passes.convert.functional_to_loop import FunctionalToLoop
 from lect.passes.loop.loop_fuse_horizontal import LoopFuseHorizontal
 from lect.passes.loop.loop_fuse_vertical import LoopFuseVertical
 from lect.passes.loop.loop_inline import LoopInline
+from lect.passes.loop.loop_order_for_memory import LoopOrderForMemory
 from lect.passes.loop.loop_plan_buffers import LoopPlanBuffers
 from lect.passes.loop.loop_realize import LoopRealize
 from lect.passes.loop.loop_split_dims import LoopSplitDims
@@ -29,6 +30,7 @@ PASSES = (
     LoopSplitReduction(threads=2, each=1, gain=1),
     LoopFuseVertical(),
     LoopFuseHorizontal(min_bytes=16),
+    LoopOrderForMemory(gain=0, least=0),
     LoopPlanBuffers(),
 )
 

@@ -178,7 +178,7 @@ COMPOSITES = [
     ("elu", composite.EluOp, {"alpha": 1.3}, lambda x: F.elu(x, 1.3)),
     ("celu", composite.EluOp, {"alpha": 1.3, "input_scale": 1 / 1.3}, lambda x: F.celu(x, 1.3)),
     ("selu", composite.EluOp, {"alpha": 1.6732632423543772, "scale": 1.0507009873554805}, F.selu),
-    ("gelu", composite.GeluOp, {}, F.gelu),
+    ("gelu", composite.GeluOp, {}, lambda x: torch.where(x == torch.inf, x, F.gelu(x))),  # some builds of torch give NaN at infinity
     ("gelu_tanh", composite.GeluOp, {"approximate": "tanh"}, lambda x: F.gelu(x, approximate="tanh")),
     ("hardtanh", composite.HardtanhOp, {"min": -0.7, "max": 0.9}, lambda x: F.hardtanh(x, -0.7, 0.9)),
     ("softplus", composite.SoftplusOp, {"beta": 2.0, "threshold": 7.0}, lambda x: F.softplus(x, 2.0, 7.0)),

@@ -44,6 +44,7 @@ PASSES: Mapping[str, str] = MappingProxyType(
         "loop-split-reduction": "lect.passes.loop.loop_split_reduction:LoopSplitReduction",
         "loop-fuse-vertical": "lect.passes.loop.loop_fuse_vertical:LoopFuseVertical",
         "loop-fuse-horizontal": "lect.passes.loop.loop_fuse_horizontal:LoopFuseHorizontal",
+        "loop-note-dependences": "lect.passes.loop.loop_note_dependences:LoopNoteDependences",
         "loop-order-for-memory": "lect.passes.loop.loop_order_for_memory:LoopOrderForMemory",
         "loop-plan-buffers": "lect.passes.loop.loop_plan_buffers:LoopPlanBuffers",
         "loop-collapse-dims": "lect.passes.loop.loop_collapse_dims:LoopCollapseDims",

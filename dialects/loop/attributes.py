@@ -198,3 +198,21 @@ class BlockedAttr(Attribute):
         other = _parse_name(scanner)
         scanner.expect("by")
         return cls(other, scanner.string())
+
+
+@attr("loop.depends")
+class DependsAttr(Attribute):
+    """What a nest reads of another operation: its name, the result and the point that wrote the element, `#loop.depends<@n0 by "result 0 at (d0, 0)">`."""
+
+    other: str
+    place: str
+
+    def print_body(self) -> str:
+        return f"@{self.other} by {quote(self.place)}"
+
+    @classmethod
+    def parse_body(cls, scanner: Scanner | None) -> DependsAttr:
+        scanner = _body(scanner, '@n0 by "result 0 at (d0, 0)"')
+        other = _parse_name(scanner)
+        scanner.expect("by")
+        return cls(other, scanner.string())

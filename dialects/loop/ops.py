@@ -23,7 +23,7 @@ exception to buffers that do not change are the last operations in front of it, 
 
 from __future__ import annotations
 
-from lect.dialects.loop.attributes import BlockedAttr, FuseAttr, OperandAttr, SpaceAttr, ViewAttr
+from lect.dialects.loop.attributes import BlockedAttr, DependsAttr, FuseAttr, OperandAttr, SpaceAttr, ViewAttr
 from lect.dialects.loop.coverage import verify_written
 from lect.dialects.loop.types import BufferType
 from lect.ir import (
@@ -58,7 +58,7 @@ REDUCTIONS = frozenset({"sum", "prod", "max", "min", "any", "all", "xor"})
 SCANS = frozenset({"sum", "prod", "max", "min"})
 UPDATES = SCANS | {"set"}
 IN_NEST = HasParent("loop.nest")
-DECISIONS = (("realize", str), ("slots", (int, type(None))), ("fused", FuseAttr), ("blocked", BlockedAttr), ("in_place", tuple))
+DECISIONS = (("realize", str), ("slots", (int, type(None))), ("fused", FuseAttr), ("blocked", BlockedAttr), ("in_place", tuple), ("depends", DependsAttr))
 
 
 @op("loop.func")
@@ -118,7 +118,7 @@ class NestOp(Operation):
 
     `realize` says of each result why it is stored, or "inline" when its users shall compute it themselves; `slots` the piece of planned memory
     of each result (none: memory of its own), `in_place` pairs (result, input) that share memory point by point; an input that
-    is a parameter lends its memory only to what `loop.write` puts there as a whole.
+    is a parameter lends its memory only to what `loop.write` puts there as a whole; `depends` says where it reads what other operations make.
     """
 
     inputs: Variadic[BufferType]
@@ -129,6 +129,7 @@ class NestOp(Operation):
     blocked: Attr[tuple] = ()
     slots: Attr[tuple] = ()
     in_place: Attr[tuple] = ()
+    depends: Attr[tuple] = ()
     buffers: VariadicResult[BufferType]
     contents: RegionField
     traits = (Pure, SingleBlock, NoTerminator, HasParent("loop.func"))

@@ -55,7 +55,7 @@ def joint_by_offset(first: NestOp, second: NestOp, written: Expr, read: Expr) ->
     sizes: Sizes = first.space.sizes
     if sizes == second.space.sizes and written is read:
         return Joint(whole_range(sizes), sizes)
-    folded = set(first.reduced)
+    folded = set() if written is own_point(first) else set(first.reduced)  # a nest may store every point of a row that it folds
     parallel = [k for k in range(len(sizes)) if k not in folded]
     own = tuple([sizes[k] for k in parallel])
     dims = first.space.dims

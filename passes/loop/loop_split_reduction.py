@@ -6,9 +6,10 @@
                                                          %0 = loop.nest @n0(%t) {..}                            what follows the sum
 
 The first stage folds parts of the dims, the second folds their results; what needs the result is a third nest, which fusion joins with the second.
-There are two reasons.  A nest with fewer programs than the target has threads leaves them idle: it is cut into several parts a thread, none with
+There are three reasons.  A nest with fewer programs than the target has threads leaves them idle: it is cut into several parts a thread, none with
 fewer than `each` points.  And a nest that folds more dims than the producer of what it reads cannot join it: when it folds the producer's dims first, it
-can, and the buffer between them need not be read (and often not be written).  That has to save `gain` times the bytes of the partial results.
+can, and the buffer between them need not be read (and often not be written).  So can two nests that read one buffer (row sums and the whole sum).  Both
+have to save `gain` times the bytes of the partial results.
 
 A dim whose size has no fitting divisor is not cut.  Partial results are rounded to the type of the fold, as those of a cascade are.
 """
@@ -69,6 +70,12 @@ class Splitter:
             value, factors = buffer
             producer = value.owner.symbol  # type: ignore[union-attr]
             self.split(nest, factors, f"partial: joins @{producer}, saves {nbytes(value)} bytes")
+            self.for_fusion += 1
+            return
+        sibling = self.sibling_to_join(nest)
+        if sibling is not None:
+            other, value, factors = sibling
+            self.split(nest, factors, f"partial: joins @{other.sym_name}, saves {nbytes(value)} bytes")
             self.for_fusion += 1
             return
         if self.threads < 2:
@@ -134,11 +141,34 @@ class Splitter:
             outer = {k for k in nest.reduced if sizes[k] != 1}
             if joint.sizes != sizes or not inner or not inner < outer:
                 continue
-            stays = [k for k in range(len(sizes)) if k not in inner]
-            partial = count(sizes, stays) * sum(result.type.bytes for result in _folds(nest))  # type: ignore[attr-defined]
-            if nbytes(value) >= self.options.gain * partial:
+            if nbytes(value) >= self.options.gain * self._partial_bytes(nest, inner):
                 return value, {k: sizes[k] for k in outer - inner}
         return None
+
+
+    def sibling_to_join(self, nest: NestOp) -> tuple[NestOp, Value, dict[int, int]] | None:
+        """A nest over the same space that folds some of the dims that this one folds and reads the same elements of a buffer, and the dims to leave."""
+        outer = {k for k in nest.reduced if nest.space.sizes[k] != 1}
+        if len(outer) < 2 or len(first_reductions(nest)) != len(_folds(nest)):
+            return None
+        for value in nest.inputs:
+            offsets = {load.map.offset for load in loads_of(nest, value)}
+            for other in value.users:
+                if not isinstance(other, NestOp) or other is nest or other.space is not nest.space or has_scan(other):
+                    continue
+                inner = {k for k in other.reduced if nest.space.sizes[k] != 1}
+                if not inner or not inner < outer or not offsets & {load.map.offset for load in loads_of(other, value)}:
+                    continue
+                if any(buffer.owner is other for buffer in nest.inputs) or any(buffer.owner is nest for buffer in other.inputs):
+                    continue
+                if nbytes(value) >= self.options.gain * self._partial_bytes(nest, inner):
+                    return other, value, {k: nest.space.sizes[k] for k in outer - inner}
+        return None
+
+    def _partial_bytes(self, nest: NestOp, inner: set[int]) -> int:
+        """Bytes of the partial results when only some dims are folded."""
+        stays = [k for k in range(len(nest.space.sizes)) if k not in inner]
+        return count(nest.space.sizes, stays) * sum(result.type.bytes for result in _folds(nest))  # type: ignore[attr-defined]
 
 
 def _folds(nest: NestOp) -> list[Value]:

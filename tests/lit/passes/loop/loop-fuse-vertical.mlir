@@ -162,3 +162,51 @@ loop.func @no_fuse_as_few_rows_would_run_side_by_side(%x: !loop.buffer<100000xf3
   }
   loop.return(%3) {views = [#loop.view<100000>]}
 }
+
+// -----
+
+// The producer stores every element of the rows that it folds; the consumer sees the rows in two dims.
+// CHECK-LABEL: @joins_rows_that_are_seen_in_more_dims
+// CHECK:         loop.nest @n1(%x) {space = #loop.space<d0: 2, d1: 4, d2: 64>
+// CHECK:           loop.reduce(%{{.*}}) {kind = "max", over = [2]}
+// CHECK:           loop.exp
+// CHECK-NOT:     loop.nest
+loop.func @joins_rows_that_are_seen_in_more_dims(%x: !loop.buffer<8x64xf32>) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 8, d1: 64>} : !loop.buffer<8x64xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 64 + d1)>} : f32
+    %2 = loop.reduce(%1) {kind = "max", over = [1]} : f32
+    %3 = loop.sub(%1, %2) : f32
+    loop.store(%3) {map = #loop.map<(d0, d1) -> (d0 * 64 + d1)>}
+  }
+  %4 = loop.nest @n1(%0) {space = #loop.space<d0: 2, d1: 4, d2: 64>} : !loop.buffer<2x4x64xf32> {
+  ^bb0(%d0: index, %d1: index, %d2: index):
+    %5 = loop.load(%0) {map = #loop.map<(d0, d1, d2) -> (d0 * 256 + d1 * 64 + d2)>} : f32
+    %6 = loop.exp(%5) : f32
+    loop.store(%6) {map = #loop.map<(d0, d1, d2) -> (d0 * 256 + d1 * 64 + d2)>}
+  }
+  loop.return(%4) {views = [#loop.view<2x4x64>]}
+}
+
+// -----
+
+// Half a row of the producer is a row of the consumer: no dim of the second stands for the folded one alone.
+// CHECK-LABEL: @no_fuse_as_rows_are_seen_in_halves
+// CHECK:         loop.nest @n0(
+// CHECK:         loop.nest @n1({{.*}}) {{.*}}blocked
+loop.func @no_fuse_as_rows_are_seen_in_halves(%x: !loop.buffer<8x64xf32>) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 8, d1: 64>} : !loop.buffer<8x64xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 64 + d1)>} : f32
+    %2 = loop.reduce(%1) {kind = "max", over = [1]} : f32
+    %3 = loop.sub(%1, %2) : f32
+    loop.store(%3) {map = #loop.map<(d0, d1) -> (d0 * 64 + d1)>}
+  }
+  %4 = loop.nest @n1(%0) {space = #loop.space<d0: 16, d1: 32>} : !loop.buffer<16x32xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %5 = loop.load(%0) {map = #loop.map<(d0, d1) -> (d0 * 32 + d1)>} : f32
+    %6 = loop.exp(%5) : f32
+    loop.store(%6) {map = #loop.map<(d0, d1) -> (d0 * 32 + d1)>}
+  }
+  loop.return(%4) {views = [#loop.view<16x32>]}
+}

@@ -151,3 +151,46 @@ loop.func @no_split_as_nothing_divides_a_prime_number_of_points(%x: !loop.buffer
   }
   loop.return(%0) {views = [#loop.view<scalar>]}
 }
+
+// -----
+
+// Row maxima and the whole sum read the same matrix: the sum folds the rows first, so that one sweep gives both.
+// CHECK-LABEL: @folds_the_rows_of_a_sibling_first
+// CHECK:         loop.nest @n1.part(%x) {space = #loop.space<d0: 8, d1: 64>, realize = ["partial: joins @n0, saves 2048 bytes"]} : !loop.buffer<8xf32>
+loop.func @folds_the_rows_of_a_sibling_first(%x: !loop.buffer<8x64xf32>) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 8, d1: 64>} : !loop.buffer<8xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 64 + d1)>} : f32
+    %2 = loop.reduce(%1) {kind = "max", over = [1]} : f32
+    loop.store(%2) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  %3 = loop.nest @n1(%x) {space = #loop.space<d0: 8, d1: 64>} : !loop.buffer<f32> {
+  ^bb0(%d0: index, %d1: index):
+    %4 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 64 + d1)>} : f32
+    %5 = loop.reduce(%4) {kind = "sum", over = [0, 1]} : f32
+    loop.store(%5) {map = #loop.map<(d0, d1) -> (0)>}
+  }
+  loop.return(%0, %3) {views = [#loop.view<8>, #loop.view<scalar>]}
+}
+
+// -----
+
+// CHECK-LABEL: @no_split_for_a_sibling_as_its_rows_are_short
+// CHECK:         loop.nest @n0(
+// CHECK:         loop.nest @n1(
+// CHECK-NOT:     loop.nest
+loop.func @no_split_for_a_sibling_as_its_rows_are_short(%x: !loop.buffer<8x2xf32>) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 8, d1: 2>} : !loop.buffer<8xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 2 + d1)>} : f32
+    %2 = loop.reduce(%1) {kind = "max", over = [1]} : f32
+    loop.store(%2) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  %3 = loop.nest @n1(%x) {space = #loop.space<d0: 8, d1: 2>} : !loop.buffer<f32> {
+  ^bb0(%d0: index, %d1: index):
+    %4 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 2 + d1)>} : f32
+    %5 = loop.reduce(%4) {kind = "sum", over = [0, 1]} : f32
+    loop.store(%5) {map = #loop.map<(d0, d1) -> (0)>}
+  }
+  loop.return(%0, %3) {views = [#loop.view<8>, #loop.view<scalar>]}
+}

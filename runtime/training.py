@@ -3,9 +3,10 @@
 The forward runs under `torch.autograd.Function`.  What the backward needs is saved there, so errors of a second backward, of a tensor that was written
 to in between, and hooks on saved tensors are torch's own.  Results that lie in the memory of others are made views of them behind the function.
 
-Which results get gradients is known when the first backward comes; a backward is compiled for just these, because in eager nothing flows through the
-others.  With `create_graph` the backward is itself differentiated: then the graph runs once more through torch on the inputs of the forward, which are
-kept for that until the backward frees them.  Random numbers are those of the first run: see `random_replay`.
+Which results get gradients, and how these lie in memory, is known when the first backward comes; a backward is compiled for just that, because in
+eager nothing flows through the others, and the layout of a gradient follows from that of those it is computed from.  With `create_graph` the backward
+is itself differentiated: then the graph runs once more through torch on the inputs of the forward, which are kept for that until the backward frees
+them.  Random numbers are those of the first run: see `random_replay`.
 """
 
 from __future__ import annotations
@@ -23,12 +24,15 @@ from lect.dialects.fx.ops import GraphOp
 from lect.runtime.random_replay import Plan, Replay
 
 Run = Callable[..., list[Any]]
+Layouts = tuple[tuple[int, ...], ...]  # the strides of several tensors
+LAYOUT_LIMIT = 8
+"""For how many layouts of the same gradients backwards are compiled; those behind are copied to the layout of the results."""
 
 
 class BackwardCompiler(Protocol):
-    """Makes the backward for the results that get gradients; None when that is not possible."""
+    """Makes the backward for the results that get gradients, which lie with these strides, or as the results do; None when that is not possible."""
 
-    def __call__(self, tangents: tuple[int, ...]) -> Backward | None: ...
+    def __call__(self, tangents: tuple[int, ...], strides: Layouts | None) -> Backward | None: ...
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ class TrainingStep:
     compiler: BackwardCompiler
     draws: Plan | None  # finds the random operators of the graph that have numbers of lect's own stream; None when nothing is drawn
     restored: tuple[int, ...] = ()  # inputs that the graph writes to, of which an old value decides results
-    backwards: dict[tuple[int, ...], Backward | None] = field(default_factory=dict)
+    backwards: dict[tuple[int, ...], dict[Layouts | None, Backward | None]] = field(default_factory=dict)
     torch_calls: Run | None = None
 
     def __call__(self, *arguments: Any) -> list[Any]:
@@ -96,11 +100,15 @@ class TrainingStep:
             results[view.result] = shown.as_strided(view.shape, view.strides, shown.storage_offset() + view.offset)
         return results
 
-    def backward_for(self, tangents: tuple[int, ...]) -> Backward | None:
-        """The compiled backward for gradients of these results."""
-        if tangents not in self.backwards:
-            self.backwards[tangents] = self.compiler(tangents)
-        return self.backwards[tangents]
+    def backward_for(self, tangents: tuple[int, ...], slopes: Sequence[torch.Tensor]) -> Backward | None:
+        """The compiled backward for gradients of these results, which are `slopes`."""
+        strides: Layouts | None = tuple([slope.stride() for slope in slopes])
+        known = self.backwards.setdefault(tangents, {})
+        if strides not in known:
+            strides = strides if len(known) < LAYOUT_LIMIT else None
+            if strides not in known:
+                known[strides] = self.compiler(tangents, strides)
+        return known[strides]
 
     def through_torch(self) -> Run:
         """The graph as calls of torch."""
@@ -165,7 +173,7 @@ class _Step(torch.autograd.Function):
         slopes = [gradient for gradient in gradients if gradient is not None]
         saved = ctx.saved_tensors  # first of all: it raises when the backward was freed or a tensor was written to
         plain = not torch.is_grad_enabled() and all(type(slope) is torch.Tensor for slope in slopes)
-        backward = step.backward_for(given) if plain and given else None
+        backward = step.backward_for(given, slopes) if plain and given else None
         if not given:  # what came behind has derivatives that are nowhere defined, such as those of a norm of order 0
             found: dict[int, torch.Tensor] = {}
         elif backward is None:

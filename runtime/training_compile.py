@@ -17,15 +17,16 @@ from lect.dialects.functional.ops import FuncOp
 from lect.dialects.functional.python_values import dtype_of
 from lect.dialects.fx.ops import GraphOp
 from lect.ir import Block, Context, LectError, Operation, Region, Value
+from lect.passes.convert.fx_build_joint import FxBuildJoint
 from lect.passes.functional.functional_split_joint import BACKWARD, backward_like
-from lect.passes.functional.joint_graph import joint_graphs
+from lect.passes.functional.joint_graph import JointGraph, joint_graphs
 from lect.passes.manager import PassManager, collector_off
 from lect.passes.pipelines import PIPELINES
 from lect.runtime.events import BackwardCompile, BackwardFallback, Event
 from lect.runtime.linking import interpreted, link_graph
 from lect.runtime.random_replay import Draw, find_draws
 from lect.runtime.residual import without_autocast
-from lect.runtime.training import Backward, SharedResult, TrainingStep, restored_inputs
+from lect.runtime.training import Backward, Layouts, SharedResult, TrainingStep, restored_inputs
 
 Observer = Callable[[str, Operation], None]
 SPLIT = "functional-split-joint"
@@ -108,14 +109,14 @@ class Training:
         return self._draws
 
     @collector_off()
-    def compile_backward(self, tangents: tuple[int, ...]) -> Backward | None:
-        """The backward for gradients of these results.
+    def compile_backward(self, tangents: tuple[int, ...], strides: Layouts | None) -> Backward | None:
+        """The backward for gradients of these results, which lie with these strides, or as the results do.
 
         What a later stage refuses is interpreted operation by operation; None when there is no such backward.  Both are told by an event.
         """
         start = time.perf_counter()
         try:
-            backward = self._functional(tangents)
+            backward = self._functional(tangents, strides)
         except Exception as error:
             self.notify(BackwardFallback(self.name, _words(error)))
             return None
@@ -131,21 +132,31 @@ class Training:
             run = interpreted(_module(backward))
         return Backward(run, kept["kept"], tangents, tuple([(type.shape, type.strides, dtype_of(type.element)) for type in layouts]), kept["gradients"])
 
-    def _functional(self, tangents: tuple[int, ...]) -> FuncOp:
+    def _functional(self, tangents: tuple[int, ...], strides: Layouts | None) -> FuncOp:
         """The backward at the functional level."""
         first = self.backward
-        if tangents == first.training["tangents"]:
-            copy = first.clone({})
-            assert isinstance(copy, FuncOp)
-            return copy
-        passes = [name for name in PIPELINES["aot"] if name != SPLIT]
-        joints = []
-        for chosen in ((), tangents):
-            module = _module(self.graph.clone({}))
-            text = ",".join(f"{name}{{tangents={','.join(map(str, chosen))}}}" if chosen and name == "fx-build-joint" else name for name in passes)
-            PassManager.parse(text).configured(self.options).run(module, make_context(options=self.options))
-            joints += joint_graphs(module)
-        return backward_like(*joints)
+        stated = first.training["tangents"]
+        own = tuple([argument.type.strides for number, argument in zip(stated, first.body.args[-len(stated) :]) if number in tangents])
+        if strides in (None, own):
+            strides = own
+            if tangents == stated:
+                copy = first.clone({})
+                assert isinstance(copy, FuncOp)
+                return copy
+        return backward_like(self._full, self._joint(FxBuildJoint(tangents=tangents, strides=tuple([stride for each in strides for stride in each]))))
+
+    @cached_property
+    def _full(self) -> JointGraph:
+        """The joint graph with all tangents, as the forward was made of."""
+        return self._joint(FxBuildJoint())
+
+    def _joint(self, build: FxBuildJoint) -> JointGraph:
+        module = _module(self.graph.clone({}))
+        passes = PassManager.parse(",".join(PIPELINES["aot"])).configured(self.options).passes
+        chosen = tuple([build if each.name == build.name else each for each in passes if each.name != SPLIT])
+        PassManager(chosen).run(module, make_context(options=self.options))
+        (joint,) = joint_graphs(module)
+        return joint
 
     def _link(self, backward: FuncOp) -> Callable[..., list[Any]]:
         ctx = make_context(options=self.options)

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from lect.frontends.tensors.errors import DataDependent, UnsupportedTensor
+from lect.frontends.tensors.gradient_layouts import laid_out
 from lect.frontends.tensors.lt import layout_of
 from lect.frontends.tensors.metadata import TensorMeta, read_meta
 from lect.frontends.tensors.quiet_refs import keep_refs_quiet
@@ -56,6 +57,8 @@ def run_on_meta(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tem
         return _run_on_fake(func, args, kwargs)
     _refuse_resized(func, args, kwargs, meta_args, meta_kwargs)
     template = _template(result, meta_args, meta_kwargs, device)
+    if device.type == "cpu":
+        template = laid_out(func, args, template)
     return _with_statistics_of_halves(template, args) if func in _NORMALISING_BATCHES and device.type == "cpu" else template
 
 

@@ -93,7 +93,7 @@ def softmax(x: TensorMeta, dim: int, half_to_float: bool) -> Result:
 
 def softmax_backward(gradient: TensorMeta, output: TensorMeta, dim: int, dtype: torch.dtype) -> Result:
     """The gradient of either softmax."""
-    same = gradient.dtype is dtype and gradient.is_contiguous and output.is_contiguous and gradient.shape == output.shape
+    same = gradient.dtype is dtype and gradient.dtype is output.dtype and gradient.shape == output.shape
     return gradient.like(gradient.shape) if same else None
 
 

@@ -240,6 +240,21 @@ def gradient_pair(gradient: TensorMeta, x: TensorMeta, *rest: Any, **options: An
     return pointwise_meta((gradient, x), x.dtype)
 
 
+def operand_first(gradient: TensorMeta, x: TensorMeta, *rest: Any, **options: Any) -> Result:
+    """threshold_backward and its like, whose kernels look at the saved tensor first: the result lies as that does."""
+    return gradient_pair(x, gradient)
+
+
+def elu_backward(gradient: TensorMeta, alpha: Any, scale: Any, factor: Any, is_result: bool, x: TensorMeta) -> Result:
+    """elu_backward."""
+    return gradient_pair(gradient, x)
+
+
+def dropout_backward(gradient: TensorMeta, mask: TensorMeta, scale: float) -> Result:
+    """native_dropout_backward."""
+    return pointwise_meta((gradient, mask), gradient.dtype) if mask.dtype is torch.bool and category(gradient.dtype) == 2 else None
+
+
 def clone(x: TensorMeta, *, memory_format: torch.memory_format | None = None) -> Result:
     """clone: keeps a dense layout unless told otherwise."""
     if memory_format is torch.contiguous_format:
@@ -270,6 +285,10 @@ def _overloads(names: str, overload: str, function: ShapeFunction) -> dict[Any, 
 
 _FLOAT_UNARY = "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal sigmoid tanh erf erfc sin cos tan asin acos atan sinh cosh"
 _ARITHMETIC = "add sub mul"
+_GRADIENT_FIRST = (
+    "gelu_backward silu_backward mish_backward tanh_backward sigmoid_backward hardswish_backward hardsigmoid_backward hardtanh_backward softplus_backward "
+    "logit_backward hardshrink_backward softshrink_backward"
+)
 _COMPARISONS = "eq ne lt le gt ge"
 
 TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
@@ -288,7 +307,10 @@ TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
         **_overloads(_COMPARISONS, "Scalar", comparison),
         **_overloads("logical_and logical_or logical_xor", "default", comparison),
         **_overloads("bitwise_and bitwise_or bitwise_xor", "Tensor", bitwise),
-        **_overloads("gelu_backward silu_backward mish_backward tanh_backward sigmoid_backward threshold_backward", "default", gradient_pair),
+        **_overloads(_GRADIENT_FIRST, "default", gradient_pair),
+        **_overloads("threshold_backward leaky_relu_backward", "default", operand_first),
+        aten.elu_backward.default: elu_backward,
+        aten.native_dropout_backward.default: dropout_backward,
         aten.pow.Tensor_Scalar: power,
         aten.pow.Tensor_Tensor: power,
         aten.gelu.default: gelu,

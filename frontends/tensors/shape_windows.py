@@ -114,6 +114,19 @@ def group_norm(x: TensorMeta, weight: Any, bias: Any, batch: int, channels: int,
     return x.like(x.shape, strides=channels_last_strides(x.shape) if last else None), statistics, statistics
 
 
+def group_norm_backward(
+    gradient: TensorMeta, x: TensorMeta, mean: TensorMeta, rstd: TensorMeta, weight: Any, batch: int, channels: int, rest: int, groups: int, mask: Any
+) -> Result:
+    """native_group_norm_backward: gradients of the operand, which lies in its format, of the weight and of the bias, as far as `mask` asks for them."""
+    same = gradient.dtype is x.dtype and gradient.shape == x.shape and x.shape[:2] == (batch, channels) and common_device([gradient, x]) is not None
+    if not same or x.device.type != "cpu" or groups < 1 or channels % groups or mean.shape != (batch, groups) or rstd.shape != mean.shape:
+        return None
+    last = _channels_last(x) and not x.is_contiguous
+    parameter = x.like((channels,), None if weight is None else weight.dtype)
+    wanted = [x.like(x.shape, strides=channels_last_strides(x.shape) if last else None), parameter, parameter]
+    return tuple([meta if asked else None for meta, asked in zip(wanted, mask)])
+
+
 TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
     {
         aten.convolution.default: convolution,
@@ -123,5 +136,6 @@ TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
         aten.native_batch_norm.default: batch_norm,
         aten._native_batch_norm_legit_no_training.default: batch_norm_inference,
         aten.native_group_norm.default: group_norm,
+        aten.native_group_norm_backward.default: group_norm_backward,
     }
 )

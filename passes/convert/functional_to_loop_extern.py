@@ -271,10 +271,10 @@ def _convolution_backward(op: Any) -> Call:
 
 
 def _layer_norm_backward(op: Any) -> Call | None:
-    if op.weight is None:
+    if op.weight is None and any(_wanted(op)[1:]):
         return None
     bias = op.weight  # of the bias only its presence and shape matter
-    args = [op.gradient, op.x, op.normalized, op.mean, op.rstd, op.weight, bias, (True, True, True)]
+    args = [op.gradient, op.x, op.normalized, op.mean, op.rstd, op.weight, bias, (True,) * 3 if op.weight is not None else (True, False, False)]
     return "aten.native_layer_norm_backward.default", args, {}
 
 

@@ -35,7 +35,8 @@ class FxBuildJoint(Pass):
 
     name: ClassVar[str] = "fx-build-joint"
     tangents: tuple[int, ...] = option((), "the numbers of the results whose gradients will be given; all that can have one when empty")
+    strides: tuple[int, ...] = option((), "the strides of those gradients, those of one behind those of the other; those of the results when empty")
 
     def run(self, op: Operation, ctx: Context) -> None:
         """Differentiate all graphs of `op` that ask for it."""
-        load_body(BODY)(op, ctx, self.tangents)
+        load_body(BODY)(op, ctx, self.tangents, self.strides)

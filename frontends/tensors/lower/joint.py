@@ -7,6 +7,7 @@ recorder writes the operations that its formulas call.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 import torch
@@ -22,11 +23,11 @@ from lect.frontends.tensors.lt import LT, layout_of, make_lt
 from lect.ir import Block, Builder, Context, LectError, Operation, Region, Value
 
 
-def build_joints(module: Operation, ctx: Context, tangents: Sequence[int] = ()) -> None:
+def build_joints(module: Operation, ctx: Context, tangents: Sequence[int] = (), strides: Sequence[int] = ()) -> None:
     """Replace each `fx.graph` one of whose results requires a gradient.  Raises `LectError` at the call that cannot be differentiated so."""
     for op in list(module.body):
         if isinstance(op, GraphOp) and any(getattr(value.type, "requires_grad", False) for value in returned(op).operands):
-            joint, draws = build_joint(op, tangents)
+            joint, draws = build_joint(op, tangents, strides)
             ctx.count("random calls", draws)
             Builder.before(op).insert(joint)
             op.erase()
@@ -41,21 +42,21 @@ def returned(graph: GraphOp) -> FxReturnOp:
     return last
 
 
-def build_joint(graph: GraphOp, tangents: Sequence[int] = ()) -> tuple[FuncOp, int]:
+def build_joint(graph: GraphOp, tangents: Sequence[int] = (), strides: Sequence[int] = ()) -> tuple[FuncOp, int]:
     """The joint function of one graph, which belongs to no module, and how many calls of it draw random numbers.
 
     `tangents` are the numbers of the results whose gradients will be given, all that can have one when it is empty.  Through the others nothing flows
-    back, not even zeros.
+    back, not even zeros.  `strides` are those of these gradients, one list behind the other; they lie as the results do when it is empty.
     """
     end = returned(graph)
-    repeated = build_repeated(graph, end, tuple(tangents))
+    repeated = build_repeated(graph, end, tuple(tangents), tuple(strides))
     if repeated is not None:
         return repeated
     run = _run_forward(graph, end, True) or _run_forward(graph, end, False)
     if run is None:
         raise LectError("what requires a gradient is not what the graph says", op=graph)
     with torch.enable_grad(), without_saved_tensor_hooks(), run.recorder:
-        training, values, aliases = _Backward(run, graph, end).finish(tuple(tangents))
+        training, values, aliases = _Backward(run, graph, end, strides).finish(tuple(tangents))
     run.write_inputs()
     run.append_return(end, values, aliases)
     return FuncOp(graph.sym_name, training=training, regions=[Region([run.emitter.block])], loc=graph.loc), run.recorder.draws
@@ -88,7 +89,8 @@ def _run_forward(graph: GraphOp, end: FxReturnOp, recording: bool) -> Execution 
 class _Backward:
     """What comes behind the last call of a graph."""
 
-    def __init__(self, run: Execution, graph: GraphOp, end: FxReturnOp) -> None:
+    def __init__(self, run: Execution, graph: GraphOp, end: FxReturnOp, strides: Sequence[int]) -> None:
+        self.strides = list(strides)
         self.run = run
         self.end = end
         self.graph = graph
@@ -147,7 +149,11 @@ class _Backward:
         """The gradients of the inputs that get one, by number of the input."""
         recorder = self.run.recorder
         outputs = [self.results[number] for number in chosen]
-        given = [self._tangent(number) for number in chosen]
+        dims = sum(tensor.dim() for tensor in outputs)
+        if self.strides and len(self.strides) != dims:
+            raise LectError(f"the gradients that are given have {dims} dims together, got {len(self.strides)} strides", op=self.end)
+        stated = iter(self.strides)
+        given = [self._tangent(number, tuple(islice(stated, tensor.dim())) if self.strides else None) for number, tensor in zip(chosen, outputs)]
         wanted = {number: tensor for number, tensor in self.inputs.items() if type(tensor) is LT and tensor.requires_grad}
         draws = recorder.draws
         try:
@@ -165,14 +171,16 @@ class _Backward:
             raise LectError("the backward draws random numbers, whose place among those of the forward is not known", op=self.end)
         return {number: tensor for number, tensor in zip(wanted, found) if tensor is not None}
 
-    def _tangent(self, number: int) -> torch.Tensor:
+    def _tangent(self, number: int, strides: tuple[int, ...] | None) -> torch.Tensor:
         """What stands for the gradient of a result: a new argument of the block."""
         result = self.results[number]
         if result.dtype.is_complex:
             raise LectError("the gradient of a complex result is left to torch", op=self.end)
-        argument = self.run.emitter.block.add_arg(type_of(layout_of(result)._replace(storage_offset=0)))
+        layout = layout_of(result)._replace(storage_offset=0)
+        layout = layout if strides is None else layout._replace(strides=strides)
+        argument = self.run.emitter.block.add_arg(type_of(layout))
         argument.hint = "tangent"
-        tensor = make_lt(layout_of(result)._replace(storage_offset=0))
+        tensor = make_lt(layout)
         self.run.recorder.bind(tensor, argument)
         return tensor
 

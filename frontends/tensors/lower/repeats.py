@@ -13,6 +13,7 @@ in storages, and whatever cannot be told from the call alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 import torch
@@ -222,7 +223,7 @@ def _static_kind(op: CallOp) -> Any:
     return op.target, types, literal_key(op.args), literal_key(op.kwargs), literal_key(op.structure)
 
 
-def build_repeated(graph: GraphOp, end: FxReturnOp, tangents: tuple[int, ...]) -> tuple[FuncOp, int] | None:
+def build_repeated(graph: GraphOp, end: FxReturnOp, tangents: tuple[int, ...], strides: tuple[int, ...] = ()) -> tuple[FuncOp, int] | None:
     """The joint function and how many calls of it draw random numbers; None when the graph is to be run as a whole, which may raise."""
     calls = repeated_calls(graph)
     if calls is None or any(enabled for _, enabled, _ in autocast_state()[:-1]):
@@ -230,7 +231,7 @@ def build_repeated(graph: GraphOp, end: FxReturnOp, tangents: tuple[int, ...]) -
     try:
         with kept_modes(), without_saved_tensor_hooks(), torch.enable_grad():
             joint = _Joint(graph, end)
-            return joint.build(calls, tangents), joint.draws
+            return joint.build(calls, tangents, strides), joint.draws
     except Exception:  # what is wrong is found again, and told, by who runs the graph as a whole
         return None
 
@@ -252,7 +253,7 @@ class _Joint:
             self.memories[argument] = [traced.storage]
         self.inputs = list(self.tensors.values())
 
-    def build(self, calls: Sequence[CallOp], tangents: tuple[int, ...]) -> FuncOp:
+    def build(self, calls: Sequence[CallOp], tangents: tuple[int, ...], strides: tuple[int, ...]) -> FuncOp:
         """Write forward and backward.  Raises `Unlike`, and what a call raises."""
         done = [self.forward(op) for op in calls]
         results = [self.tensors[value] for value in self.end.operands]
@@ -262,10 +263,13 @@ class _Joint:
         last = self.block.last
         gradients: dict[Traced, Value] = {}
         chosen = [number for number, traced in enumerate(results) if traced.requires_grad and (not tangents or number in tangents)]
+        stated = iter(strides)
         for number in chosen:
             type = results[number].value.type
             if type.element.kind == "complex":
                 raise Unlike
+            if strides:
+                type = type.with_strides(tuple(islice(stated, type.rank)))
             gradients[results[number]] = self.block.add_arg(type, "tangent")
         for plan, operands, made, values in reversed(done):
             self.backward(plan, operands, made, values, gradients)

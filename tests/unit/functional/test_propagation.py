@@ -347,3 +347,56 @@ def test_bookkeeping_of_bags(function, mode):
                 check(function, table, indices, offsets, False, mode, False, factors, with_end, padding)
     check(function, torch.randn(7, 4), torch.randint(0, 7, (10,)), torch.tensor([0, 3]))
     check(function, torch.randn(7, 4), torch.empty(0, dtype=torch.int64), torch.empty(0, dtype=torch.int64), False, mode)
+
+
+def layouts(shape):
+    """Random tensors of one shape (N, C, H, W) in every kind of layout."""
+    yield torch.randn(shape)
+    yield torch.randn(shape).mT.contiguous().mT
+    yield torch.randn(shape).contiguous(memory_format=torch.channels_last)
+    yield torch.randn(()).expand(shape)
+    yield torch.randn(shape[0], 1, 1, 1).expand(shape)
+    yield torch.randn(*shape[:-1], shape[-1] * 2)[..., ::2]
+    yield torch.randn(shape).transpose(0, 1).contiguous().transpose(0, 1)
+
+
+aten = torch.ops.aten
+ROWS, CHANNELS, GROUPS = torch.rand(2, 4, 4, 1), torch.rand(4), torch.rand(2, 2)
+GRADIENTS = {
+    **{name: (lambda g, x, name=name: getattr(aten, f"{name}_backward")(g, x)) for name in "sigmoid tanh gelu silu mish hardswish hardsigmoid logit".split()},
+    "relu": lambda g, x: aten.threshold_backward(g, x, 0),
+    "hardtanh": lambda g, x: aten.hardtanh_backward(g, x, -1, 1),
+    "leaky relu": lambda g, x: aten.leaky_relu_backward(g, x, 0.1, False),
+    "softplus": lambda g, x: aten.softplus_backward(g, x, 1.0, 20.0),
+    "hardshrink": lambda g, x: aten.hardshrink_backward(g, x, 0.5),
+    "softshrink": lambda g, x: aten.softshrink_backward(g, x, 0.5),
+    "elu": lambda g, x: aten.elu_backward(g, 1.0, 1.0, 1.0, False, x),
+    "softmax": lambda g, x: (aten._softmax_backward_data(g, x, 1, torch.float32), aten._softmax_backward_data(g, x, -1, torch.float32)),
+    "log softmax": lambda g, x: (aten._log_softmax_backward_data(g, x, 1, torch.float32), aten._log_softmax_backward_data(g, x, -1, torch.float32)),
+    "layer norm": lambda g, x: aten.native_layer_norm_backward(g, x, [4], ROWS, ROWS, CHANNELS, CHANNELS, [True] * 3),
+    "group norm": lambda g, x: aten.native_group_norm_backward(g, x, GROUPS, GROUPS, CHANNELS, 2, 4, 16, 2, [True] * 3),
+    "batch norm": lambda g, x: aten.native_batch_norm_backward(g, x, CHANNELS, None, None, CHANNELS, CHANNELS, True, 1e-5, [True] * 3),
+    "mse": lambda g, x: (aten.mse_loss_backward(g, x, x.detach() + 1, 0), aten.mse_loss_backward(g[0, 0, 0, 0], x, x.detach() + 1, 1)),
+    "smooth l1": lambda g, x: aten.smooth_l1_loss_backward(g, x, x.detach() + 1, 0, 1.0),
+    "huber": lambda g, x: aten.huber_loss_backward(g, x, x.detach() + 1, 0, 1.0),
+    "soft margin": lambda g, x: aten.soft_margin_loss_backward(g, x, x.detach() + 1, 0),
+    "bce": lambda g, x: aten.binary_cross_entropy_backward(g, x.sigmoid(), x.sigmoid(), None, 0),
+    "glu": lambda g, x: aten.glu_backward(g[:, :2], x, 1),
+    "log sigmoid": lambda g, x: aten.log_sigmoid_backward(g, x, aten.log_sigmoid_forward(x)[1]),
+    "dropout": lambda g, x: aten.native_dropout_backward(g, x > 0, 2.0),
+    "convolution": lambda g, x: aten.convolution_backward(g, x, torch.empty(4, 4, 3, 3), [4], [1, 1], [1, 1], [1, 1], False, [0, 0], 1, [True] * 3)[0],
+    "average pool": lambda g, x: aten.avg_pool2d_backward(g[:, :, :2, :2], x, [2, 2], [2, 2], [0, 0], False, True, None),
+    "adaptive pool": lambda g, x: aten._adaptive_avg_pool2d_backward(g[:, :, :2, :2], x),
+    "nearest": lambda g, x: aten.upsample_nearest2d_backward(g, [4, 4], [2, 4, 2, 4], None, None),
+    "select": lambda g, x: aten.select_backward(g, [2, 4, 4, 4, 6], 4, 0),
+    "slice": lambda g, x: aten.slice_backward(g, [2, 4, 4, 9], 3, 0, 4, 1),
+    "pad": lambda g, x: aten.constant_pad_nd(g, [-1, -1]),
+    "rows": lambda g, x: aten.embedding_dense_backward(g, torch.zeros(2, 4, 4, dtype=torch.int64), 7, -1, False),
+}
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_gradients_lie_as_eager_lays_them(name):
+    """Kernels of the CPU choose a layout by different rules when gradient and saved tensor lie differently."""
+    for gradient, x in itertools.product(layouts((2, 4, 4, 4)), layouts((2, 4, 4, 4))):
+        check(GRADIENTS[name], gradient, x)

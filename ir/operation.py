@@ -173,7 +173,7 @@ class Operation:
 
     def drop_operands(self) -> None:
         """Forget all operands, here and in nested operations."""
-        for op in self.walk():
+        for op in self.walk() if self.regions else (self,):
             for value in op.operands:
                 _drop_use(value, op)
             op.operands = []

@@ -65,9 +65,7 @@ class Rewriter:
         elif isinstance(values, Operation):
             values = values.results
         self._touch_users(op)
-        self._touch_operands(op)
-        for inner in op.walk():
-            self.erased.add(inner)
+        self._forget(op)
         op.replace(values)
         self.changes += 1
 
@@ -79,9 +77,7 @@ class Rewriter:
 
     def erase(self, op: Operation) -> None:
         """Erase an operation whose results are unused."""
-        self._touch_operands(op)
-        for inner in op.walk():
-            self.erased.add(inner)
+        self._forget(op)
         op.erase()
         self.changes += 1
 
@@ -122,11 +118,14 @@ class Rewriter:
             for user in result.users:
                 self.touched[user] = None
 
-    def _touch_operands(self, op: Operation) -> None:
-        for inner in op.walk():
+    def _forget(self, op: Operation) -> None:
+        """Before an operation goes: what its operands come from may be dead then."""
+        for inner in op.walk() if op.regions else (op,):
+            self.erased.add(inner)
             for value in inner.operands:
-                if isinstance(value.owner, Operation):
-                    self.touched[value.owner] = None
+                owner = value.owner
+                if owner.is_operation:
+                    self.touched[owner] = None
 
 
 class PatternSet:

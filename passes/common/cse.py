@@ -116,9 +116,9 @@ def _can_merge(op: Operation) -> bool:
 
 
 def _key(op: Operation) -> Any:
-    operands = list(map(id, op.operands))
-    if Commutative in op.traits:
-        operands[:2] = sorted(operands[:2])
-    attrs = op.attrs
-    named = tuple([(name, literal_key(attrs[name])) for name in (sorted(attrs) if len(attrs) > 1 else attrs)])
-    return type(op), op.name, tuple(operands), named, tuple([value.type for value in op.results])
+    operands = tuple(op.operands)
+    if len(operands) > 1 and id(operands[0]) > id(operands[1]) and Commutative in op.traits:
+        operands = operands[1], operands[0], *operands[2:]
+    attrs, results = op.attrs, op.results
+    named = tuple([(name, literal_key(attrs[name])) for name in (sorted(attrs) if len(attrs) > 1 else attrs)]) if attrs else ()
+    return type(op), op.name, operands, named, results[0].type if len(results) == 1 else tuple([value.type for value in results])

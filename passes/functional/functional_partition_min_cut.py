@@ -104,7 +104,7 @@ class _Cut:
         """The results of operations to keep, in order."""
         pending = list(self.graph.read_by_backward)
         for value in pending:
-            self.network.edge(self._node(value)[1], self.sink, INFINITE)
+            self._node(value)
         while pending:
             pending += self._feed(pending.pop())
         self.network.maximize(self.source, self.sink)
@@ -113,25 +113,31 @@ class _Cut:
         return [value for op in self.graph.ops for value in op.results if value in cut]
 
     def _node(self, value: Value) -> tuple[int, int]:
+        """The ends of a value's edge.  What cannot be computed again begins at the source, what the backward reads ends at the sink."""
         found = self.nodes.get(value)
         if found is None:
-            found = self.nodes[value] = self.network.node(), self.network.node()
-            self.network.edge(*found, self._cost(value))
+            op = value.op
+            start = self.network.node() if op is not None and may_recompute(op, self.kind) else self.source
+            end = self.sink if value in self.graph.read_by_backward else self.network.node()
+            found = self.nodes[value] = start, end
+            self.network.edge(start, end, self._cost(value))
         return found
 
     def _feed(self, value: Value) -> list[Value]:
         """Connect a value with what it is computed from; operands that are seen for the first time."""
         start, op = self.nodes[value][0], value.op
-        if op is None or op in self.spared or not may_recompute(op, self.kind):
-            self.network.edge(self.source, start, INFINITE)
+        if start == self.source:
             return []
+        assert op is not None
         if not op.operands:
             self.network.edge(self.source, start, 0)  # nothing is needed to compute it again
         new = []
         for operand in dict.fromkeys(op.operands):
             if operand not in self.nodes:
                 new.append(operand)
-            self.network.edge(self._node(operand)[1], start, INFINITE)
+            end = self._node(operand)[1]
+            if end != self.sink:  # what the backward reads is there
+                self.network.edge(end, start, INFINITE)
         return new
 
     def _cost(self, value: Value) -> int:

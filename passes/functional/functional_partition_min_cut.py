@@ -117,7 +117,8 @@ class _Cut:
         found = self.nodes.get(value)
         if found is None:
             op = value.op
-            start = self.network.node() if op is not None and may_recompute(op, self.kind) else self.source
+            again = op is not None and op not in self.spared and may_recompute(op, self.kind)
+            start = self.network.node() if again else self.source
             end = self.sink if value in self.graph.read_by_backward else self.network.node()
             found = self.nodes[value] = start, end
             self.network.edge(start, end, self._cost(value))

@@ -165,11 +165,13 @@ class _Split:
 
     def _late(self, ops: list[Operation]) -> list[Operation]:
         """The operations of a backward with each that is computed again directly in front of the first that reads it."""
-        waiting = {op for op in ops if not self.graph.is_backward(op)}
+        backward_ops = self.graph.backward_ops
+        waiting = {op for op in ops if op not in backward_ops}
         found: list[Operation] = []
         for op in ops:
-            if op not in waiting and self.graph.is_backward(op):
-                self._bring(op, waiting, found)
+            if op in backward_ops:
+                if waiting:
+                    self._bring(op, waiting, found)
                 found.append(op)
         found += [op for op in ops if op in waiting]  # what is a gradient itself
         return found
@@ -178,9 +180,9 @@ class _Split:
         """Append what a reader needs of the waiting operations, operands first."""
         pending = [reader]
         while pending:
-            needed = [value.op for value in pending[-1].operands if value.op in waiting]
-            if needed:
-                pending.append(needed[0])  # type: ignore[arg-type]
+            needed = next((value.owner for value in pending[-1].operands if value.owner in waiting), None)
+            if needed is not None:
+                pending.append(needed)
                 continue
             op = pending.pop()
             if op is not reader:

@@ -112,7 +112,8 @@ class Plan:
             if entry.value is not value or entry.storage.version or entry.storage.uncounted:
                 raise Unlike  # the call writes to an operand
         for value, tensor in zip(self.op.results, self.made):
-            if type(tensor) is not LT or tensor.requires_grad is not value.type.requires_grad:
+            # A small tensor of numbers that the call makes for real is a constant from here on.
+            if not isinstance(tensor, torch.Tensor) or tensor.requires_grad is not value.type.requires_grad:
                 raise Unlike
             if any(tensor is leaf and tensor.requires_grad is not asks for leaf, asks in zip(self.leaves, self.asks)):
                 raise Unlike

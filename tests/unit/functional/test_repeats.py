@@ -84,7 +84,11 @@ def halves(net, x, y, linear):
     return linear(x.bfloat16().float() + x) + x.double().float(), (y.half() * 2).float()
 
 
-LAYER_KINDS = [residual, squares, many_uses, pieces, broadcasts, norms, one_tensor_many_times, no_op_views, halves, no_gradient]
+def constants(net, x, y, linear):
+    return linear(x) * torch.tensor(0.3) + torch.tensor([1.0, -0.0, 3.0, 4.0]).view(4, 1), y + torch.arange(8) * torch.tensor(2.5)
+
+
+LAYER_KINDS = [residual, squares, many_uses, pieces, broadcasts, norms, one_tensor_many_times, no_op_views, halves, no_gradient, constants]
 
 
 def captured(net, *arguments):

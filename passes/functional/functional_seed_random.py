@@ -27,11 +27,12 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from types import MappingProxyType
 from typing import Any, ClassVar
 
 from lect.dialects.functional import creation, pointwise
-from lect.dialects.functional.ops import FuncOp, OpaqueOp
+from lect.dialects.functional.ops import FuncOp, OpaqueOp, OperandRef
 from lect.dialects.functional.types import TensorType
 from lect.ir import Context, LectError, Location, Operation, PassFailure, ScalarType, SymbolRef, Value
 from lect.ir.types import f32, f64, i64
@@ -98,7 +99,7 @@ class Streams:
         count = 0
         for op in list(self.func.body):
             rule = RULES.get(op.target.leaf) if isinstance(op, OpaqueOp) else None
-            if rule is None or op.args == DRAWN or not _is_plain(op):
+            if rule is None or op.args == DRAWN or not _is_plain(op) or not _takes(rule, op):
                 continue
             found = rule(Writer(self, op), *op.args, **_settings(op.kwargs))
             if found is not None:
@@ -121,6 +122,15 @@ def _is_plain(op: Operation) -> bool:
     """Whether the operator makes real numbers on the CPU."""
     types = [value.type for value in op.results]
     return all(type.device == "cpu" and type.element.kind != "complex" for type in types)  # type: ignore[attr-defined]
+
+
+def _takes(rule: Rule, op: OpaqueOp) -> bool:
+    """Whether a rule has the parameters for the arguments of an operator; a call of it that is none is left to torch, which refuses it."""
+    try:
+        signature(rule).bind(None, *op.args, **_settings(op.kwargs))
+    except TypeError:
+        return False
+    return True
 
 
 def _settings(kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -147,9 +157,9 @@ class Writer:
         """The type in which numbers are computed before they are rounded to the result's: f64 or f32."""
         return f64 if self.element is f64 else f32
 
-    def operand(self, reference: Any) -> Value:
-        """The operand that an argument stands for."""
-        return self.op.operands[reference.number]
+    def operand(self, reference: Any) -> Any:
+        """The operand that an argument stands for; None for a number."""
+        return self.op.operands[reference.number] if isinstance(reference, OperandRef) else None
 
     def write(self, cls: Any, *operands: Value, **attrs: Any) -> Value:
         """One operation; its result has the strides of the operator's."""
@@ -232,7 +242,7 @@ def exponential(w: Writer, _: Any, rate: Any = 1.0) -> Any:
 def normal_around(w: Writer, mean: Any, std: Any = 1.0) -> Any:
     """normal(mean, std) of a tensor and a number."""
     centre = w.operand(mean)
-    if not _is_number(std) or std < 0 or centre.type.element is not w.element or not w.element.is_float:  # type: ignore[attr-defined]
+    if centre is None or not _is_number(std) or std < 0 or centre.type.element is not w.element or not w.element.is_float:
         return None
     noise = w.scaled(w.draw(creation.RandnOp, w.wide), std, 0, w.wide)
     return w.to(w.write(pointwise.AddOp, noise, w.to(centre, w.wide)), w.element)
@@ -301,7 +311,7 @@ def any_integers(w: Writer, _: Any) -> Any:
 
 def dropout(w: Writer, x: Any, p: Any, train: Any) -> Any:
     """native_dropout in training: the operand times the mask, times 1 / (1 - p), each rounded, and the mask."""
-    if train is not True or not _is_number(p) or not 0 <= p <= 1 or not w.element.is_float:
+    if train is not True or not _is_number(p) or not 0 <= p <= 1 or not w.element.is_float or w.operand(x) is None or len(w.op.results) != 2:
         return None
     kept = Writer(w.streams, w.op, 1).chance(1 - p)
     product = w.write(pointwise.MulOp, w.operand(x), w.to(kept, w.element))
@@ -315,7 +325,7 @@ def rrelu(w: Writer, x: Any, noise: Any, lower: Any, upper: Any, train: Any, gen
     """
     if train is not True or generator is not None or not _is_number(lower, upper) or lower > upper or not w.element.is_float:
         return None
-    if not w.operand(x).type.is_contiguous or not w.operand(noise).type.is_contiguous:  # type: ignore[attr-defined]
+    if len(w.op.results) != 2 or not all(value is not None and value.type.is_contiguous for value in (w.operand(x), w.operand(noise))):
         return None
     slopes = w.scaled(w.draw(creation.RandOp, w.wide), upper - lower, lower, w.wide)
     value = w.operand(x)

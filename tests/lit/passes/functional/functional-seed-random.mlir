@@ -184,3 +184,22 @@ functional.func @no_seed_as_it_is_complex_or_in_no_training(%x: !functional.tens
   %1, %2 = functional.opaque(%x) {target = @aten.native_dropout.default, args = [#functional.operand<0>, 0.25, false]} : (!functional.tensor<8xf32>, !functional.tensor<8xi1>)
   functional.return(%0, %1, %2)
 }
+
+// -----
+// CHECK-LABEL: functional.func @no_seed_as_the_operator_takes_other_arguments
+// CHECK-NEXT: functional.opaque() {target = @aten.randint.low} :
+// CHECK-NEXT: functional.opaque() {target = @aten.randint.default, args = [300]} :
+// CHECK-NEXT: functional.opaque() {target = @aten.normal.Tensor_float, args = [1.0, 2.0]} :
+// CHECK-NEXT: functional.opaque(%x) {target = @aten.native_dropout.default, {{.*}}} : !functional.tensor<8xf32>
+// CHECK-NEXT: functional.opaque() {target = @aten.native_dropout.default, args = [1.0, 0.5, true]} :
+// CHECK-NEXT: functional.opaque(%x) {target = @aten.rrelu_with_noise_functional.default, args = [#functional.operand<0>, 1.0, 0.1, 0.3, true]} :
+// CHECK-NEXT: functional.return
+functional.func @no_seed_as_the_operator_takes_other_arguments(%x: !functional.tensor<8xf32>) {
+  %0 = functional.opaque() {target = @aten.randint.low} : !functional.tensor<4xi64>
+  %1 = functional.opaque() {target = @aten.randint.default, args = [300]} : !functional.tensor<4xi64>
+  %2 = functional.opaque() {target = @aten.normal.Tensor_float, args = [1.0, 2.0]} : !functional.tensor<8xf32>
+  %3 = functional.opaque(%x) {target = @aten.native_dropout.default, args = [#functional.operand<0>, 0.25, true]} : !functional.tensor<8xf32>
+  %4, %5 = functional.opaque() {target = @aten.native_dropout.default, args = [1.0, 0.5, true]} : (!functional.tensor<8xf32>, !functional.tensor<8xi1>)
+  %6, %7 = functional.opaque(%x) {target = @aten.rrelu_with_noise_functional.default, args = [#functional.operand<0>, 1.0, 0.1, 0.3, true]} : (!functional.tensor<8xf32>, !functional.tensor<8xf32>)
+  functional.return(%0, %1, %2, %3, %4, %5, %6, %7)
+}

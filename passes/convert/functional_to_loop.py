@@ -41,6 +41,7 @@ from lect.passes.base import Pass
 from lect.passes.convert import functional_to_loop_composite as composite
 from lect.passes.convert import functional_to_loop_extern as extern
 from lect.passes.convert import functional_to_loop_gather as gather
+from lect.passes.convert import functional_to_loop_loss as loss
 from lect.passes.convert import functional_to_loop_normalization as normalization
 from lect.passes.convert import functional_to_loop_pointwise as pointwise
 from lect.passes.convert import functional_to_loop_random as random
@@ -58,6 +59,7 @@ RULES: Mapping[type[Operation], Rule] = MappingProxyType(
         **scatter.RULES,
         **reduction.RULES,
         **normalization.RULES,
+        **loss.RULES,
     }
 )
 

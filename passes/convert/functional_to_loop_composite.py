@@ -166,12 +166,11 @@ def _addcdiv(body: Body, op: Any) -> Num | None:
 
 
 def _xlogy(body: Body, op: Any) -> Num | None:
-    if op.x.type.element.is_half:
-        return None  # eager rounds in between
     x = body.read(op.x)
     y = body.read(op.y) if op.y is not None else x.const(op.other)
     x, y = (y, x) if op.reversed else (x, y)
-    return y.op("isnan").choose(y, x.equals(0).choose(0, x * y.op(op.logarithm)))
+    logarithm = rounded(y.op(op.logarithm), op.x.type.element)  # halves are rounded in between
+    return y.op("isnan").choose(y, x.equals(0).choose(0, x * logarithm))
 
 
 def _logaddexp(body: Body, op: Any) -> Num:
@@ -253,6 +252,78 @@ def _gelu_backward(body: Body, op: Any) -> Num:
     return gradient * ((1 + (x * math.sqrt(0.5)).op("erf")) * 0.5 + x * density)
 
 
+def _mish_backward(body: Body, op: Any) -> Num:
+    x = body.read(op.x)
+    tanh = x.op("exp").op("log1p").op("tanh")
+    return body.read(op.gradient) * (tanh + x * logistic(x) * (1 - tanh * tanh))
+
+
+def _hardswish_backward(body: Body, op: Any) -> Num:
+    x, gradient = body.read(op.x), body.read(op.gradient)
+    return (x <= -3).choose(0, (x < 3).choose(gradient * (x / 3 + 0.5), gradient))
+
+
+def _hardsigmoid_backward(body: Body, op: Any) -> Num:
+    x = body.read(op.x)
+    return ((x > -3) & (x < 3)).choose(body.read(op.gradient) * (1 / 6), 0)
+
+
+def _hardtanh_backward(body: Body, op: Any) -> Num:
+    x = body.read(op.x)
+    return ((x <= op.min) | (x >= op.max)).choose(0, body.read(op.gradient))
+
+
+def _elu_backward(body: Body, op: Any) -> Num:
+    x, gradient = body.read(op.x), body.read(op.gradient)
+    slope = x.const(op.alpha) * op.scale
+    below = gradient * op.input_scale
+    below = below * (x + slope) if op.is_result else below * slope * (x * op.input_scale).op("exp")
+    return (x <= 0).choose(below, gradient * op.scale)
+
+
+def _leaky_relu_backward(body: Body, op: Any) -> Num:
+    gradient = body.read(op.gradient)
+    return (body.read(op.x) > 0).choose(gradient, gradient * op.negative_slope)
+
+
+def _softplus_backward(body: Body, op: Any) -> Num:
+    gradient = body.read(op.gradient)
+    scaled = body.read(op.x) * op.beta
+    power = scaled.op("exp")
+    return (scaled > op.threshold).choose(gradient, gradient * power / (power + 1))
+
+
+def _shrink_backward(body: Body, op: Any) -> Num:
+    x = body.read(op.x)
+    limit = rounded(x.const(op.lambd), op.x.type.element)
+    return ((x >= -limit) & (x <= limit)).choose(0, body.read(op.gradient))
+
+
+def _glu_backward(body: Body, op: Any) -> Num:
+    """The sigmoid of the second half is rounded, as eager keeps it in the result for a while."""
+    half = op.x.type.shape[op.dim] // 2
+    along = body.indices[op.dim]
+    first = body.index(along) < half
+
+    def at(value: Any, ahead: int, behind: int) -> Num:
+        """An element as far from this one as it is in the first half, and in the second."""
+        points = [(*body.indices[: op.dim], along + step, *body.indices[op.dim + 1 :]) for step in (ahead, behind)]
+        return first.choose(body.read(value, points[0], masks=[first]), body.read(value, points[1], masks=[~first]))
+
+    gradient = at(op.gradient, 0, -half)
+    gate = rounded(logistic(at(op.x, half, 0)), op.x.type.element)
+    return first.choose(gate * gradient, (1 - gate) * gate * at(op.x, 0, -half) * gradient)
+
+
+def _logit(body: Body, op: Any) -> Num:
+    """Halves are rounded at each step."""
+    element = op.x.type.element
+    x = body.read(op.x)
+    if op.eps is not None:
+        x = x.op("maximum", rounded(x.const(op.eps), element)).op("minimum", rounded(x.const(1 - op.eps), element))
+    return rounded(x / rounded(1 - x, element), element).op("log")
+
+
 FORMULAS: Mapping[type[Operation], Formula] = MappingProxyType(
     {
         composite.SiluOp: _silu,
@@ -288,5 +359,15 @@ FORMULAS: Mapping[type[Operation], Formula] = MappingProxyType(
         composite.SiluBackwardOp: _silu_backward,
         composite.LogSigmoidBackwardOp: _log_sigmoid_backward,
         composite.GeluBackwardOp: _gelu_backward,
+        composite.MishBackwardOp: _mish_backward,
+        composite.HardswishBackwardOp: _hardswish_backward,
+        composite.HardsigmoidBackwardOp: _hardsigmoid_backward,
+        composite.HardtanhBackwardOp: _hardtanh_backward,
+        composite.EluBackwardOp: _elu_backward,
+        composite.LeakyReluBackwardOp: _leaky_relu_backward,
+        composite.SoftplusBackwardOp: _softplus_backward,
+        composite.ShrinkBackwardOp: _shrink_backward,
+        composite.GluBackwardOp: _glu_backward,
+        composite.LogitOp: _logit,
     }
 )

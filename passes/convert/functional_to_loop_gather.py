@@ -7,7 +7,7 @@ is run again as it is written, which gives eager's exception.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -24,18 +24,25 @@ from lect.passes.convert.functional_to_loop_extern import call
 CHECK: Final = "aten._assert_async.msg"
 
 
+def require_all(lowering: Lowering, op: Operation, tensor: Value, good: Callable[[Num], Num], message: str) -> None:
+    """Raise at run time unless `good` holds for every element of a tensor."""
+    body = lowering.body_over(tensor, op.loc)
+    over = tuple([k for k, extent in enumerate(body.builder.space.sizes) if extent != 1])
+    type: TensorType = tensor.type.like((), i1)  # type: ignore[attr-defined]
+    body.store(good(body.read(tensor, raw=True)).reduce("all", over), type, ())
+    (flag,) = body.finish()
+    lowering.extern(op, CHECK, [flag, message], types=[])
+
+
 def check_indices(lowering: Lowering, op: Operation, index: Value, size: int, negative: bool = False, ignored: int | None = None) -> None:
     """Raise at run time when an index is not in 0..size-1, or from -size on if `negative`; the number `ignored` is always good."""
-    body = lowering.body_over(index, op.loc)
-    number = body.read(index, raw=True).cast(i64)
-    good = (number >= (-size if negative else 0)) & (number < size)
-    if ignored is not None:
-        good = good | number.equals(ignored)
-    over = tuple([k for k, extent in enumerate(body.builder.space.sizes) if extent != 1])
-    type: TensorType = index.type.like((), i1)  # type: ignore[attr-defined]
-    body.store(good.reduce("all", over), type, ())
-    (flag,) = body.finish()
-    lowering.extern(op, CHECK, [flag, "an index is out of its dimension"], types=[])
+
+    def good(number: Num) -> Num:
+        number = number.cast(i64)
+        inside = (number >= (-size if negative else 0)) & (number < size)
+        return inside if ignored is None else inside | number.equals(ignored)
+
+    require_all(lowering, op, index, good, "an index is out of its dimension")
 
 
 def place(number: Num, size: int, negative: bool = False) -> Value:

@@ -10,6 +10,7 @@ from lect.dialects.functional import creation, pointwise
 from lect.ir import LectError, Operation, ScalarType
 from lect.ir.types import bf16, f16, f32, f64, i1, i32, i64, ui8
 from lect.passes.convert.functional_to_loop_base import Body, Lowering, Num, Rule, Seen, compute_type, truth
+from lect.passes.convert.functional_to_loop_gather import require_all
 
 Formula = Callable[[Body, Any], "Num | None"]
 """From a body over the result and the operation to the result's element; None when the operation has to be a library call."""
@@ -166,9 +167,19 @@ def floor_quotient(x: Num, y: Num) -> Num:
     return y.equals(0).choose(x / y, floor)
 
 
-def _constant_divisor(op: Any) -> int | None:
-    """The number an integer is divided by, when that surely does not raise; None for a tensor or zero."""
-    return op.other if op.y is None and not op.reversed and op.other != 0 else None
+def _surely_divides(body: Body, op: Any) -> bool:
+    """False when a number divides by zero; for a tensor of integers the check that none of them is zero is made at run time."""
+    divisor = op.x if op.reversed else op.y
+    if divisor is None:
+        return op.other != 0  # type: ignore[no-any-return]
+    if op.output.type.count:
+        require_all(body.lowering, op, divisor, lambda number: number.differs(0), "ZeroDivisionError")
+    return True
+
+
+def _by_minus_one(y: Num, quotient: Num, otherwise: Num) -> Num:
+    """Apart from the division: by -1, where one quotient does not fit and wraps around."""
+    return otherwise if y.type.kind == "unsigned" else y.equals(-1).choose(quotient, otherwise)
 
 
 def _div(body: Body, op: Any) -> Num | None:
@@ -177,13 +188,10 @@ def _div(body: Body, op: Any) -> Num | None:
         if op.mode == "floor":
             return floor_quotient(x, y)
         return rounded(x / y, op.output.type.element).op("trunc") if op.mode == "trunc" else x / y
-    divisor = _constant_divisor(op)
-    if divisor is None:
+    if not _surely_divides(body, op):
         return None  # a zero divisor raises
     x, y = pair(body, op)
-    if divisor == -1:
-        return -x  # the one quotient that does not fit wraps around
-    return x.op("floor_div" if op.mode == "floor" else "trunc_div", y)
+    return _by_minus_one(y, -x, x.op("floor_div" if op.mode == "floor" else "trunc_div", y))
 
 
 def modulo(x: Num, y: Num) -> Num:
@@ -197,11 +205,10 @@ def _remainder(name: str) -> Formula:
         if op.output.type.element.is_float:
             x, y = pair(body, op)
             return modulo(x, y) if name == "remainder" else x.op("fmod", y)
-        divisor = _constant_divisor(op)
-        if divisor is None:
+        if not _surely_divides(body, op):
             return None
         x, y = pair(body, op)
-        return x.const(0) if divisor == -1 else x.op(name, y)
+        return _by_minus_one(y, x.const(0), x.op(name, y))
 
     return formula
 
@@ -209,14 +216,28 @@ def _remainder(name: str) -> Formula:
 def _pow(body: Body, op: Any) -> Num | None:
     x, y = pair(body, op)
     if not x.type.is_float:
-        if op.y is not None or op.reversed or not 0 <= op.other <= 64:
-            return None
-        return power(x, int(op.other))
+        if op.y is not None or op.reversed:
+            return integer_power(x, y) if x.type is not i1 else None
+        return power(x, int(op.other)) if 0 <= op.other <= 64 else None
     if op.y is None and not op.reversed:
         exact = _simple_power(x, float(op.other), op.output.type.element)
         if exact is not None:
             return exact
     return x.op("pow", y)
+
+
+def integer_power(x: Num, exponent: Num) -> Num:
+    """x multiplied by itself so many times, which wraps; a negative exponent gives what is left of 1 / x^n: 0, or for 1 and -1 a power of them."""
+    bits = x.type.bits - (x.type.kind == "signed")
+    out, square = x.const(1), x
+    for bit in range(bits):
+        out = (exponent.op("shr", bit) & exponent.const(1)).differs(0).choose(out * square, out)
+        square = square * square
+    if x.type.kind == "unsigned":
+        return out
+    odd = (exponent & exponent.const(1)).differs(0)
+    inverse = x.equals(1).choose(1, x.equals(-1).choose(odd.choose(x.const(-1), 1), x.const(0)))
+    return (exponent < 0).choose(inverse, out)
 
 
 def power(x: Num, exponent: int) -> Num:

@@ -17,7 +17,7 @@ from lect.ir.index_map import linearize
 from lect.ir.symbolic import ZERO
 from lect.ir.types import f32, i1, i32
 from lect.passes.convert.functional_to_loop_base import Body, Dims, Lowering, Num, Point, Rule, Seen, compute_type, truth
-from lect.passes.convert.functional_to_loop_pointwise import convert
+from lect.passes.convert.functional_to_loop_pointwise import convert, rounded
 
 
 class Fold:
@@ -174,43 +174,46 @@ def _vector_norm(fold: Fold, op: Any) -> Num | None:
 
 
 def _logsumexp(fold: Fold, op: Any) -> Num | None:
-    if op.x.type.element.is_half or not fold.count:
+    """Halves are rounded at each step."""
+    if not fold.count:
         return None
+    element = op.x.type.element
     x = fold.read()
     largest = x.reduce("max", fold.over)
     finite = largest.op("isinf").choose(0, largest)
-    return fold.sum((x - finite).op("exp")).op("log") + finite
+    powers = rounded(rounded(x - finite, element).op("exp"), element)
+    return rounded(rounded(fold.sum(powers), element).op("log"), element) + finite
 
 
 # ---- softmax ---------------------------------------------------------------------------------------------------------
 
 
-def _along(formula: Callable[[Fold, Num], Num | None]) -> Rule:
+def _along(formula: Callable[[Fold, Any, Num], Num]) -> Rule:
     """A result with the operand's shape, from a fold along `dim`."""
 
     def lower(lowering: Lowering, op: Any) -> list[Seen]:
         fold = Fold(lowering, op.x, (op.dim,)[: op.x.type.rank], op)
         wide = f32 if op.x.type.element.is_half else compute_type(op.output.type.element)
-        number = formula(fold, fold.read().cast(wide))
-        if number is None or (op.name == "functional.softmax" and op.safe):
-            fold.body.discard()
-            return library(lowering, op)
+        number = formula(fold, op, fold.read().cast(wide))
+        if op.name == "functional.softmax" and op.safe:
+            nothing = fold.read().cast(wide).equals(-math.inf).reduce("all", fold.over)
+            number = nothing.choose(0, number)
         fold.body.store(number, op.output.type, fold.body.indices)
         return fold.body.finish()
 
     return lower
 
 
-def _softmax(fold: Fold, x: Num) -> Num:
+def _softmax(fold: Fold, op: Any, x: Num) -> Num:
     exponential = (x - x.reduce("max", fold.over)).op("exp")
     return exponential / fold.sum(exponential)
 
 
-def _log_softmax(fold: Fold, x: Num) -> Num | None:
-    if fold.type.element.is_half:
-        return None
+def _log_softmax(fold: Fold, op: Any, x: Num) -> Num:
+    """Along the last dim the sum and its logarithm are kept in halves."""
+    element = op.output.type.element if fold.dims == (fold.type.rank - 1,) else x.type
     shifted = x - x.reduce("max", fold.over)
-    return shifted - fold.sum(shifted.op("exp")).op("log")
+    return shifted - rounded(rounded(fold.sum(shifted.op("exp")), element).op("log"), element)
 
 
 def _softmax_backward(lowering: Lowering, op: Any) -> list[Seen]:

@@ -174,7 +174,7 @@ def neutral(kind: str, element: ScalarType) -> bool | int | float:
     if kind in ("prod", "all"):
         return 1.0 if element.is_float else 1
     if element.is_float:
-        return float("-inf") if kind == "max" else float("inf")
+        return float("-inf") if kind in ("max", "logaddexp") else float("inf")
     lowest = 0 if element.kind == "unsigned" else -(1 << element.bits - 1)
     return lowest if kind == "max" else lowest + (1 << element.bits) - 1
 

@@ -271,6 +271,8 @@ def scan(kind: str, value: torch.Tensor, over: int) -> torch.Tensor:
         return value.cumsum(over, dtype=value.dtype)
     if kind == "prod":
         return value.cumprod(over, dtype=value.dtype)
+    if kind == "logaddexp":
+        return value.logcumsumexp(over)
     return (value.cummax(over) if kind == "max" else value.cummin(over)).values
 
 

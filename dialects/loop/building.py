@@ -121,6 +121,10 @@ class NestBuilder:
         key = ("reduce_index", kind, value, position, over)
         return self._find(key, lambda: ReduceIndexOp(value, position, kind, over, result_types=(i64,)))
 
+    def scan(self, kind: str, value: Value, over: int) -> Value:
+        """Fold a value with all before it along a dim."""
+        return self._find(("scan", kind, value, over), lambda: ScanOp(value, kind, over, result_types=(value.type,)))
+
     def store(self, value: Value, result_type: BufferType, offset: Expr) -> int:
         """Write `value` to a new result; gives the result's number."""
         number = len(self.result_types)

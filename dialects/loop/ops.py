@@ -55,8 +55,8 @@ from lect.ir.index_map import IndexMap, dims_of, indices_of, is_affine
 from lect.ir.types import i1, i64, index
 
 REDUCTIONS = frozenset({"sum", "prod", "max", "min", "any", "all", "xor"})
-SCANS = frozenset({"sum", "prod", "max", "min"})
-UPDATES = SCANS | {"set"}
+SCANS = frozenset({"sum", "prod", "max", "min", "logaddexp"})
+UPDATES = frozenset({"set", "sum", "prod", "max", "min"})
 IN_NEST = HasParent("loop.nest")
 DECISIONS = (("realize", str), ("slots", (int, type(None))), ("fused", FuseAttr), ("blocked", BlockedAttr), ("in_place", tuple), ("depends", DependsAttr))
 
@@ -418,7 +418,10 @@ class ReduceIndexOp(Operation):
 
 @op("loop.scan")
 class ScanOp(Operation):
-    """Fold a value with all values before it along the dim `over`, in order, itself included."""
+    """Fold a value with all values before it along the dim `over`, in order, itself included.
+
+    "logaddexp" takes the logarithm of the sum of their exponentials.
+    """
 
     value: Operand[ScalarType]
     kind: Attr[SCANS]

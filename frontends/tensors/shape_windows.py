@@ -127,10 +127,22 @@ def group_norm_backward(
     return tuple([meta if asked else None for meta, asked in zip(wanted, mask)])
 
 
+def unpooled(x: TensorMeta, indices: TensorMeta, output_size: Any) -> Result:
+    """max_unpool2d of matching tensors; the result has x's format."""
+    fits = len(x.shape) in (3, 4) and indices.shape == x.shape and indices.dtype is torch.int64 and len(output_size) == 2
+    last = _channels_last(x)
+    good = fits and common_device([x, indices]) is not None and (last or x.is_contiguous)
+    if not good or 0 in x.shape[-3:] or min(output_size) <= 0 or category(x.dtype) > 2 or x.dtype is torch.bool:
+        return None
+    shape = (*x.shape[:-2], *output_size)
+    return x.like(shape, strides=channels_last_strides(shape) if last else None)
+
+
 TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
     {
         aten.convolution.default: convolution,
         aten.max_pool2d_with_indices.default: max_pool,
+        aten.max_unpool2d.default: unpooled,
         aten.avg_pool2d.default: average_pool,
         aten._adaptive_avg_pool2d.default: adaptive_average_pool,
         aten.native_batch_norm.default: batch_norm,

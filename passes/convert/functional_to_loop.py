@@ -46,8 +46,10 @@ from lect.passes.convert import functional_to_loop_normalization as normalizatio
 from lect.passes.convert import functional_to_loop_pointwise as pointwise
 from lect.passes.convert import functional_to_loop_random as random
 from lect.passes.convert import functional_to_loop_reduction as reduction
+from lect.passes.convert import functional_to_loop_scan as scan
 from lect.passes.convert import functional_to_loop_scatter as scatter
 from lect.passes.convert import functional_to_loop_view as view
+from lect.passes.convert import functional_to_loop_window as window
 from lect.passes.convert.functional_to_loop_base import Layout, Lowering, Rule, Seen, layout_of, physical_order
 
 RULES: Mapping[type[Operation], Rule] = MappingProxyType(
@@ -57,6 +59,8 @@ RULES: Mapping[type[Operation], Rule] = MappingProxyType(
         **view.RULES,
         **gather.RULES,
         **scatter.RULES,
+        **scan.RULES,
+        **window.RULES,
         **reduction.RULES,
         **normalization.RULES,
         **loss.RULES,

@@ -278,7 +278,7 @@ def _elu_backward(body: Body, op: Any) -> Num:
     slope = x.const(op.alpha) * op.scale
     below = gradient * op.input_scale
     below = below * (x + slope) if op.is_result else below * slope * (x * op.input_scale).op("exp")
-    return (x <= 0).choose(below, gradient * op.scale)
+    return (x > 0).choose(gradient * op.scale, below)
 
 
 def _leaky_relu_backward(body: Body, op: Any) -> Num:

@@ -12,7 +12,7 @@ from typing import Any
 from lect.dialects.functional import composite, contraction, creation, gather, normalization, ops, pointwise, reduction, view, window
 from lect.dialects.functional.ops import OperandRef
 from lect.dialects.functional.types import TensorType
-from lect.ir import LectError, Operation, Value
+from lect.ir import LectError, Operation, Pure, Value
 from lect.passes.convert.functional_to_loop_base import Lowering, Rule, Seen
 from lect.passes.convert.functional_to_loop_view import reshaped
 
@@ -21,7 +21,9 @@ Describe = Callable[[Any], "Call | None"]
 
 
 def call(lowering: Lowering, op: Any) -> list[Seen]:
-    """Lower an operation to its library call.  Raises `LectError` when none computes it."""
+    """Lower an operation to its library call; results without elements need none.  Raises `LectError` when none computes it."""
+    if Pure in op.traits and op.results and not any(value.type.count for value in op.results):
+        return [constant_tensor(lowering, 0, value.type) for value in op.results]
     special = SPECIAL.get(type(op))
     if special is not None:
         return special(lowering, op)

@@ -29,7 +29,7 @@ def require_all(lowering: Lowering, op: Operation, tensor: Value, good: Callable
     body = lowering.body_over(tensor, op.loc)
     over = tuple([k for k, extent in enumerate(body.builder.space.sizes) if extent != 1])
     type: TensorType = tensor.type.like((), i1)  # type: ignore[attr-defined]
-    body.store(good(body.read(tensor, raw=True)).reduce("all", over), type, ())
+    body.store(good(body.read(tensor)).reduce("all", over), type, ())
     (flag,) = body.finish()
     lowering.extern(op, CHECK, [flag, message], types=[])
 

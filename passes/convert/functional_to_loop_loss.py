@@ -67,15 +67,16 @@ def _squared(body: Body, op: Any) -> Num:
 
 
 def _huber(body: Body, op: Any) -> Num:
-    """One of the two formulas rounds the distance of each kind of halves."""
-    distance = body.read(op.x) - body.read(op.target)
-    if op.x.type.element is (f16 if op.smooth else bf16):
-        distance = stepwise(op)(distance)
-    distance = distance.op("abs")
-    square = distance * 0.5 * distance
-    if op.smooth:
-        return (distance < op.delta).choose(square / op.delta, distance - 0.5 * op.delta)
-    return (distance < op.delta).choose(square, (distance - 0.5 * op.delta) * op.delta)
+    """Each of the two formulas rounds its steps in one kind of halves, and not in the other."""
+    narrow = op.x.type.element is (f16 if op.smooth else bf16)
+
+    def step(number: Num) -> Num:
+        return stepwise(op)(number) if narrow else number
+
+    distance = step(body.read(op.x) - body.read(op.target)).op("abs")
+    delta = step(distance.const(op.delta))
+    square, behind = step(distance * 0.5 * distance), step(distance - delta * 0.5)
+    return (distance < delta).choose(square / delta, behind) if op.smooth else (distance < delta).choose(square, behind * delta)
 
 
 def _weighted(body: Body, op: Any, number: Num) -> Num:
@@ -133,8 +134,9 @@ def _nll(lowering: Lowering, op: Any) -> list[Seen]:
     classes, source = Classes(op, x), affine(lowering, op.x)
     weights = affine(lowering, op.weight) if op.weight is not None else None
     classes.check(lowering)
+    over: tuple[int, ...] = ()
     if single:
-        body, over = lowering.body(op.output.type, op.loc), ()
+        body = lowering.body(op.output.type, op.loc)
     else:
         body, over, _ = folding(lowering, op, op.target.type.shape)
     point = body.indices

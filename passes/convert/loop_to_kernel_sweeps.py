@@ -298,9 +298,27 @@ class NestSweeps(NestValues):
         if not isinstance(op, loop.ScanOp):
             return super()._emit(level, number, op, operands)
         level, axis = self.levels[-1], self.loops[-1]
+        if axis.name not in self.cut:  # one element a step: the total with it is the element's value
+            self.scan_totals[op] = self._next_total(level, op.kind, self.scan_carries[op], operands[0])
+            return self.scan_totals[op]
+        if op.kind not in COMBINE:
+            raise PassFailure(f"the scan of kind {op.kind} is walked one by one, so its dim takes no tiles", op=op)
         value = self._over_rows(self._masked(operands[0], neutral(op.kind, op.value.type)))
         carry, combine = self.scan_carries[op], KERNEL_OPS[COMBINE[op.kind]]
         inside = self.insert(level, kernel.ScanOp(value, op.kind, axis.name)).result
         total = self.insert(level, kernel.ReduceOp(value, op.kind, axis.name)).result
         self.scan_totals[op] = self.insert(level, combine(carry, total)).result
         return self.insert(level, combine(carry, inside)).result
+
+    def _next_total(self, level: Level, kind: str, total: Value, value: Value) -> Value:
+        """A running total with one more value."""
+
+        def emit(name: str, *operands: Value) -> Value:
+            return self.insert(level, KERNEL_OPS[name](*operands)).result
+
+        if kind != "logaddexp":
+            return emit(COMBINE[kind], total, value)
+        most, least = emit("maximum", total, value), emit("minimum", total, value)
+        sum = emit("add", emit("log1p", emit("exp", emit("sub", least, most))), most)
+        alike = emit("and", emit("eq", most, least), emit("isinf", most))
+        return self.insert(level, kernel.SelectOp(alike, most, sum)).result

@@ -55,10 +55,12 @@ class NestValues:
         self._grid_levels()
 
     def _loops_without_axis(self, tiles: TilesAttr) -> list[TileAxis]:
-        """Loops over the reduced dims, and those with an order, that have no tile axis: one index a step."""
+        """Loops over the reduced and the scanned dims, and those with an order, that have no tile axis: one index a step."""
         taken, used = {axis.dim for axis in tiles.axes}, {axis.name for axis in tiles.axes}
         names = [f"R{k}" for k in range(1, len(self.sizes) + 2) if f"R{k}" not in used]
-        return [TileAxis(names[n], k, 1, "loop") for n, k in enumerate(k for k in (*self.nest.ordered, *self.nest.reduced) if k not in taken)]
+        scanned = dict.fromkeys(op.over for op in self.nest.body if isinstance(op, loop.ScanOp) and self.sizes[op.over] != 1)
+        walked = [k for k in (*self.nest.ordered, *scanned, *self.nest.reduced) if k not in taken]
+        return [TileAxis(names[n], k, 1, "loop") for n, k in enumerate(walked)]
 
     def _function(self, tiles: TilesAttr) -> tuple[kernel.FuncOp, dict[Value, Value]]:
         buffers = list(self.nest.inputs) + list(self.nest.results)

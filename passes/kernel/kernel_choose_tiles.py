@@ -56,6 +56,12 @@ def choose_tiles(nest: NestOp, target: Mapping[str, Any]) -> TilesAttr:
         return _ordered(nest, votes, lanes)
     best = max(dims, key=lambda k: (votes[k], k))
     reduced = nest.reduced
+    if any(isinstance(op, ScanOp) and op.kind not in ("max", "min") and op.value.type.is_float for op in nest.body):
+        near = [k for k in dims if k not in scanned and votes[k]]  # a total of floats runs in order, of several rows at once if they are neighbours
+        if not near:
+            return TilesAttr("scan", ())
+        best = max(near, key=lambda k: (votes[k], k))
+        return TilesAttr("scan", [TileAxis("X", best, _block(sizes[best], lanes), "grid")], "X")
     if scanned:
         return TilesAttr("scan", [TileAxis("R", min(scanned), _block(sizes[min(scanned)], lanes), "loop")], "R")
     if reduced and best in reduced:

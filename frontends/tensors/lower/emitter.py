@@ -115,6 +115,13 @@ class Emitter:
             return value
         return self.fresh(value, type.strides)
 
+    def nothing(self, type: TensorType) -> Value:
+        """A tensor without elements."""
+        found = FullOp(shape=type.shape, value=self.number(0, type.element), element=type.element, loc=self.loc)
+        if type_of(found.result).strides != type.strides:
+            restride(found, 0, type.strides)
+        return self.block.append(found).result
+
     def fresh(self, value: Value, strides: tuple[int, ...] | None = None) -> Value:
         """A copy, with given strides."""
         found = CopyOp(value, loc=self.loc)

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from lect.dialects.functional.ops import OpaqueOp, OperandRef
+from lect.dialects.functional.types import TensorType
 from lect.frontends.tensors.elements import ELEMENTS
 from lect.frontends.tensors.errors import UnsupportedTensor
 from lect.frontends.tensors.lower.emitter import Emitter
@@ -28,6 +29,26 @@ def emit_opaque(e: Emitter, func: Any, args: Sequence[Any], kwargs: dict[str, An
     types = [type for type in e.results if type is not None]
     op = OpaqueOp(operands, target, args=encoded, kwargs=named, result_types=types, loc=e.loc)
     return e.block.append(op).results
+
+
+def gives_nothing(func: Any, arguments: Any, results: Sequence[TensorType | None]) -> bool:
+    """True for a call whose results have no elements, so that nothing is to be computed; one that reads integers may raise for them."""
+    if func.namespace != "aten" or func._schema.is_mutable or torch.Tag.nondeterministic_seeded in func.tags:
+        return False
+    if any(result.alias_info is not None for result in func._schema.returns):
+        return False
+    types = [type for type in results if type is not None]
+    if not types or any(type.count or type.element.kind == "complex" for type in types):
+        return False
+    return all(value.type.element.kind == "float" or not value.type.count for value in _values_in(arguments))  # type: ignore[attr-defined]
+
+
+def _values_in(value: Any) -> list[Value]:
+    if isinstance(value, Value):
+        return [value]
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    return [found for item in value for found in _values_in(item)] if isinstance(value, tuple | list) else []
 
 
 def _encode(value: Any, operands: list[Value]) -> Any:

@@ -22,7 +22,7 @@ from lect.frontends.tensors.errors import NumberNeeded, UnsupportedTensor
 from lect.frontends.tensors.lower.emitter import Emitter, RunTimeScalar, restride, type_of
 from lect.frontends.tensors.lower.inplace import functional_variant, with_defaults, without_outputs
 from lect.frontends.tensors.lower.memory import Entry, Storage, path_between
-from lect.frontends.tensors.lower.opaque import emit_opaque
+from lect.frontends.tensors.lower.opaque import emit_opaque, gives_nothing
 from lect.frontends.tensors.lower.recipes import Recipe, signature, write, written
 from lect.frontends.tensors.lower.rules_views import constant
 from lect.frontends.tensors.lower.table import RULES
@@ -252,6 +252,8 @@ class Recorder(Propagation):
             node.need()  # no operation of the closed set takes it, and an opaque one takes constants
         if not exact and not known:
             e.results = self._own_types(func, args, kwargs)
+        if exact and gives_nothing(func, (arguments, named), e.results):
+            return [None if type is None else e.nothing(type) for type in e.results]
         results = iter(emit_opaque(e, func, arguments, named))
         return [None if type is None else next(results) for type in e.results]
 

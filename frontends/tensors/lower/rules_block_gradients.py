@@ -64,6 +64,17 @@ def adaptive_average_pool_backward(spatial: int) -> Rule:
     return rule
 
 
+def max_pool_backward(spatial: int, windows: int) -> Rule:
+    """max_pool2d_with_indices_backward and its like: `windows` arguments that say what the windows were, then the indices."""
+
+    def rule(e: Emitter, gradient: Value, x: Value, *rest: Any) -> Any:
+        if type_of(gradient).element is not type_of(x).element:
+            return None
+        return e(w.MaxPoolBackwardOp, gradient, x, rest[windows], spatial=spatial)
+
+    return rule
+
+
 def upsample_backward(kind: str, aligns: bool) -> Rule:
     """The upsample_*_backward ops: sizes of the result and of the operand, align_corners where there is one, scales."""
 
@@ -106,6 +117,12 @@ TABLE: Final[Mapping[Any, Rule]] = MappingProxyType(
         aten.avg_pool3d_backward.default: average_pool_backward(3),
         aten._adaptive_avg_pool2d_backward.default: adaptive_average_pool_backward(2),
         aten._adaptive_avg_pool3d_backward.default: adaptive_average_pool_backward(3),
+        aten.max_pool2d_with_indices_backward.default: max_pool_backward(2, 5),
+        aten.max_pool3d_with_indices_backward.default: max_pool_backward(3, 5),
+        aten.adaptive_max_pool2d_backward.default: max_pool_backward(2, 0),
+        aten.adaptive_max_pool3d_backward.default: max_pool_backward(3, 0),
+        aten.fractional_max_pool2d_backward.default: max_pool_backward(2, 2),
+        aten.fractional_max_pool3d_backward.default: max_pool_backward(3, 2),
         **{getattr(aten, f"upsample_nearest{dims}d_backward").default: upsample_backward("nearest", False) for dims in (1, 2, 3)},
         **{getattr(aten, f"_upsample_nearest_exact{dims}d_backward").default: upsample_backward("nearest-exact", False) for dims in (1, 2, 3)},
         aten.upsample_linear1d_backward.default: upsample_backward("linear", True),

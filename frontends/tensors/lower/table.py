@@ -9,9 +9,11 @@ from typing import Any, Final
 from lect.frontends.tensors.lower import (
     rules_block_gradients,
     rules_blocks,
+    rules_compositions,
     rules_edges,
     rules_formulas,
     rules_gather,
+    rules_loss_gradients,
     rules_plain,
     rules_pointwise,
     rules_reductions,
@@ -33,5 +35,7 @@ RULES: Final[Mapping[Any, Rule]] = MappingProxyType(
         **rules_view_gradients.TABLE,
         **rules_edges.TABLE,
         **rules_formulas.TABLE,
+        **rules_loss_gradients.TABLE,
+        **rules_compositions.TABLE,
     }
 )

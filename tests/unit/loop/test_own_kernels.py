@@ -5,7 +5,7 @@ import torch
 
 from lect.backends.reference.functional import run_functional
 from lect.dialects import make_context
-from lect.dialects.functional import gather, window
+from lect.dialects.functional import composite, gather, normalization, pointwise, reduction, window
 from lect.dialects.loop.ops import ExternOp
 from lect.ir import verify
 from lect.passes.convert.functional_to_loop_gather import CHECK
@@ -146,3 +146,156 @@ def test_an_index_out_of_range_raises(negative):
             execute(lowered(build, tensors), tensors)
         with pytest.raises((IndexError, RuntimeError), match="out of its dimension"):
             run_native(build, tensors)
+
+
+def floats(*shapes, seed=0, positive=False):
+    made = [values(shape, torch.float32, seed + k) for k, shape in enumerate(shapes)]
+    return [tensor.abs() + 0.1 for tensor in made] if positive else made
+
+
+X = (3, 4, 8, 8)
+CASES = {
+    "integer pow": (pointwise.PowOp, [indices((20,), 9), indices((20,), 5, 1)], {}),
+    "integer remainder": (pointwise.RemainderOp, [indices((20,), 50), indices((20,), 7, 1) + 1], {}),
+    "hardswish_backward": (composite.HardswishBackwardOp, floats((20,), (20,)), {}),
+    "hardsigmoid_backward": (composite.HardsigmoidBackwardOp, floats((20,), (20,)), {}),
+    "hardtanh_backward": (composite.HardtanhBackwardOp, floats((20,), (20,)), {}),
+    "leaky_relu_backward": (composite.LeakyReluBackwardOp, floats((20,), (20,)), {"negative_slope": 0.2}),
+    "glu_backward": (composite.GluBackwardOp, floats((5, 4), (5, 8)), {"dim": 1}),
+    "shrink_backward": (composite.ShrinkBackwardOp, floats((20,), (20,)), {"kind": "soft"}),
+    "cumsum": (reduction.CumsumOp, floats((4, 9)), {"dim": 1}),
+    "cumsum of integers": (reduction.CumsumOp, [indices((4, 9), 5).to(torch.int32)], {"dim": 0}),
+    "cumprod": (reduction.CumprodOp, floats((4, 9)), {"dim": 1}),
+    "logcumsumexp": (reduction.LogcumsumexpOp, floats((4, 9)), {"dim": 1}),
+    "cummax": (reduction.CummaxWithIndexOp, floats((4, 9)), {"dim": 1}),
+    "cummin": (reduction.CummaxWithIndexOp, floats((4, 9)), {"dim": 1, "kind": "min"}),
+    "avg_pool": (window.WindowSumOp, floats(X), {"kernel": (2, 2), "stride": (2, 2), "padding": (0, 0), "divisor": "padded"}),
+    "avg_pool of valid elements": (window.WindowSumOp, floats(X), {"kernel": (3, 3), "stride": (2, 2), "padding": (1, 1), "divisor": "valid"}),
+    "adaptive_avg_pool": (window.WindowSumOp, floats(X), {"output_size": (3, 3), "divisor": "valid"}),
+    "max_pool": (window.WindowMaxWithIndexOp, floats(X), {"kernel": (3, 3), "stride": (2, 2), "padding": (1, 1), "dilation": (1, 1)}),
+    "adaptive_max_pool": (window.WindowMaxWithIndexOp, floats(X), {"output_size": (3, 3)}),
+    "avg_pool_backward": (
+        window.AvgPoolBackwardOp,
+        floats((3, 4, 4, 4), X),
+        {"kernel": (2, 2), "stride": (2, 2), "padding": (0, 0), "divisor": "padded"},
+    ),
+    "mse": (normalization.MseOp, floats((5, 4), (5, 4)), {}),
+    "huber": (normalization.HuberOp, floats((5, 4), (5, 4)), {"delta": 0.7, "reduction": "none"}),
+    "smooth_l1": (normalization.HuberOp, floats((5, 4), (5, 4)), {"delta": 0.7, "smooth": True}),
+    "bce": (normalization.BceOp, [torch.rand(5, 4), torch.rand(5, 4)], {"reduction": "sum"}),
+    "bce_with_logits": (normalization.BceWithLogitsOp, [torch.randn(5, 4), torch.rand(5, 4)], {}),
+    "soft_margin": (normalization.SoftMarginOp, floats((5, 4), (5, 4)), {}),
+    "nll": (normalization.NllOp, [torch.randn(5, 4).log_softmax(1), indices((5,), 4)], {}),
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES[:2])
+@pytest.mark.parametrize("name", CASES)
+def test_own_kernel(name, dtype):
+    cls, tensors, attrs = CASES[name]
+    if dtype is torch.bfloat16 and name == "nll":
+        pytest.skip("eager sums halves in an order of its own")
+    tensors = [tensor.to(dtype) if tensor.is_floating_point() else tensor for tensor in tensors]
+    check(lambda emit, *values: emit(cls(*values, **attrs)), tensors, exact=dtype is torch.bfloat16)
+
+
+@pytest.mark.parametrize("mode", ["floor", "trunc"])
+def test_integers_divided_by_a_tensor(mode):
+    least = torch.iinfo(torch.int32).min
+    x, y = torch.tensor([7, -7, 7, -7, least, least + 1, 0], dtype=torch.int32), torch.tensor([2, 2, -2, -2, 1, -1, -5], dtype=torch.int32)
+    check(lambda emit, x, y: emit(pointwise.DivOp(x, y, mode=mode)), [x, y])
+    check(lambda emit, x, y: emit(pointwise.RemainderOp(x, y)), [x, y])
+    check(lambda emit, x, y: emit(pointwise.FmodOp(x, y)), [x, y])
+    for build in (lambda emit, x, y: emit(pointwise.DivOp(x, y, mode=mode)), lambda emit, x, y: emit(pointwise.FmodOp(x, y))):
+        with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+            run_native(build, [x, y * 0])
+
+
+def test_the_one_quotient_that_does_not_fit_wraps():
+    least = torch.iinfo(torch.int64).min
+    for mode in ("floor", "trunc"):
+        (found,) = run_native(lambda emit, x, y, m=mode: emit(pointwise.DivOp(x, y, mode=m)), [torch.tensor([least]), torch.tensor([-1])])
+        assert found.tolist() == [least]
+
+
+def test_integer_powers_by_a_tensor():
+    x, y = torch.tensor([3, -3, 1, -1, -1, 0, 2, 2, 10]), torch.tensor([5, 5, -3, -3, -2, 0, -1, 64, 70])
+    check(lambda emit, x, y: emit(pointwise.PowOp(x, y)), [x, y])
+    check(lambda emit, x, y: emit(pointwise.PowOp(x, y)), [x.abs().to(torch.uint8), y.abs().to(torch.uint8)])
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, torch.float64])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_scans(dim, dtype):
+    x = random_tensor((5, 70), dtype)
+    for cls in (reduction.CumsumOp, reduction.CumprodOp):
+        check(lambda emit, x, c=cls: emit(c(x, dim)), [x])
+        check(lambda emit, x, c=cls: emit(c(x, 1 - dim)), [x.t()])
+        check(lambda emit, x, c=cls: emit(c(x, dim)), [x[:1, :1]])
+    for kind in ("max", "min"):
+        check(lambda emit, x, k=kind: emit(reduction.CummaxWithIndexOp(x, dim, k)), [x])
+    if dtype.is_floating_point:
+        check(lambda emit, x: emit(reduction.LogcumsumexpOp(x, dim)), [x])
+
+
+@pytest.mark.parametrize("dtype", DTYPES[:2])
+def test_windows_at_the_edges(dtype):
+    x = random_tensor((2, 3, 11, 9), dtype)
+    for attrs in (
+        {"kernel": (3, 3), "stride": (2, 2), "padding": (1, 1), "ceil_mode": True, "divisor": "padded"},
+        {"kernel": (3, 2), "stride": (2, 2), "padding": (1, 1), "ceil_mode": True, "divisor": "valid"},
+        {"kernel": (8, 8), "stride": (1, 1), "padding": (3, 3), "divisor": 7},
+        {"output_size": (4, 1), "divisor": "valid"},
+        {"output_size": (1, 1), "divisor": "valid"},
+    ):
+        check(lambda emit, x, a=attrs: emit(window.WindowSumOp(x, **a)), [x], tolerance=1e-2 if dtype is torch.bfloat16 else 1e-5)
+    for attrs in (
+        {"kernel": (3, 3), "stride": (2, 2), "padding": (1, 1), "dilation": (2, 1), "ceil_mode": True},
+        {"kernel": (8, 8), "stride": (1, 1), "padding": (0, 4), "dilation": (1, 1)},
+        {"output_size": (4, 5)},
+        {"output_size": (1, 1)},
+    ):
+        check(lambda emit, x, a=attrs: emit(window.WindowMaxWithIndexOp(x, **a)), [x], exact=True)
+
+
+def test_averages_in_three_dims_and_of_integers():
+    x = values((2, 5, 7, 6), torch.bfloat16)
+    check(lambda emit, x: emit(window.WindowSumOp(x, output_size=(2, 3, 4), divisor="valid")), [x], exact=True)
+    n = values((2, 6, 6), torch.int64)
+    check(lambda emit, x: emit(window.WindowSumOp(x, kernel=(2, 2), stride=(2, 2), padding=(1, 1), divisor="padded")), [n])
+
+
+@pytest.mark.parametrize("dtype", DTYPES[:2])
+def test_gradients_of_averages(dtype):
+    x = values((2, 3, 11, 9), dtype)
+    for attrs, shape in (
+        ({"kernel": (3, 3), "stride": (2, 2), "padding": (1, 1), "divisor": "padded", "ceil_mode": True}, (6, 5)),
+        ({"kernel": (3, 3), "stride": (1, 1), "padding": (1, 1), "divisor": "valid"}, (11, 9)),
+        ({"kernel": (3, 2), "stride": (4, 3), "padding": (0, 0), "divisor": 5}, (3, 3)),
+        ({"output_size": (4, 5), "divisor": "valid"}, (4, 5)),
+        ({"output_size": (11, 3), "divisor": "valid"}, (11, 3)),
+    ):
+        gradient = values((2, 3, *shape), dtype, 5)
+        check(lambda emit, g, x, a=attrs: emit(window.AvgPoolBackwardOp(g, x, **a)), [gradient, x], exact=dtype is torch.bfloat16)
+
+
+@pytest.mark.parametrize("reduction_kind", ["none", "mean", "sum"])
+def test_likelihoods(reduction_kind):
+    x = torch.randn(6, 4, 3, 2).log_softmax(1)
+    target, weight = indices((6, 3, 2), 4), torch.rand(4)
+    target[0, 0, 0] = -100
+    for tensors in ([x, target], [x, target, weight], [x[:, :, 0, 0], target[:, 0, 0], weight], [x[1, :, 0, 0], target[1, 0, 0], weight]):
+        check(lambda emit, *v: emit(normalization.NllOp(*v, reduction=reduction_kind)), tensors)
+        (found, total) = run_functional(functional_module(lambda emit, *v: emit(normalization.NllOp(*v, reduction=reduction_kind)), tensors).body.first, tensors)
+        check(
+            lambda emit, g, t, x, y, *w: emit(normalization.NllBackwardOp(g, x, y, t, *w, reduction=reduction_kind)),
+            [torch.randn(found.shape), total, *tensors],
+        )
+    with pytest.raises((IndexError, RuntimeError), match="out of its dimension"):
+        run_native(lambda emit, *v: emit(normalization.NllOp(*v, reduction=reduction_kind)), [x, target + 4])
+
+
+def test_probabilities_outside_of_their_bounds_raise():
+    x = torch.tensor([0.5, 1.5])
+    with pytest.raises(RuntimeError, match="between 0 and 1"):
+        run_native(lambda emit, x, y: emit(normalization.BceOp(x, y)), [x, torch.ones(2)])

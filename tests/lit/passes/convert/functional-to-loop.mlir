@@ -86,9 +86,13 @@ functional.func @no_shared_memory_without_an_alias(%x: !functional.tensor<8x16xf
 
 // -----
 
-// CHECK-LABEL: @no_nest_as_a_zero_divisor_raises
-// CHECK-NEXT:    loop.extern @e0(%x, %y) {callee = @aten.div.Tensor_mode, {{.*}} kwargs = {rounding_mode = "floor"}
-functional.func @no_nest_as_a_zero_divisor_raises(%x: !functional.tensor<8xi64>, %y: !functional.tensor<8xi64>) {
+// A zero divisor raises: one i1 says whether there is none.
+// CHECK-LABEL: @zero_divisors_are_looked_for
+// CHECK:         loop.ne
+// CHECK:         loop.reduce({{.*}}) {kind = "all", over = [0]} : i1
+// CHECK:         loop.extern @e1({{.*}}) {callee = @aten._assert_async.msg, {{.*}} "ZeroDivisionError"
+// CHECK:         loop.floor_div
+functional.func @zero_divisors_are_looked_for(%x: !functional.tensor<8xi64>, %y: !functional.tensor<8xi64>) {
   %0 = functional.div(%x, %y) {mode = "floor"} : !functional.tensor<8xi64>
   functional.return(%0)
 }

@@ -135,7 +135,7 @@ loop.func @argmax(%x: !loop.buffer<64xf32>) {
 // CHECK-NEXT: kernel.store(%y, %[[OUT]]
 // CHECK-NEXT: kernel.yield(%[[NEXT]])
 loop.func @cumsum(%x: !loop.buffer<64xf64>) {
-  %y = loop.nest @running(%x) {space = #loop.space<d0: 64>} : !loop.buffer<64xf64> {
+  %y = loop.nest @running(%x) {space = #loop.space<d0: 64>, tiles = #kernel.tiles<"scan", R: d0 by 32 loop, vector R>} : !loop.buffer<64xf64> {
   ^bb0(%d0: index):
     %0 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f64
     %1 = loop.scan(%0) {kind = "sum", over = 0} : f64
@@ -310,4 +310,36 @@ loop.func @updated_rows(%x: !loop.buffer<4x8xf32>, %i: !loop.buffer<9xi64>, %v: 
     loop.update(%4, %0, %3;) {kind = "sum", order = [0], map = #loop.map<(d0, d1)[i0] -> (i0 * 8 + d1)>}
   }
   loop.return(%2) {views = [#loop.view<4x8>]}
+}
+
+// -----
+
+// A total of floats is carried from element to element, so that it rounds as eager's does.
+// CHECK-LABEL: kernel.func @in_order
+// CHECK: kernel.for(%{{.*}}) {axis = "R1"} : f32 {
+// CHECK-NEXT: ^bb0(%{{.*}}: index, %[[CARRY:.*]]: f32):
+// CHECK: %[[T:.*]] = kernel.add(%[[CARRY]], %{{.*}}) : f32
+// CHECK-NEXT: kernel.store(%y, %[[T]]
+// CHECK-NEXT: kernel.yield(%[[T]])
+loop.func @cumsum_in_order(%x: !loop.buffer<64xf32>) {
+  %y = loop.nest @in_order(%x) {space = #loop.space<d0: 64>} : !loop.buffer<64xf32> {
+  ^bb0(%d0: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    %1 = loop.scan(%0) {kind = "sum", over = 0} : f32
+    loop.store(%1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%y) {views = [#loop.view<64>]}
+}
+
+// -----
+
+loop.func @no_tiles_for_a_scan_of_several_steps(%x: !loop.buffer<64xf32>) {
+  %y = loop.nest @n0(%x) {space = #loop.space<d0: 64>, tiles = #kernel.tiles<"scan", R: d0 by 32 loop, vector R>} : !loop.buffer<64xf32> {
+  ^bb0(%d0: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    // expected-error @+1 {{the scan of kind logaddexp is walked one by one, so its dim takes no tiles}}
+    %1 = loop.scan(%0) {kind = "logaddexp", over = 0} : f32
+    loop.store(%1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%y) {views = [#loop.view<64>]}
 }

@@ -1,0 +1,104 @@
+"""Gradients of losses and of a few activations as formulas of a few operations.
+
+In f32 and f64 nothing is rounded between the steps; halves stay torch's, but where each step rounds in eager too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+import torch
+
+from lect.dialects.functional import pointwise as p
+from lect.frontends.tensors.lower.emitter import Emitter, Rule, type_of
+from lect.frontends.tensors.lower.rules_formulas import is_wide
+from lect.ir import Value
+
+aten = torch.ops.aten
+Add, Sub, Mul, Exp = p.SUMS["AddOp"], p.SUMS["SubOp"], p.MIXED_BINARY["MulOp"], p.FLOAT_UNARY["ExpOp"]
+Le, Ge, Lt, Gt = [p.COMPARISONS[name] for name in ("LeOp", "GeOp", "LtOp", "GtOp")]
+Neg, Or = p.REAL_UNARY["NegOp"], p.BIT_BINARY["BitwiseOrOp"]
+MEAN = 1
+
+
+def _norm(x: Value, target: Value, reduction: int) -> float:
+    """What a mean divides by, as a factor."""
+    count = 1
+    for a, b in zip(type_of(x).shape, type_of(target).shape):
+        count *= max(a, b)
+    return 1.0 / count if reduction == MEAN and count else 1.0
+
+
+def _alike(gradient: Value, x: Value, target: Value) -> bool:
+    """True for wide operands of one shape that are not empty."""
+    return is_wide(gradient, x, target) and type_of(x).shape == type_of(target).shape and bool(type_of(x).count)
+
+
+def huber_backward(smooth: bool) -> Rule:
+    """huber_loss_backward and smooth_l1_loss_backward: the difference, cut off at delta."""
+
+    def rule(e: Emitter, gradient: Value, x: Value, target: Value, reduction: int, delta: float) -> Any:
+        if not _alike(gradient, x, target):
+            return None
+        difference = e(Sub, x, target)
+        scaled = e(Mul, gradient, other=_norm(x, target, reduction))
+        inside = e(Mul, difference, scaled)
+        if smooth and delta:
+            inside = e(p.DivOp, inside, other=delta)
+        edge = e.expand(scaled if smooth else e(Mul, scaled, other=delta), type_of(inside).shape)
+        found = e(p.WhereOp, e(Ge, difference, other=delta), edge, inside)
+        return e(p.WhereOp, e(Le, difference, other=-delta), e(Neg, edge), found)
+
+    return rule
+
+
+def cross_entropy_backward(e: Emitter, gradient: Value, x: Value, target: Value, weight: Any = None, reduction: int = 1) -> Any:
+    """binary_cross_entropy_backward."""
+    if not _alike(gradient, x, target) or (weight is not None and not is_wide(weight)):
+        return None
+    spread = e(p.ClampOp, e(Mul, e(Sub, x, other=1, reversed=True), x), min=1e-12)
+    found = e(p.DivOp, e(Mul, gradient, e(Sub, x, target)), spread)
+    found = found if weight is None else e(Mul, found, weight)
+    return e(p.DivOp, found, other=type_of(x).count) if reduction == MEAN else found
+
+
+def soft_margin_backward(e: Emitter, gradient: Value, x: Value, target: Value, reduction: int) -> Any:
+    """soft_margin_loss_backward."""
+    if not _alike(gradient, x, target):
+        return None
+    power = e(Exp, e(Mul, e(Neg, target), x))
+    slope = e(p.DivOp, e(Mul, e(Mul, target, power), other=-_norm(x, target, reduction)), e(Add, power, other=1))
+    return e(Mul, slope, gradient)
+
+
+def logit_backward(e: Emitter, gradient: Value, x: Value, eps: float | None = None) -> Any:
+    """logit_backward: nothing, or without eps NaN, outside of the bounds."""
+    if not is_wide(gradient, x):
+        return None
+    low, high = (0.0, 1.0) if eps is None else (eps, 1 - eps)
+    inside = e(p.DivOp, gradient, e(Mul, x, e(Sub, x, other=1, reversed=True)))
+    outside = e(Or, e(Lt, x, other=low), e(Gt, x, other=high))
+    return e(p.WhereOp, outside, e.scalar(float("nan") if eps is None else 0.0, type_of(x).element), inside)
+
+
+def prelu_backward(e: Emitter, gradient: Value, x: Value, weight: Value) -> Any:
+    """_prelu_kernel_backward: gradients of the operand and, before it is summed up, of the slope."""
+    if len({type_of(value).element for value in (gradient, x, weight)}) > 1 or not type_of(x).element.is_float:
+        return None
+    above, nothing = e(Gt, x, other=0), e.scalar(0, type_of(x).element)
+    slope = e(p.WhereOp, above, gradient, e(Mul, weight, gradient))
+    return slope, e(p.WhereOp, above, nothing, e(Mul, x, gradient))
+
+
+TABLE: Final[Mapping[Any, Rule]] = MappingProxyType(
+    {
+        aten.huber_loss_backward.default: huber_backward(False),
+        aten.smooth_l1_loss_backward.default: huber_backward(True),
+        aten.binary_cross_entropy_backward.default: cross_entropy_backward,
+        aten.soft_margin_loss_backward.default: soft_margin_backward,
+        aten.logit_backward.default: logit_backward,
+        aten._prelu_kernel_backward.default: prelu_backward,
+    }
+)

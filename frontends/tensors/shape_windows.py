@@ -132,7 +132,7 @@ def unpooled(x: TensorMeta, indices: TensorMeta, output_size: Any) -> Result:
     fits = len(x.shape) in (3, 4) and indices.shape == x.shape and indices.dtype is torch.int64 and len(output_size) == 2
     last = _channels_last(x)
     good = fits and common_device([x, indices]) is not None and (last or x.is_contiguous)
-    if not good or 0 in x.shape[-3:] or min(output_size) <= 0 or category(x.dtype) > 2 or x.dtype is torch.bool:
+    if not good or 0 in x.shape[-3:] or min(output_size) <= 0 or category(x.dtype) not in (1, 2):
         return None
     shape = (*x.shape[:-2], *output_size)
     return x.like(shape, strides=channels_last_strides(shape) if last else None)

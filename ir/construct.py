@@ -53,13 +53,11 @@ def interpreted(definition: OpDefinition, segments: str) -> Construct:
         if given or _MISSING in operands or _MISSING in blocks or _MISSING in attrs.values() or (regions and not definition.regions):
             return False
         self._setup(operands, attrs, regions, blocks, loc)
-        if not has_results:
-            self.results = ()
-            return True
-        types = self.infer() if result_types is None else result_types  # type: ignore[attr-defined]
+        types = () if not has_results else self.infer() if result_types is None else result_types  # type: ignore[attr-defined]
         self.results = tuple([Value(each, self, number) for number, each in enumerate(types)])
         if len(self.results) == 1:
             self.results[0].hint = hint
+        self._note_uses()
         return True
 
     return construct

@@ -377,7 +377,6 @@ def _assemble(params: list[str], lines: list[str], definition: OpDefinition) -> 
         f"  def __init__(self, {', '.join(params)}):",
         "    attrs = self.attrs = {}",
         *lines,
-        *_note_uses(definition),
         f"    self.successors = [{successors}]",
         *[f"    if {f.name} is not None: self.successors.append({f.name})" for f in definition.successors if f.kind is OptionalSuccessor],
         "    self.regions = regions = tuple(regions) if regions else ()",
@@ -385,11 +384,13 @@ def _assemble(params: list[str], lines: list[str], definition: OpDefinition) -> 
         "    self.parent = self.prev = self.next = None",
         "    self.loc = loc",
     ]
+    uses = _note_uses(definition)  # behind `infer`: an operation whose types cannot be inferred is no user of anything
     if not definition.results and definition.infer is None:
-        body.append("    self.results = ()")
+        body += ["    self.results = ()", *uses]
     else:
         body += [
             "    if result_types is None: result_types = self.infer()",
+            *uses,
             "    if len(result_types) == 1:",
             "      value = NEW(Value)",  # what Value(...) does, without the call
             "      value.type, value.owner, value.index, value.users, value.hint = result_types[0], self, 0, {}, hint",

@@ -57,6 +57,7 @@ class Operation:
         """The generic constructor: takes everything as it is, infers and checks nothing (the verifier does)."""
         self = object.__new__(cls)
         self._setup(operands, attrs if attrs is not None else {}, regions, successors, loc)
+        self._note_uses()
         if len(result_types) == 1:
             self.results = (Value(result_types[0], self, 0),)
         else:
@@ -65,9 +66,6 @@ class Operation:
 
     def _setup(self, operands: Sequence[Value], attrs: dict[str, Any], regions: Sequence[Region], successors: Sequence[Block], loc: Location) -> None:
         self.operands = list(operands)
-        for value in operands:
-            users = value.users
-            users[self] = users.get(self, 0) + 1
         self.attrs = attrs
         self.regions = tuple(regions) if regions else ()
         for region in self.regions:
@@ -75,6 +73,12 @@ class Operation:
         self.successors = list(successors) if successors else []
         self.parent = self.prev = self.next = None
         self.loc = loc
+
+    def _note_uses(self) -> None:
+        """Last when an operation is made: one whose types cannot be inferred is no user of anything."""
+        for value in self.operands:
+            users = value.users
+            users[self] = users.get(self, 0) + 1
 
     # ---- reading -----------------------------------------------------------------------------------------------------
 
@@ -193,6 +197,7 @@ class Operation:
         _copy_extra(self, copied)
         operands = [mapping.get(value, value) for value in self.operands]
         copied._setup(operands, dict(self.attrs), (), [mapping.get(block, block) for block in self.successors], self.loc)
+        copied._note_uses()
         copied.results = tuple([Value(value.type, copied, value.index, value.hint) for value in self.results])
         for old, new in zip(self.results, copied.results):
             mapping[old] = new

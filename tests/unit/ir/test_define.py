@@ -3,7 +3,9 @@
 import pytest
 
 from lect.dialects import TABLE, make_context
-from lect.ir import Block, Location, Operand, Region
+from lect.dialects.functional import gather
+from lect.dialects.functional.types import TensorType
+from lect.ir import Block, Location, Operand, Region, VerifyError
 from lect.ir.construct import interpreted
 from lect.ir.define import _INTERPRETED, SEGMENTS, Successor, Variadic, _constructor
 from lect.ir.types import f32
@@ -92,3 +94,14 @@ def test_missing_arguments_are_an_error_at_the_first_use_too():
     with pytest.raises(TypeError, match="rhs"):
         cf.SubOp(x)
     assert [field.kind for field in cf.SubOp.definition.operands] == [Operand, Operand]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_an_operation_whose_types_cannot_be_inferred_is_no_user(compiled, monkeypatch):
+    """What refuses it may go on without it: a rule of lowering tries one operation and takes another."""
+    if compiled:
+        monkeypatch.setattr(gather.IndexOp, "__init__", _constructor(gather.IndexOp.definition))
+    x, by_floats = Block([TensorType((4,), f32), TensorType((2,), f32)]).args
+    with pytest.raises(VerifyError):
+        gather.IndexOp(x, [by_floats], dims=[0])
+    assert not x.users and not by_floats.users

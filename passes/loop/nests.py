@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import prod
 from typing import Final
 
 from lect.dialects.loop.building import Inlining, NestBuilder, copy_block
 from lect.dialects.loop.library import may_share_memory
-from lect.dialects.loop.ops import ExternOp, FuncOp, LoadOp, NestOp, ReturnOp, ScanOp, StoreOp, UpdateOp, WriteOp
+from lect.dialects.loop.ops import ExternOp, FuncOp, LoadOp, NestOp, ReturnOp, ScanOp, StoreOp, UpdateOp, WriteOp, variance
 from lect.dialects.scalars import HEAVY
 from lect.ir import Block, Operation, PassFailure, Value
 from lect.ir.index_map import coefficient, linearize
 from lect.ir.symbolic import Expr, Size
 
 INLINE = "inline"
+FEW = 8  # what is computed once for so many points, or more, is no cost of each
 HEAVY_OPS: Final = frozenset({f"loop.{name}" for name in HEAVY | {"div", "floor_div", "trunc_div", "remainder", "fmod", "sqrt", "rsqrt", "reciprocal"}})
 
 
@@ -61,8 +63,17 @@ def body_size(nest: NestOp) -> int:
 
 
 def heavy_ops(nest: NestOp) -> int:
-    """Number of operations that cost more than a memory access."""
-    return sum(op.name in HEAVY_OPS for op in nest.body)
+    """Number of operations that cost more than a memory access, of those that are computed for most points.
+
+    What varies over few of them (a row's norm, a mean's divisor) is computed once for many and costs nothing to repeat.
+    """
+    heavy = [op for op in nest.body if op.name in HEAVY_OPS]
+    sizes = nest.space.sizes
+    if not heavy or not all(type(size) is int for size in sizes):
+        return len(heavy)
+    varying = variance(nest)
+    total = prod(sizes)
+    return sum(prod([size for k, size in enumerate(sizes) if varying[op.results[0]] >> k & 1]) * FEW >= total > 1 for op in heavy)
 
 
 def own_point(nest: NestOp) -> Expr:

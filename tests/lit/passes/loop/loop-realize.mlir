@@ -183,3 +183,58 @@ loop.func @stored_as_a_parameter_is_written(%x: !loop.buffer<8xf32>) {
   loop.write(%x, %0) {place = #loop.view<8>, view = #loop.view<8>}
   loop.return()
 }
+
+// -----
+
+// One square root serves a row of 64: two readers may compute it again, the product costs no more than a read.
+// CHECK-LABEL: @inline_as_the_root_is_taken_once_a_row
+// CHECK:         loop.nest @n0({{.*}}realize = ["inline"]
+loop.func @inline_as_the_root_is_taken_once_a_row(%x: !loop.buffer<64x64xf32>, %s: !loop.buffer<64xf32>) {
+  %0 = loop.nest @n0(%x, %s) {space = #loop.space<d0: 64, d1: 64>} : !loop.buffer<64x64xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 64 + d1)>} : f32
+    %2 = loop.load(%s) {map = #loop.map<(d0, d1) -> (d0)>} : f32
+    %3 = loop.sqrt(%2) : f32
+    %4 = loop.mul(%1, %3) : f32
+    loop.store(%4) {map = #loop.map<(d0, d1) -> (d0 * 64 + d1)>}
+  }
+  %5 = loop.nest @n1(%0) {space = #loop.space<d0: 64, d1: 64>} : !loop.buffer<64xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %6 = loop.load(%0) {map = #loop.map<(d0, d1) -> (d0 * 64 + d1)>} : f32
+    %7 = loop.reduce(%6) {kind = "sum", over = [0]} : f32
+    loop.store(%7) {map = #loop.map<(d0, d1) -> (d1)>}
+  }
+  %8 = loop.nest @n2(%0) {space = #loop.space<d0: 64, d1: 64>} : !loop.buffer<64xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %9 = loop.load(%0) {map = #loop.map<(d0, d1) -> (d0 * 64 + d1)>} : f32
+    %10 = loop.reduce(%9) {kind = "sum", over = [1]} : f32
+    loop.store(%10) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  loop.return(%5, %8) {views = [#loop.view<64>, #loop.view<64>]}
+}
+
+// -----
+
+// CHECK-LABEL: @no_inline_as_a_root_is_taken_for_each_element
+// CHECK:         loop.nest @n0({{.*}}realize = ["2 readers x 1 heavy operations"]
+loop.func @no_inline_as_a_root_is_taken_for_each_element(%x: !loop.buffer<64x64xf32>) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 64, d1: 64>} : !loop.buffer<64x64xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 64 + d1)>} : f32
+    %2 = loop.sqrt(%1) : f32
+    loop.store(%2) {map = #loop.map<(d0, d1) -> (d0 * 64 + d1)>}
+  }
+  %3 = loop.nest @n1(%0) {space = #loop.space<d0: 64, d1: 64>} : !loop.buffer<64xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %4 = loop.load(%0) {map = #loop.map<(d0, d1) -> (d0 * 64 + d1)>} : f32
+    %5 = loop.reduce(%4) {kind = "sum", over = [0]} : f32
+    loop.store(%5) {map = #loop.map<(d0, d1) -> (d1)>}
+  }
+  %6 = loop.nest @n2(%0) {space = #loop.space<d0: 64, d1: 64>} : !loop.buffer<64xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %7 = loop.load(%0) {map = #loop.map<(d0, d1) -> (d0 * 64 + d1)>} : f32
+    %8 = loop.reduce(%7) {kind = "sum", over = [1]} : f32
+    loop.store(%8) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  loop.return(%3, %6) {views = [#loop.view<64>, #loop.view<64>]}
+}

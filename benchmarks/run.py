@@ -51,7 +51,10 @@ class Process:
         """End the process."""
         assert self.pipe.stdin is not None
         self.pipe.stdin.close()
-        self.pipe.wait(30)
+        try:
+            self.pipe.wait(30)
+        except subprocess.TimeoutExpired:  # torch.compile's own workers may take longer to end
+            self.pipe.kill()
 
 
 class Bench:
@@ -197,10 +200,10 @@ def main() -> int:
             print(row(name, results[name], compilers), flush=True)
         if names:
             print("\n".join(summary(results)))
-    bench.close()
     if options.json:
         with open(options.json, "w", encoding="utf-8") as out:
             json.dump({"device": options.device, "threads": options.threads, "suites": everything}, out, indent=1)
+    bench.close()
     return 0
 
 

@@ -46,6 +46,7 @@ from lect.passes.convert import functional_to_loop_normalization as normalizatio
 from lect.passes.convert import functional_to_loop_pointwise as pointwise
 from lect.passes.convert import functional_to_loop_random as random
 from lect.passes.convert import functional_to_loop_reduction as reduction
+from lect.passes.convert import functional_to_loop_resample as resample
 from lect.passes.convert import functional_to_loop_scan as scan
 from lect.passes.convert import functional_to_loop_scatter as scatter
 from lect.passes.convert import functional_to_loop_view as view
@@ -61,6 +62,7 @@ RULES: Mapping[type[Operation], Rule] = MappingProxyType(
         **scatter.RULES,
         **scan.RULES,
         **window.RULES,
+        **resample.RULES,
         **reduction.RULES,
         **normalization.RULES,
         **loss.RULES,

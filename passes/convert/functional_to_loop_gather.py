@@ -142,4 +142,31 @@ def _gather(lowering: Lowering, op: Any) -> list[Seen]:
     return body.finish()
 
 
-RULES: Mapping[type[Operation], Rule] = MappingProxyType({gather.IndexOp: _index, gather.GatherOp: _gather})
+def _searchsorted(lowering: Lowering, op: Any) -> list[Seen]:
+    """A binary search written out: as many steps as halve the row to nothing, each of which asks what eager's asks, for NaN too."""
+    rows: TensorType = op.boundaries.type
+    size = rows.shape[-1] if rows.rank else 0
+    if not size or not op.output.type.count or rows.rank not in (1, op.values.type.rank):
+        return call(lowering, op)
+    if op.sorter is not None:
+        check_indices(lowering, op, op.sorter, size)
+    sources = [affine(lowering, value) for value in (op.boundaries, op.sorter) if value is not None]
+    body = lowering.body(op.output.type, op.loc)
+    value = body.read(op.values)
+    lead = body.indices[:-1] if rows.rank > 1 else ()
+    low, high = body.const(0, i64), body.const(size, i64)
+    for _ in range(size.bit_length()):
+        middle = low + (high - low).op("shr", 1)
+        spot = middle.op("minimum", size - 1)
+        if op.sorter is not None:
+            spot = Num(body.builder, place(read_at(body, sources[1], (*lead, loaded(0)), [spot.value]), size))
+        found = read_at(body, sources[0], (*lead, loaded(0)), [spot.value])
+        found = found.cast(value.type)
+        searching = low < high
+        behind = searching & ~(found > value if op.right else found >= value)
+        low, high = behind.choose(middle + 1, low), (searching & ~behind).choose(middle, high)
+    body.store(low.cast(op.element), op.output.type)
+    return body.finish()
+
+
+RULES: Mapping[type[Operation], Rule] = MappingProxyType({gather.IndexOp: _index, gather.GatherOp: _gather, gather.SearchsortedOp: _searchsorted})

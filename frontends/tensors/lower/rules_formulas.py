@@ -44,7 +44,9 @@ def in_degrees(factor: float) -> Rule:
 
 
 def rounded_to_decimals(e: Emitter, x: Value, *, decimals: int) -> Any:
-    """round.decimals: scaled, rounded, scaled back."""
+    """round.decimals: scaled, rounded, scaled back, of halves in f32."""
+    if type_of(x).element.is_half:
+        return e.to(rounded_to_decimals(e, e.to(x, f32), decimals=decimals), type_of(x).element)
     if not is_wide(x):
         return None
     if decimals == 0:
@@ -81,7 +83,7 @@ def distance(e: Emitter, x: Value, y: Value, order: Any = 2) -> Any:
 def cross(e: Emitter, x: Value, y: Value, *, dim: int = -1) -> Any:
     """linalg_cross: products of the two other coordinates."""
     rank = e.result.rank
-    kinds = type_of(x).element.is_half or type_of(x).element.kind == "complex" or type_of(x).element is not type_of(y).element
+    kinds = type_of(x).element.kind in ("complex", "bool") or type_of(x).element is not type_of(y).element
     if kinds or not e.result.count:
         return None
     first, second = e.expand(x, e.result.shape), e.expand(y, e.result.shape)
@@ -135,7 +137,7 @@ TABLE: Final[Mapping[Any, Rule]] = MappingProxyType(
         aten.round.decimals: rounded_to_decimals,
         aten.lcm.default: least_common_multiple,
         aten.dist.default: distance,
-        aten.vdot.default: lambda e, x, y: dot(e, x, y) if is_wide(x, y) else None,
+        aten.vdot.default: lambda e, x, y: dot(e, x, y) if is_wide(x, y) or type_of(x).element.kind in ("signed", "unsigned") else None,
         aten.linalg_cross.default: cross,
         aten.isin.Tensor_Tensor: member_of_few,
         aten.native_dropout_backward.default: dropout_backward,

@@ -304,14 +304,19 @@ def glu_backward(e: Emitter, gradient: Value, x: Value, dim: int) -> Any:
 
 
 def hardtanh(e: Emitter, x: Value, min_val: Any = -1, max_val: Any = 1) -> Any:
-    """hardtanh."""
+    """hardtanh; of integers a clamp."""
     element = type_of(x).element
+    if element.kind in ("signed", "unsigned") and type(min_val) is int and type(max_val) is int:
+        return e(p.ClampOp, x, min=e.number(min_val, element), max=e.number(max_val, element))
     return e(c.HardtanhOp, x, min=e.number(min_val, element), max=e.number(max_val, element)) if element.is_float else None
 
 
 def threshold(e: Emitter, x: Value, threshold: Any, value: Any) -> Any:
-    """threshold."""
+    """threshold; of integers a selection."""
     element = type_of(x).element
+    if element.kind in ("signed", "unsigned") and type(threshold) is int and type(value) is int:
+        below = e(p.COMPARISONS["LeOp"], x, other=e.number(threshold, element))
+        return e(p.WhereOp, below, e.scalar(value, element), x)
     return e(c.ThresholdOp, x, threshold=e.number(threshold, element), value=e.number(value, element)) if element.is_float else None
 
 

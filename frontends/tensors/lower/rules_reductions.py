@@ -12,6 +12,7 @@ from lect.dialects.functional import reduction as r
 from lect.dialects.functional.pointwise import FLOAT_UNARY
 from lect.frontends.tensors.lower.emitter import Emitter, Rule, dim_of, dims_of, type_of
 from lect.ir import ScalarType, Value
+from lect.ir.types import f32
 
 aten = torch.ops.aten
 
@@ -89,11 +90,11 @@ def variance(e: Emitter, x: Value, dims: Any = None, *, correction: Any = None, 
 
 
 def deviation(e: Emitter, x: Value, dims: Any = None, *, correction: Any = None, keepdim: bool = False) -> Any:
-    """std.correction; that of halves is rounded once, which two operations cannot do."""
-    if type_of(x).element.is_half:
-        return None
-    found = variance(e, x, dims, correction=correction, keepdim=keepdim)
-    return None if found is None else e(FLOAT_UNARY["SqrtOp"], found)
+    """std.correction; that of halves is computed in f32 and rounded once."""
+    element = type_of(x).element
+    wide = e.to(x, f32) if element.is_half else x
+    found = variance(e, wide, dims, correction=correction, keepdim=keepdim)
+    return None if found is None else e.to(e(FLOAT_UNARY["SqrtOp"], found), element)
 
 
 def vector_norm(e: Emitter, x: Value, ord: Any = 2, dims: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:

@@ -244,6 +244,16 @@ def searchsorted(
     return e(g.SearchsortedOp, boundaries, values, sorter, right=right or side == "right", element=e.result.element)
 
 
+def searchsorted_number(
+    e: Emitter, boundaries: Value, value: Any, *, out_int32: bool = False, right: bool = False, side: Any = None, sorter: Any = None
+) -> Any:
+    """searchsorted of a number in one row."""
+    element = type_of(boundaries).element
+    if type_of(boundaries).rank != 1 or isinstance(value, complex) or e.promote(boundaries, value) is not element:
+        return None
+    return searchsorted(e, boundaries, e.scalar(value, element), right=right, side=side, sorter=sorter)
+
+
 def embedding_backward(e: Emitter, gradient: Value, indices: Value, count: int, padding: int, scale: bool) -> Any:
     """embedding_dense_backward."""
     return e(g.EmbeddingBackwardOp, gradient, indices, count=count, padding=padding, scale_by_frequency=scale)
@@ -276,6 +286,7 @@ TABLE: Final[Mapping[Any, Rule]] = MappingProxyType(
         aten.select_scatter.default: select_scatter,
         aten.diagonal_scatter.default: diagonal_scatter,
         aten.searchsorted.Tensor: searchsorted,
+        aten.searchsorted.Scalar: searchsorted_number,
         aten.embedding_dense_backward.default: embedding_backward,
     }
 )

@@ -101,11 +101,11 @@ def captured(net, *arguments):
     return graph
 
 
-def whole(graph, monkeypatch, tangents=()):
+def whole(graph, monkeypatch, tangents=(), strides=()):
     """The joint function made by the engine of the whole graph."""
     with monkeypatch.context() as patch:
         patch.setattr(joint, "build_repeated", lambda *args: None)
-        return joint.build_joint(graph, tangents)
+        return joint.build_joint(graph, tangents, strides)
 
 
 def inputs_of(func):
@@ -114,7 +114,8 @@ def inputs_of(func):
     for value in func.body.args:
         type = value.type
         made = torch.empty_strided(type.shape, type.strides)
-        found.append(made.normal_().to({"f32": torch.float32, "i1": torch.bool}[type.element.spelling]))
+        made.untyped_storage().copy_(torch.randn(made.untyped_storage().nbytes() // 4).untyped_storage())
+        found.append(made.to({"f32": torch.float32, "i1": torch.bool}[type.element.spelling]))
     return found
 
 
@@ -124,10 +125,10 @@ def test_call_by_call_is_as_a_whole(layer, tied, monkeypatch):
     x, y = torch.randn(4, 8, requires_grad=True), torch.randn(4, 8, requires_grad=layer is not pieces)
     graph = captured(Net(layer, tied), x, y)
     end = joint.returned(graph)
-    for tangents in ((), (0,)):
-        found = build_repeated(graph, end, tangents)
+    for tangents, strides in (((), ()), ((0,), ()), ((0,), (1, 4)), ((0,), (0, 0))):
+        found = build_repeated(graph, end, tangents, strides)
         assert found is not None
-        expected, draws = whole(graph, monkeypatch, tangents)
+        expected, draws = whole(graph, monkeypatch, tangents, strides)
         func = found[0]
         verify(func)
         assert found[1] == draws == 0

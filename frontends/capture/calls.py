@@ -272,6 +272,7 @@ def call_function(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Bo
         return special(t, args, kwargs)
     special = t.code_table.made_by_torch.get(function.__code__)
     if special is not None:
+        t.memo.switch_off()
         return special(t, callee, args, kwargs)
     if "_lect_disabled" in function.__dict__:
         raise t.stop("LB0028", describe(function))

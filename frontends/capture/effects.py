@@ -367,6 +367,8 @@ def load_cell(t: Tracer, cell: Box) -> Box | None:
     """The contents of a cell, None when it is empty."""
     value, source = cell
     if id(value) in t.cells:
+        if not t.is_fresh(value):
+            t.memo.disturb()
         return t.cells[id(value)]
     try:
         contents = value.cell_contents

@@ -15,6 +15,7 @@ SET_GRAD: Any = torch.Tensor.grad.__set__  # type: ignore[attr-defined]
 def read_grad(t: Tracer, box: Box) -> Box:
     """`x.grad`.  Breaks for tensors that autograd has made, whose gradient comes and goes with hooks."""
     tensor, source = box
+    t.memo.disturb()
     written = t.gradients.get(id(tensor))
     if written is not None:
         return written

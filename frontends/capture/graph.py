@@ -167,6 +167,14 @@ class GraphRecorder:
         self.alive += results
         self.calls += 1
 
+    def again(self, calls: list[Any], values: list[Value]) -> list[Value]:
+        """Append calls whose operands are numbers of values: first those of `values`, then the results in order.  All of these values."""
+        for call in calls:
+            op = fx.CallOp.create([values[number] for number in call.operands], call.types, dict(call.attrs), loc=call.loc)
+            values += self.block.append(op).results
+        self.calls += len(calls)
+        return values
+
     def record_mode(self, name: str, args: list[Any], loc: Location) -> None:
         """Append a call that switches a mode of torch; it is no torch call of its own."""
         self.block.append(fx.CallOp.create([], [], {"target": SymbolRef(name), "args": tuple([scalar_attribute(item) for item in args])}, loc=loc))

@@ -30,6 +30,7 @@ class Asked(NamedTuple):
 
 
 Place = Source | Computed
+GUARD = "guard"  # how entries of the log begin
 
 
 class GuardList:
@@ -39,8 +40,11 @@ class GuardList:
         self.objects = objects
         self.entries: dict[tuple[Place | None, str], Asked] = {}
         self.loc = UNKNOWN
+        self.log: list[Any] | None = None  # takes down what is asked, also what was asked before (see `call_memo`)
 
     def _ask(self, source: Place | None, kind: str, payload: Any) -> None:
+        if self.log is not None:
+            self.log.append((GUARD, kind, source, payload, self.loc))
         key = (source, kind)
         if key not in self.entries:
             self.entries[key] = Asked(payload, self.loc)
@@ -54,6 +58,8 @@ class GuardList:
         if source.guarded_type is not cls:
             source.guarded_type = cls
             self._ask(source, "type_is", cls)
+        elif self.log is not None:
+            self.log.append((GUARD, "type_is", source, cls, self.loc))
 
     def is_object(self, source: Source, value: Any) -> None:
         """The object there is this very object (which needs no saying of a kept object)."""
@@ -63,16 +69,21 @@ class GuardList:
 
     def tensor(self, source: Source, tensor: torch.Tensor) -> None:
         """The tensor there has the metadata of `tensor`."""
-        self._ask(source, "tensor", _tensor_attributes(tensor))
+        self.entries.setdefault((source, "tensor"), Asked(_tensor_attributes(tensor), self.loc))  # once for each tensor; the log has the read
 
     def same(self, source: Source, other: Source) -> None:
         """Two paths lead to one object."""
         if source is not other:
             self._ask(source, "same", other)
 
+    def alias(self, source: Source, other: Source) -> None:
+        """`same` for an object that is read along `source` and was found along `other` before; the log has the read."""
+        if (source, "same") not in self.entries:
+            self.entries[source, "same"] = Asked(other, self.loc)
+
     def distinct(self, source: Source, other: Source) -> None:
         """Two paths lead to different objects."""
-        self._set(source, "distinct")[other] = None
+        self._set(source, "distinct", other)[other] = None
 
     def all_distinct(self, sources: list[Source]) -> None:
         """All paths lead to different objects."""
@@ -104,11 +115,11 @@ class GuardList:
 
     def no_attr(self, source: Source, name: str) -> None:
         """The instance dictionary lacks this name."""
-        self._set(source, "no_attr")[name] = None
+        self._set(source, "no_attr", name)[name] = None
 
     def no_part(self, source: Source, name: str) -> None:
         """The instance dictionary, parameters, buffers and children of a module lack this name."""
-        self._set(source, "no_part")[name] = None
+        self._set(source, "no_part", name)[name] = None
 
     def no_hooks(self, source: Source) -> None:
         """The module there has no hooks."""
@@ -128,7 +139,7 @@ class GuardList:
 
     def has_key(self, source: Source, key: Any, present: bool) -> None:
         """The dictionary or set there has or lacks this key."""
-        self._set(source, "has_key").setdefault((type(key), key), present)
+        self._set(source, "has_key", (key, present)).setdefault((type(key), key), present)
 
     def no_overlap(self, sources: list[Source]) -> None:
         """The tensors there share no memory."""
@@ -138,7 +149,20 @@ class GuardList:
         """The modes of torch are these attributes of `guard.global_state`."""
         self._ask(None, "global_state", state)
 
-    def _set(self, source: Source, kind: str) -> dict[Any, Any]:
+    def ask_again(self, source: Source, kind: str, payload: Any) -> None:
+        """Ask what the log says was asked, of another source."""
+        if kind == "is":
+            self.is_object(source, payload)
+        elif kind == "has_key":
+            self.has_key(source, *payload)
+        elif kind in ("not_none", "present", "no_hooks"):
+            getattr(self, kind)(source)
+        else:
+            getattr(self, kind)(source, payload)
+
+    def _set(self, source: Source, kind: str, payload: Any) -> dict[Any, Any]:
+        if self.log is not None:
+            self.log.append((GUARD, kind, source, payload, self.loc))
         found = self.entries.get((source, kind))
         if found is None:
             found = self.entries[source, kind] = Asked({}, self.loc)

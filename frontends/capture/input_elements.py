@@ -51,6 +51,7 @@ class InputElements:
 
     def number(self, tensor: LT) -> Box | None:
         """The only element of a tensor as a box; None when it is not known."""
+        self.t.memo.disturb()
         if id(tensor) in self.made:
             return self._number_of_made(tensor)
         t = self.t

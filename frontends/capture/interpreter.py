@@ -140,8 +140,19 @@ class CodeTable:
 
     def inline(self, t: Tracer, callee: Box, args: list[Box], kwargs: dict[str, Box]) -> Box:
         """Run a Python function inside of the trace."""
-        function = callee[0]
-        program = self.program(t, function.__code__)
+        program = self.program(t, callee[0].__code__)
+        if program.is_generator or not t.memo.on:
+            return self._follow(t, program, callee, args, kwargs)
+        asked = t.memo.ask(callee, args, kwargs)
+        if asked is None:
+            return self._follow(t, program, callee, args, kwargs)
+        returned = t.memo.give(asked)
+        if returned is None:
+            returned = self._follow(t, program, callee, args, kwargs)
+            t.memo.learn(asked, callee, args, kwargs, returned)
+        return returned
+
+    def _follow(self, t: Tracer, program: Program, callee: Box, args: list[Box], kwargs: dict[str, Box]) -> Box:
         bound = bind_arguments(t, callee, program.signature, args, kwargs)
         frame = Frame(t, program, callee, bound)
         if program.is_generator:

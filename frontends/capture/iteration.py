@@ -106,6 +106,7 @@ def acts_when_released(t: Tracer, box: Box) -> bool:
     if source is None or t.is_fresh(value):
         return False
     if type(value) is GeneratorType:
+        t.memo.disturb()
         return value.gi_suspended
     return hasattr(type(value), "__next__") and hasattr(type(value), "__del__")
 

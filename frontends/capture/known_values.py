@@ -8,6 +8,7 @@ makes all tensors that share its memory unknown.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from math import prod
 from types import MappingProxyType
@@ -62,6 +63,7 @@ class KnownValues:
         self.graph = graph
         self.values: dict[Value, torch.Tensor] = {}
         self.reads: dict[int, Any] = {}
+        self.asked: Callable[[], None] = lambda: None  # called when the program asks for elements
         self.mode: Propagation | None = None
         self._last: Operation | None = None
 
@@ -94,6 +96,7 @@ class KnownValues:
 
     def real(self, tensor: LT) -> torch.Tensor:
         """A tensor with the present elements of a traced one, not to be changed.  Raises `Unknown`."""
+        self.asked()
         if not self.graph.knows(tensor):
             raise Unknown("a tensor that no recorded call has made")
         self._catch_up()

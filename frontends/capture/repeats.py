@@ -17,7 +17,8 @@ from lect.frontends.tensors import LT, make_lt
 from lect.frontends.tensors.lt import layout_of
 from lect.ir import Location, Operation
 
-_PLAIN = frozenset({int, bool, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format, type(...)})
+# Scalars that are equal when they compare equal and have one class.
+PLAIN = frozenset({int, bool, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format, type(...)})
 
 
 class Call:
@@ -60,7 +61,7 @@ class Repeats:
 
     def ask(self, name: str, args: list[Any], kwargs: dict[str, Any], draws: int) -> Asked | None:
         """The key of a call of the function called `name`; None when what it gives may depend on more than that."""
-        if not self.on or self.graph.scopes or not _undisturbed():
+        if not self.on or self.graph.scopes or not undisturbed():
             return None
         parts: list[Any] = [name, torch.get_default_dtype()]
         tensors: list[LT] = []
@@ -88,7 +89,7 @@ class Repeats:
                 tensors.append(value)
                 values.append(found)
             return True
-        if kind in _PLAIN:
+        if kind in PLAIN:
             parts.append(value)
             return True
         if kind is float:
@@ -146,7 +147,7 @@ class Repeats:
         self.views.clear()
 
 
-def _undisturbed() -> bool:
+def undisturbed() -> bool:
     """True when what torch functions do follows from their arguments alone, but for the default dtype."""
     return not (
         torch.is_grad_enabled()

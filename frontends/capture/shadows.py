@@ -16,6 +16,7 @@ class Shadows(dict[int, Any]):
     def __init__(self) -> None:
         super().__init__()
         self.some = False
+        self.hits = 0  # how often a copy was looked for and found
         self.waiting: dict[int, tuple[Callable[[], Any], list[tuple[Any, list[Any]]]]] = {}
 
     def defer(self, original: Any, make: Callable[[], Any], function: Any, args: list[Any]) -> bool:
@@ -40,18 +41,29 @@ class Shadows(dict[int, Any]):
     def __contains__(self, key: object) -> bool:
         if self.waiting:
             self._make(key)
-        return dict.__contains__(self, key)
+        found = dict.__contains__(self, key)
+        self.hits += found
+        return found
 
     def __getitem__(self, key: int) -> Any:
         if self.waiting:
             self._make(key)
+        self.hits += 1
         return dict.__getitem__(self, key)
 
     def get(self, key: int, default: Any = None) -> Any:
         """The copy, or `default`."""
         if self.waiting:
             self._make(key)
-        return dict.get(self, key, default)
+        found = dict.get(self, key, self)
+        if found is self:
+            return default
+        self.hits += 1
+        return found
+
+    def holds(self, value: Any) -> bool:
+        """True when `value` has a copy, or one that waits to be made; this looks at nothing."""
+        return dict.__contains__(self, id(value)) or id(value) in self.waiting
 
     def clear(self) -> None:
         """Drop everything."""

@@ -510,6 +510,25 @@ _BY_SUBJECT = (
 )
 
 
+# Rules that do nothing which lasts but what the log of the trace tells of, or what they call does.
+_LOGGED = frozenset(
+    {isinstance, issubclass, type, getattr, hasattr, setattr, object.__getattribute__, types.ModuleType.__getattribute__, type.__getattribute__}
+    | {object.__setattr__, object.__new__, object.__init__, object.__init_subclass__, type.__call__, len, iter, next, bool, callable, hash, str, repr, format}
+    | {super, torch.is_tensor, torch.Tensor.size, MethodType, FunctionType.__get__, sum, min, max, any, all, *policy.FOLDED, *policy.STATE_QUERIES}
+    | {*policy.MACHINE, *policy.COMPILING, types.GeneratorType.__iter__, types.GeneratorType.__next__, dict.__init__, list.__init__, torch.is_autocast_enabled}
+)
+
+
+def _disturbing(rule: Rule) -> Rule:
+    """A rule that says that something happens."""
+
+    def disturb(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+        t.memo.disturb()
+        return rule(t, args, kwargs)
+
+    return disturb
+
+
 def special_table() -> Mapping[Any, Rule]:
     """All rules by callable."""
     table: dict[Any, Rule] = {
@@ -567,5 +586,5 @@ def special_table() -> Mapping[Any, Rule]:
         table[function] = _fold(answer)
     for base in (dict, list, set, collections.deque, collections.OrderedDict, BaseException, Exception):
         table.setdefault(base.__init__, _c_init(base.__init__))
-    table = {function: with_arity(function, rule) for function, rule in table.items()}
+    table = {function: with_arity(function, rule if function in _LOGGED else _disturbing(rule)) for function, rule in table.items()}
     return MappingProxyType({function: rule if function in _WITH_NUMBERS else without_numbers(rule) for function, rule in table.items()})

@@ -21,6 +21,7 @@ import torch
 
 from lect.dialects.guard.containers import compares_in_c, elements, redefines
 from lect.frontends.capture.breaks import GraphBreak
+from lect.frontends.capture.call_memo import CallMemo
 from lect.frontends.capture.graph import GraphRecorder
 from lect.frontends.capture.guards import GuardList
 from lect.frontends.capture.input_elements import InputElements
@@ -124,6 +125,10 @@ class Tracer:
         self.known = KnownValues(self.graph)
         self.repeats = Repeats(self.graph, self.policy.repeats)
         self.elements = InputElements(self)
+        self.memo = CallMemo(self, self.repeats.on and not self.policy.run_time)
+        self.log = self.memo if self.memo.on else None
+        self.guards.log = self.memo.log if self.memo.on else None
+        self.known.asked = self.memo.disturb
         self.context: dict[int, Box] = {}  # context variables that were set, by identity
         self.gradients: dict[int, Box] = {}  # what was assigned to the grad of a tensor
         self.inputs: list[GraphInput] = []
@@ -188,6 +193,7 @@ class Tracer:
         self.computed.clear()
         self.known.clear()
         self.repeats.clear()
+        self.memo.clear()
         self.elements.clear()
         self.gradients.clear()
         self.context.clear()
@@ -199,30 +205,42 @@ class Tracer:
         """The box of a value that was read along `source`, or found without one."""
         kind = type(value)
         if kind in SCALAR_TYPES:
-            if source is not None and source.run_time and (kind is float or kind is int):
+            if source is None:
+                return (value, None)
+            if source.run_time and (kind is float or kind is int):
                 return read_number(self, value, source)
-            return (value, source)
+            box: Box = (value, source)
+            if self.log is not None:
+                self.log.read(source, box)
+            return box
         found = self.seen.get(id(value))
         if found is not None:
+            if self.log is not None:
+                self.log.found(found) if source is None else self.log.read(source, found)
             if source is not None and found[1] is not None and found[1] is not source:
-                self.guards.same(source, found[1])
+                self.guards.alias(source, found[1])
             return found
         if kind is LT or kind is RunTimeNumber:
             return (value, None)
         if issubclass(kind, torch.Tensor):
-            return self.tensor_input(value, source)
-        if source is None or id(value) in self.fresh:
+            box = self.tensor_input(value, source)
+        elif source is None or id(value) in self.fresh:
             return (value, None)
-        box = self.seen[id(value)] = (value, source)
-        self.keep.append(value)
+        else:
+            box = self.seen[id(value)] = (value, source)
+            self.keep.append(value)
+        if self.log is not None:
+            self.log.read(source, box)  # type: ignore[arg-type]
         return box
 
     def static(self, value: Any) -> Box:
         """The box of a code-like object found without a path (a module, class or function that a type refers to): kept by reference."""
         found = self.seen.get(id(value))
-        if found is not None:
-            return found
-        return self.wrap(value, self.sources.kept(self.objects.number(value)))
+        if found is None:
+            found = self.wrap(value, self.sources.kept(self.objects.number(value)))
+        if self.log is not None:
+            self.log.fixed(found)
+        return found
 
     def static_source(self, value: Any) -> Source:
         """The source of a code-like object that is kept by reference unless it was found by a path before."""
@@ -372,7 +390,10 @@ class Tracer:
                 self.stored(box)
             return
         done = self.registered.get(id(value))
-        if done is not None and (done[1] or not deep):
+        known = done is not None and (done[1] or not deep)
+        if self.log is not None:
+            self.log.register(source, deep, known)
+        if known:
             return
         self.registered[id(value)] = (value, deep)
         if isinstance(value, dict):

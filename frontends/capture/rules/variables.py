@@ -63,6 +63,13 @@ def load_global(frame: Any, op: Any) -> None:
 
 def read_global(frame: Any, name: str) -> Box:
     """A global variable as the trace sees it, else a builtin."""
+    box = _read_global(frame, name)
+    if frame.t.log is not None:
+        frame.t.log.fixed(box)
+    return box
+
+
+def _read_global(frame: Any, name: str) -> Box:
     t = frame.t
     names = frame.globals
     now = t.shadows.get(id(names), names) if t.shadows.some else names

@@ -15,7 +15,7 @@ import torch
 from lect.dialects.fx import ops as fx
 from lect.frontends.capture.call_memo import CODE_LIKE, FIXED, FOUND, READ, REGISTER, Record
 from lect.frontends.capture.guards import GUARD
-from lect.frontends.capture.replay_reads import CONDITIONS, Differs, alike, read_steps, same_scalar, untouched
+from lect.frontends.capture.replay_reads import CONDITIONS, Differs, TensorFacts, read_steps, same_scalar, untouched
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.tensors import LT, layout_of, make_lt
 
@@ -34,7 +34,7 @@ class Read(NamedTuple):
     steps: Steps
     part: str | None
     old: Any
-    layout: Any  # of the stand-in of a tensor
+    tensor: TensorFacts | None
 
 
 class Guard(NamedTuple):
@@ -151,14 +151,14 @@ class _Maker:
         found = read_steps(self.live[base], steps, source.part)
         if not (same_scalar(old, found) if type(old) in SCALAR_TYPES else found is old):
             raise Differs
-        layout = None
+        tensor = None
         if isinstance(old, torch.Tensor):
-            layout = layout_of(box[0])
-            if not alike(self.t, old, old, layout):
+            tensor = TensorFacts(old, layout_of(box[0]))
+            if not tensor.fit(self.t, old):
                 raise Differs
         if (alias and type(old) not in SCALAR_TYPES) or isinstance(old, CODE_LIKE):
             self.fixed[id(old)] = old  # it may have been found in another way, which leads to one object always
-        self.reads.append(Read(base, steps, source.part, old, layout))
+        self.reads.append(Read(base, steps, source.part, old, tensor))
         self.actions.append((READ, loc, base, steps, source.part, number))
 
     def _found(self, box: Box) -> None:
@@ -180,10 +180,11 @@ class _Maker:
                 raise Differs
         elif not _is_comparable(kind, payload) or not CONDITIONS[kind](self.live[place], payload):
             raise Differs
-        if kind == "type_is":
-            if (place, kind) in self.asked:
+        asked = (place, kind, other, payload if kind in ("no_attr", "no_part") else None)
+        if kind != "has_key":  # of the others there is one for an object, or one for a name
+            if asked in self.asked:
                 return
-            self.asked.add((place, kind))
+            self.asked.add(asked)
         self.actions.append((GUARD, loc, Guard(place, kind, payload, other)))
 
     def _register(self, source: Source, deep: bool, loc: Any, before: bool) -> None:
@@ -310,7 +311,7 @@ class Replay:
             if type(old) in SCALAR_TYPES:
                 if not same_scalar(old, new):
                     raise Differs
-            elif type(new) is not type(old) or not untouched(t, new) or (read.layout is not None and not alike(t, old, new, read.layout)):
+            elif type(new) is not type(old) or not untouched(t, new) or (read.tensor is not None and not read.tensor.fit(t, new)):
                 raise Differs
             else:
                 _pair(same, back, old, new)
@@ -323,8 +324,8 @@ class Replay:
 
     # ---- making it ---------------------------------------------------------------------------------------------------
 
-    def run(self, t: Tracer, leaves: list[Box]) -> Box:
-        """Make the call with arguments that it fits."""
+    def run(self, t: Tracer, leaves: list[Box], live: list[Any]) -> Box:
+        """Make the call with arguments that it fits; `live` are its objects, as `fits` gave them."""
         boxes = list(leaves)
         loc = t.guards.loc
         for kind, where, *action in self.actions:
@@ -332,7 +333,12 @@ class Replay:
             if kind == READ:
                 base, steps, part, number = action
                 assert number == len(boxes)
-                boxes.append(self._wrapped(t, boxes[base], steps, part))
+                source = boxes[base][1]
+                for step, key in steps:
+                    source = source.step(step, key)  # type: ignore[union-attr]
+                if part is not None:
+                    source.part = part  # type: ignore[union-attr]
+                boxes.append(t.wrap(live[number], source))
             elif kind == GUARD:
                 self._ask(t, action[0], boxes)
             else:
@@ -345,16 +351,6 @@ class Replay:
         t.mode.draws += self.draws
         t.repeats.given += len(self.calls)
         return self._made(t, self.result, boxes, values)
-
-    def _wrapped(self, t: Tracer, base: Box, steps: Steps, part: str | None) -> Box:
-        value, source = base
-        assert source is not None
-        found = read_steps(_real(t, value), steps, part)
-        for kind, key in steps:
-            source = source.step(kind, key)
-        if part is not None:
-            source.part = part
-        return t.wrap(found, source)
 
     def _ask(self, t: Tracer, asked: Guard, boxes: list[Box]) -> None:
         source = boxes[asked.place][1]

@@ -86,17 +86,18 @@ def _is_data_in_c(kind: type) -> bool:
 
 def untouched(t: Tracer, value: Any) -> bool:
     """True when the trace has not written to the object, its instance dictionary, or the tables of a module."""
-    if id(value) in t.mutated or id(value) in t.cells or id(value) in t.fresh:
+    key = id(value)
+    if key in t.mutated or key in t.cells or key in t.fresh:
         return False
-    shadows = t.shadows
-    if not shadows.some:
+    if not t.shadows.some:
         return True
-    if shadows.holds(value):
+    held = t.shadows.ids()
+    if key in held:
         return False
     names = names_of(value) if not isinstance(value, type) else None
     if names is None:
         return True
-    return not shadows.holds(names) and not any(shadows.holds(names[table]) for table in MODULE_PARTS if table in names)
+    return id(names) not in held and not any(id(names[table]) in held for table in MODULE_PARTS if table in names)
 
 
 # ---- comparing -------------------------------------------------------------------------------------------------------
@@ -112,17 +113,29 @@ def same_scalar(old: Any, new: Any) -> bool:
     return (kind in PLAIN or kind is bytes) and bool(old == new)
 
 
-def alike(t: Tracer, old: torch.Tensor, new: torch.Tensor, layout: Any) -> bool:
-    """True when a real tensor has all that a trace sees of another, whose stand-in has `layout`."""
-    if type(new) is not type(old) or new.layout is not torch.strided or new.is_quantized or new.is_nested or new.is_conj() or new.is_neg():
-        return False
-    if meta_of(new) != meta_of(old) or new.is_leaf != old.is_leaf or new.is_inference() != old.is_inference() or new.__dict__.keys() != old.__dict__.keys():
-        return False
-    known = t.seen.get(id(new))
-    if known is None:
-        return True
-    stand_in = known[0]
-    return type(stand_in) is LT and known[1] is not None and layout_of(stand_in) == layout and stand_in.requires_grad == old.requires_grad
+class TensorFacts:
+    """All that a trace sees of a real tensor, whose stand-in has the layout `layout`."""
+
+    __slots__ = ("inference", "layout", "leaf", "meta", "names")
+
+    def __init__(self, tensor: torch.Tensor, layout: Any) -> None:
+        self.layout = layout
+        self.meta = meta_of(tensor)
+        self.leaf = tensor.is_leaf
+        self.inference = tensor.is_inference()
+        self.names = tuple(tensor.__dict__)
+
+    def fit(self, t: Tracer, new: torch.Tensor) -> bool:
+        """True when they are those of another tensor of the same class too."""
+        if new.layout is not torch.strided or new.is_quantized or new.is_nested or new.is_conj() or new.is_neg():
+            return False
+        if meta_of(new) != self.meta or new.is_leaf != self.leaf or new.is_inference() != self.inference or tuple(new.__dict__) != self.names:
+            return False
+        known = t.seen.get(id(new))
+        if known is None:
+            return True
+        stand_in = known[0]
+        return type(stand_in) is LT and known[1] is not None and layout_of(stand_in) == self.layout and stand_in.requires_grad == self.meta.requires_grad
 
 
 # ---- guards ----------------------------------------------------------------------------------------------------------

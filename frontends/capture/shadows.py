@@ -6,7 +6,7 @@ grows by one at each call needs no new version.  The first look makes the copy, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Any
 
 
@@ -61,9 +61,9 @@ class Shadows(dict[int, Any]):
         self.hits += 1
         return found
 
-    def holds(self, value: Any) -> bool:
-        """True when `value` has a copy, or one that waits to be made; this looks at nothing."""
-        return dict.__contains__(self, id(value)) or id(value) in self.waiting
+    def ids(self) -> Set[Any]:
+        """The identities of what has a copy, or one that waits to be made."""
+        return dict.keys(self) if not self.waiting else dict.keys(self) | self.waiting.keys()
 
     def clear(self) -> None:
         """Drop everything."""

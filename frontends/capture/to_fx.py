@@ -48,11 +48,12 @@ def run(module: Operation, ctx: Context) -> None:
         raise PassFailure("pyframe-to-fx follows a function on a live call, and there is none", hint="start from --capture FILE.py:FUNCTION")
     whole = live.rest.resume.base if live.rest is not None else None
     code = live.rest.code if live.rest is not None else live.function.__code__
-    search = Search(ctx, module, func, live, Program(func, live.codes, code, live.part, whole))
-    try:
-        search.run()
-    finally:
-        search.close()
+    with _uncollected():
+        search = Search(ctx, module, func, live, Program(func, live.codes, code, live.part, whole))
+        try:
+            search.run()
+        finally:
+            search.close()
 
 
 class Search:
@@ -391,14 +392,23 @@ def _overlapping(t: Tracer) -> bool:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """No garbage collection, deep Python recursion, and torch's modes as they were behind it."""
-    limit, collecting = sys.getrecursionlimit(), gc.isenabled()
-    gc.disable()
+    """Deep Python recursion, and torch's modes as they were behind it."""
+    limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, RECURSION_LIMIT))
     try:
         with kept_modes(), without_saved_tensor_hooks():
             yield
     finally:
         sys.setrecursionlimit(limit)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """No garbage collection, also while the trace lets go of its objects: most of them are gone when the collector looks at what is left."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
         if collecting:
             gc.enable()

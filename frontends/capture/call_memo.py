@@ -51,7 +51,7 @@ class Asked:
 class Started:
     """The state of the trace when a call began."""
 
-    __slots__ = ("block", "calls", "disturbed", "draws", "effects", "entered", "frames", "generators", "last", "log", "shadows", "values")
+    __slots__ = ("block", "calls", "disturbed", "draws", "effects", "entered", "frames", "generators", "last", "log", "rebound", "shadows", "values")
 
     def __init__(self, t: Tracer, leaves: list[Box]) -> None:
         self.log = len(t.memo.log)
@@ -63,6 +63,7 @@ class Started:
         self.entered = t.entered
         self.frames = t.calls
         self.calls = t.graph.calls
+        self.rebound = len(t.graph.rebound)
         self.block = t.graph.block
         self.last: Operation | None = t.graph.block.last
         self.values: list[Value | None] = [t.graph.values.get(id(box[0])) for box in leaves]
@@ -74,7 +75,7 @@ class Record:
     `made` are the tensors in what it returned that it made itself: by identity the value, layout, and whether it is a view.
     """
 
-    __slots__ = ("begin", "calls", "draws", "end", "entered", "frames", "leaves", "made", "replay", "returned")
+    __slots__ = ("begin", "calls", "draws", "end", "entered", "frames", "leaves", "made", "rebound", "replay", "returned")
 
     def __init__(self, t: Tracer, asked: Asked, returned: Box, made: dict[int, tuple[Any, Any, bool]]) -> None:
         assert asked.started is not None
@@ -85,6 +86,7 @@ class Record:
         self.entered = t.entered - self.begin.entered
         self.frames = t.calls - self.begin.frames
         self.draws = t.mode.draws - self.begin.draws
+        self.rebound = t.graph.rebound[self.begin.rebound :]
         self.returned = returned
         self.made = made
         self.replay: Replay | None = None

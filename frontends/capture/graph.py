@@ -47,6 +47,7 @@ class GraphRecorder:
         self.writes = False
         self.gradients = False  # a call changes what autograd does with a tensor
         self.foreign_numbers = False  # a number of numpy was written as Python's
+        self.rebound: list[tuple[LT, Value]] = []  # calls gave a tensor that was there before, for which this value stands then
         self.writers: set[int] = set()  # ids of the operations that wrote to a tensor in place
 
     def add_input(self, tensor: LT, hint: str) -> None:
@@ -122,6 +123,8 @@ class GraphRecorder:
 
     def define(self, tensor: LT, value: Value) -> None:
         """From here on `value` stands for `tensor`."""
+        if id(tensor) in self.values:
+            self.rebound.append((tensor, value))
         self.values[id(tensor)] = value
         self.alive.append(tensor)
 
@@ -163,8 +166,7 @@ class GraphRecorder:
         """Append a call with the attributes and result types of an earlier one."""
         op = self.block.append(fx.CallOp.create([self.values[id(tensor)] for tensor in operands], types, dict(attrs), loc=loc))
         for tensor, value in zip(results, op.results):
-            self.values[id(tensor)] = value
-        self.alive += results
+            self.define(tensor, value)
         self.calls += 1
 
     def again(self, calls: list[Any], values: list[Value]) -> list[Value]:

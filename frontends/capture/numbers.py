@@ -51,7 +51,8 @@ class NumberPolicy:
 
     `run_time` are sources whose value has changed between calls, `by_value` those whose value turned out to be needed; with `arguments` every number
     among the arguments is a run-time number from the start.  `compiling` is no number: what the program is told when it asks whether it is compiled.
-    Neither are `inference`, whether blocks of inference mode are followed, and `repeats`, whether a torch call may be taken for one made before.
+    Neither are `inference`, whether blocks of inference mode are followed, `repeats`, whether a torch call may be taken for one made before, and `calls`,
+    whether a call of a function of the program may be.
     """
 
     def __init__(self, arguments: bool = False) -> None:
@@ -61,6 +62,7 @@ class NumberPolicy:
         self.compiling = True
         self.inference = True
         self.repeats = True
+        self.calls = True
 
     def allows(self, path: PathAttr) -> bool:
         """True when the number there may be one of run time."""

@@ -102,7 +102,8 @@ class _Maker:
             else:
                 self._register(*entry)
         externals, calls, numbers = self._calls()
-        return Replay(self, externals, calls, self._result(self.record.returned, numbers, set()))
+        rebound = [(place, numbers[value]) for place, value in self._rebound()]
+        return Replay(self, externals, calls, rebound, self._result(self.record.returned, numbers, set()))
 
     def _add(self, box: Box, value: Value | None) -> int:
         number = len(self.boxes)
@@ -227,6 +228,17 @@ class _Maker:
                 numbers[value] = len(numbers)
         return externals, calls, numbers
 
+    def _rebound(self) -> list[tuple[int | LT, Value]]:
+        """The tensors from outside of the call for which other values stand behind it."""
+        found: list[tuple[int | LT, Value]] = []
+        for tensor, value in self.record.rebound:
+            place: int | LT | None = next((number for number, box in enumerate(self.boxes) if box[0] is tensor), None)
+            if place is None and any(each is tensor for each in self.fixed_values.values()):
+                place = tensor
+            if place is not None:
+                found.append((place, value))
+        return found
+
     def _result(self, box: Box, numbers: dict[Value, int], around: set[int]) -> tuple[Any, ...]:
         """How the result is made: a kind and what it needs."""
         value, source = box
@@ -274,15 +286,16 @@ def _is_comparable(kind: str, payload: Any) -> bool:
 class Replay:
     """A call to make again."""
 
-    __slots__ = ("actions", "calls", "draws", "externals", "fixed", "frames", "old", "reads", "result", "entered")
+    __slots__ = ("actions", "calls", "draws", "externals", "entered", "fixed", "frames", "old", "reads", "rebound", "result")
 
-    def __init__(self, maker: _Maker, externals: list[int | LT], calls: list[Call], result: tuple[Any, ...]) -> None:
+    def __init__(self, maker: _Maker, externals: list[int | LT], calls: list[Call], rebound: list[tuple[int | LT, int]], result: tuple[Any, ...]) -> None:
         self.reads = maker.reads
         self.actions = maker.actions
         self.fixed = maker.fixed
         self.old = maker.live
         self.externals = externals
         self.calls = calls
+        self.rebound = rebound
         self.result = result
         self.entered = maker.record.entered
         self.frames = maker.record.frames
@@ -346,6 +359,8 @@ class Replay:
                 t.register(boxes[place], deep)
         t.guards.loc = loc
         values = t.graph.again(self.calls, [t.graph.values[id(each if type(each) is LT else boxes[each][0])] for each in self.externals])  # type: ignore[index]
+        for place, number in self.rebound:
+            t.graph.define(place if type(place) is LT else boxes[place][0], values[number])  # type: ignore[index]
         t.entered += self.entered
         t.calls += self.frames
         t.mode.draws += self.draws

@@ -125,7 +125,7 @@ class Tracer:
         self.known = KnownValues(self.graph)
         self.repeats = Repeats(self.graph, self.policy.repeats)
         self.elements = InputElements(self)
-        self.memo = CallMemo(self, self.repeats.on and not self.policy.run_time)
+        self.memo = CallMemo(self, self.repeats.on and self.policy.calls and not self.policy.run_time)
         self.log = self.memo if self.memo.on else None
         self.guards.log = self.memo.log if self.memo.on else None
         self.known.asked = self.memo.disturb

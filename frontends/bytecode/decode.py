@@ -360,10 +360,27 @@ class FrameDecoder:
         self.block.append(make(*operands, loc=self.loc, **keywords))
         self.done = True
 
+    def leave(self, kind: type[Operation], operands: Sequence[Value], ways: Sequence[tuple[Block, list[Value]]], attrs: dict[str, Any]) -> None:
+        """`finish` for the kinds that are frequent: terminators of plain operands, with ways on and `unwind` behind them."""
+        sizes = [1] * len(operands)
+        blocks: list[Block] = []
+        values = list(operands)
+        if self._handler is not None and self._may_raise(kind):
+            ways = [*ways, self._unwind(self._handler)]
+        for block, passed in ways:
+            blocks.append(block)
+            values += passed
+            sizes.append(len(passed))
+        if len(kind.definition.successors) > len(ways):  # type: ignore[union-attr]
+            sizes.append(0)
+        if kind.definition.needs_segments:  # type: ignore[union-attr]
+            attrs["operand_segments"] = tuple(sizes)
+        self.block.append(kind.create(values, (), attrs, (), blocks, self.loc))
+        self.done = True
+
     def jump(self, place: int) -> None:
         """End the block with a branch to `place`."""
-        block, passed = self.edge(place)
-        self.finish(BranchOp, target=block, target_operands=passed)
+        self.leave(BranchOp, (), [self.edge(place)], {})
 
     def _may_raise(self, make: Callable[..., Operation]) -> bool:
         if getattr(make, "name", "") not in NEVER_RAISES or "BACKWARD" in self.instructions[self.place].name:

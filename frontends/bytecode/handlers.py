@@ -33,7 +33,7 @@ def pop_top(d: FrameDecoder, arg: int) -> None:
         return
     if value is d.last_result or (not value.users and value.owner is d.block.last):
         return  # the result of the operation just before, which has no user, is released by itself
-    d.emit(ops.DropOp(value, loc=d.loc))
+    d.emit(ops.DropOp.create((value,), loc=d.loc))
 
 
 def copy(d: FrameDecoder, arg: int) -> None:
@@ -164,7 +164,7 @@ def attribute(d: FrameDecoder, name: str) -> None:
 
 def store_attr(d: FrameDecoder, arg: int) -> None:
     target = d.pop()
-    d.emit(ops.StoreAttrOp(target, d.pop(), d.code.co_names[arg], loc=d.loc))
+    d.emit(ops.StoreAttrOp.create((target, d.pop()), attrs={"attr": d.code.co_names[arg]}, loc=d.loc))
 
 
 def delete_attr(d: FrameDecoder, arg: int) -> None:
@@ -179,11 +179,11 @@ def store_subscr(d: FrameDecoder, arg: int) -> None:
 # ---- operators -------------------------------------------------------------------------------------------------------
 
 
-def operands(count: int, make: Callable[..., Any]) -> Decode:
-    """An operation of `count` operands in stack order with one result."""
+def operands(count: int, kind: type[Operation]) -> Decode:
+    """An operation of `count` operands in stack order with one result and no attribute."""
 
     def handle(d: FrameDecoder, arg: int) -> None:
-        d.emit_value(make(*d.pop_many(count), loc=d.loc, result_types=_ONE))
+        d.produce(kind, d.pop_many(count), {})
 
     return handle
 
@@ -199,7 +199,7 @@ def effect(count: int, make: Callable[..., Any]) -> Decode:
 
 def binary_op(d: FrameDecoder, arg: int) -> None:
     left, right = d.pop_many(2)
-    d.emit_value(ops.BinaryOp(left, right, _OPERATORS[arg], loc=d.loc, result_types=_ONE))
+    d.produce(ops.BinaryOp, (left, right), {"operator": _OPERATORS[arg]})
 
 
 def unary(operator: str) -> Decode:
@@ -214,27 +214,27 @@ def unary(operator: str) -> Decode:
 def compare(d: FrameDecoder, operator: str) -> None:
     """Emit and push a comparison."""
     left, right = d.pop_many(2)
-    d.emit_value(ops.CompareOp(left, right, operator, loc=d.loc, result_types=_ONE))
+    d.produce(ops.CompareOp, (left, right), {"operator": operator})
 
 
 def contains_op(d: FrameDecoder, arg: int) -> None:
     item, container = d.pop_many(2)
-    d.emit_value(ops.ContainsOp(item, container, bool(arg), loc=d.loc, result_types=_ONE))
+    d.produce(ops.ContainsOp, (item, container), {"invert": True} if arg else {})
 
 
 def is_op(d: FrameDecoder, arg: int) -> None:
     left, right = d.pop_many(2)
-    d.emit_value(ops.IsOp(left, right, bool(arg), loc=d.loc, result_types=_ONE))
+    d.produce(ops.IsOp, (left, right), {"invert": True} if arg else {})
 
 
 # ---- building and taking apart ---------------------------------------------------------------------------------------
 
 
-def build(make: Callable[..., Any], each: int = 1) -> Decode:
+def build(kind: type[Operation], each: int = 1) -> Decode:
     """A container of `arg * each` values."""
 
     def handle(d: FrameDecoder, arg: int) -> None:
-        d.emit_value(make(d.pop_many(arg * each), loc=d.loc, result_types=_ONE))
+        d.produce(kind, d.pop_many(arg * each), {})
 
     return handle
 
@@ -382,7 +382,7 @@ def make_function_with_parts(d: FrameDecoder, arg: int) -> None:
 
 
 def return_value(d: FrameDecoder, arg: int) -> None:
-    d.finish(control.ReturnOp, d.pop())
+    d.leave(control.ReturnOp, (d.pop(),), (), {})
 
 
 def jump(d: FrameDecoder, arg: int) -> None:
@@ -400,9 +400,8 @@ def conditional(d: FrameDecoder, test: str, then: int, otherwise: int) -> None:
         moved = fallthrough + 1
         then, otherwise = (moved if place == fallthrough else place for place in (then, otherwise))
         stacks = {jump_target: d.stack, moved: d.stack[:-1]}
-    first, first_passed = d.edge(then, stacks[then])
-    second, second_passed = d.edge(otherwise, stacks[otherwise])
-    d.finish(control.CondBranchOp, condition, test, then=first, then_operands=first_passed, otherwise=second, otherwise_operands=second_passed)
+    ways = [d.edge(then, stacks[then]), d.edge(otherwise, stacks[otherwise])]
+    d.leave(control.CondBranchOp, (condition,), ways, {} if test == "true" else {"test": test})
 
 
 def pop_jump(test: str, jumps_when: bool) -> Decode:
@@ -419,7 +418,7 @@ def pop_jump(test: str, jumps_when: bool) -> Decode:
 
 
 def get_iter(d: FrameDecoder, arg: int) -> None:
-    d.emit_value(control.GetIterOp(d.pop(), loc=d.loc, result_types=_ONE, hint="iter"))
+    d.produce(control.GetIterOp, (d.pop(),), {}, "iter")
 
 
 def for_iter(skipped: int) -> Decode:
@@ -427,11 +426,10 @@ def for_iter(skipped: int) -> Decode:
 
     def handle(d: FrameDecoder, arg: int) -> None:
         iterator = d.peek(1)
-        body, body_passed = d.edge(d.place + 1, [*d.stack, Value(OBJECT, d.block, 0, "item")], 1)
-        done, done_passed = d.edge(arg + skipped, d.stack[:-1])
+        ways = [d.edge(d.place + 1, [*d.stack, Value(OBJECT, d.block, 0, "item")], 1), d.edge(arg + skipped, d.stack[:-1])]
         if d.block.hint is None:
             d.block.hint = "for"
-        d.finish(control.ForIterOp, iterator, then=body, then_operands=body_passed, otherwise=done, otherwise_operands=done_passed)
+        d.leave(control.ForIterOp, (iterator,), ways, {})
 
     return handle
 

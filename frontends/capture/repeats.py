@@ -86,6 +86,7 @@ class Repeats:
                 parts.append(values.index(found))
             else:
                 parts.append(layout_of(value))
+                parts.append(value.requires_grad)
                 tensors.append(value)
                 values.append(found)
             return True

@@ -171,7 +171,9 @@ REFUSED_METHODS = frozenset(
 # Methods that change what autograd does with a tensor: the graph that calls one runs through torch.
 GRADIENT_SWITCHES = frozenset({"requires_grad_", "retain_grad", "detach_"})
 # What these answer follows from the metadata of a tensor, if it is no tensor itself.
-OF_METADATA = frozenset("dim ndimension size stride numel nelement element_size is_contiguous is_floating_point is_complex is_signed __len__ get_device".split())
+OF_METADATA = frozenset(
+    "dim ndimension size stride numel nelement element_size is_contiguous is_floating_point is_complex is_signed __len__ get_device".split()
+)
 # Functions whose sixth argument says whether they update running statistics.
 STATISTICS = frozenset({"batch_norm", "instance_norm", "native_batch_norm"})
 # Functions of torch that may be called on no tensor at all: they make one, or answer from their arguments alone.

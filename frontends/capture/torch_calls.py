@@ -116,7 +116,6 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
     wrote = wrote or _is_in_place(function, short) or _writes_statistics(short, raw, raw_kwargs)
     if short in policy.GRADIENT_SWITCHES:
         t.graph.gradients, asked = True, None
-        t.memo.disturb()
     calls = t.graph.calls
     made = _record(t, function, name, raw, raw_kwargs, returned)
     recorded = t.graph.calls != calls
@@ -125,8 +124,8 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
         if recorded:
             t.graph.writers.add(id(t.graph.block.last))
     t.graph.writes = t.graph.writes or wrote
-    if wrote or raw is not given or t.graph.foreign_numbers or (not recorded and short not in policy.OF_METADATA):
-        t.memo.disturb()
+    special = raw is not given or t.graph.foreign_numbers or t.graph.gradients
+    t.memo.disturbed += wrote or special or (not recorded and short not in policy.OF_METADATA)
     if t.graph.foreign_numbers:
         t.graph.foreign_numbers = False
         if not alike(returned, _run(t, function, python_numbers(raw), python_numbers(raw_kwargs), name)):

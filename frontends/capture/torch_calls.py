@@ -112,8 +112,7 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
         raise t.stop("LB0004", f"{name} with an out of another shape or type")
     if out is not None and _write_counts([out]) == [written] != [-1]:
         raise t.stop("LB0004", f"{name}, which does not write to the out that it is given while it is traced")
-    wrote = _write_counts(tensors) != before or (type(function) is OpOverload and function._schema.is_mutable)
-    wrote = wrote or _is_in_place(function, short) or _writes_statistics(short, raw, raw_kwargs)
+    wrote = _write_counts(tensors) != before or _writes(function, short, raw, raw_kwargs)
     if short in policy.GRADIENT_SWITCHES:
         t.graph.gradients, asked = True, None
     calls = t.graph.calls
@@ -251,6 +250,12 @@ def _boxed(t: Tracer, returned: Any) -> Box:
         return t.made(returned)
     t.keep.append(returned)
     return (returned, None)
+
+
+def _writes(function: Any, short: str, raw: list[Any], raw_kwargs: dict[str, Any]) -> bool:
+    """True for a call that may write to what it is given, whether or not torch counts that."""
+    mutable = type(function) is OpOverload and function._schema.is_mutable
+    return mutable or _is_in_place(function, short) or _writes_statistics(short, raw, raw_kwargs)
 
 
 def _writes_statistics(short: str, raw: list[Any], raw_kwargs: dict[str, Any]) -> bool:

@@ -151,14 +151,16 @@ class GuardList:
 
     def ask_again(self, source: Source, kind: str, payload: Any) -> None:
         """Ask what the log says was asked, of another source."""
-        if kind == "is":
+        if kind == "type_is":
+            self.type_is(source, payload)
+        elif kind == "is":
             self.is_object(source, payload)
         elif kind == "has_key":
             self.has_key(source, *payload)
-        elif kind in ("not_none", "present", "no_hooks"):
-            getattr(self, kind)(source)
-        else:
-            getattr(self, kind)(source, payload)
+        elif kind in ("no_attr", "no_part", "distinct"):
+            self._set(source, kind, payload)[payload] = None
+        elif kind != "same" or source is not payload:
+            self._ask(source, kind, payload)
 
     def _set(self, source: Source, kind: str, payload: Any) -> dict[Any, Any]:
         if self.log is not None:
@@ -194,8 +196,10 @@ class _Writer:
                 found = self._apply(source, loc)
             else:
                 assert isinstance(source, Source)
-                found = self.block.append(guard.SourceOp.create((), _ONE, {"path": source.path()}, loc=loc)).results[0]
-                found.hint = _hint(source)
+                found = self.block.append(guard.SourceOp.create((), _ONE, {"path": source.path()}, (), (), loc)).results[0]
+                key = source.key
+                if type(key) is str and key.isidentifier():
+                    found.hint = key
             self.values[source] = found
         return found
 
@@ -262,10 +266,6 @@ _MAKERS: Mapping[str, Maker] = MappingProxyType(
         "items": lambda w, v, p, loc: guard.ItemsOp.create((v,), attrs={"items": tuple([w.literal(item) for item in p])}, loc=loc),
     }
 )
-
-
-def _hint(source: Source) -> str | None:
-    return source.key if isinstance(source.key, str) and source.key.isidentifier() else None
 
 
 def _tensor_attributes(tensor: torch.Tensor) -> dict[str, Any]:

@@ -486,7 +486,7 @@ class Tracer:
 
 def _input_name(source: Source) -> str:
     root = source.root
-    words = [text for text in [str(key) for _, key in source.chain if isinstance(key, str | int)] if not text.startswith("_")]
+    words = [str(key) for _, key in source.chain if (type(key) is str and key[:1] != "_") or (isinstance(key, int) and key >= 0)]
     if root.kind == "L" and root.key != "self":
         words.insert(0, str(root.key))
     return "_".join(words) or "input"

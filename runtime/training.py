@@ -19,8 +19,10 @@ from typing import Any, Protocol
 import torch
 
 from lect.backends.python_fx.load import load as load_torch_calls
+from lect.dialects.functional.normalization import BatchNormOp
 from lect.dialects.functional.ops import FuncOp
 from lect.dialects.fx.ops import GraphOp
+from lect.ir import Value
 from lect.runtime.random_replay import Plan, Replay
 
 Run = Callable[..., list[Any]]
@@ -255,6 +257,16 @@ def _fresh(value: Any, leaf: bool) -> Any:
     return value if value.requires_grad else value.clone()
 
 
+def _decided_by(value: Value) -> Sequence[Value]:
+    """The operands that a value depends on: what a batch is normalised to does not hang on the statistics of batches before it."""
+    op = value.op
+    if op is None:
+        return ()
+    if isinstance(op, BatchNormOp) and op.training and value.index < 3:
+        return [operand for operand in op.operands if operand is not op.running_mean and operand is not op.running_var]
+    return op.operands
+
+
 def restored_inputs(forward: FuncOp) -> tuple[int, ...]:
     """Inputs that a forward writes to, and whose value in front of that decides a result."""
     written = {op.target for op in forward.body if op.name == "functional.write"}
@@ -265,5 +277,5 @@ def restored_inputs(forward: FuncOp) -> tuple[int, ...]:
         value = pending.pop()
         if value not in seen:
             seen.add(value)
-            pending += value.op.operands if value.op is not None else ()
+            pending += _decided_by(value)
     return tuple(sorted(value.index for value in written & seen))

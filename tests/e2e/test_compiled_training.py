@@ -582,3 +582,22 @@ def test_a_module_of_bags_learns():
 
     same(use(eager, None), use(None, None), scaled=True)
     in_native_code()
+
+
+def test_running_statistics_are_not_copied():
+    """Nothing that a second run would give hangs on what they were."""
+    model = nn.Sequential(nn.BatchNorm1d(4), nn.ReLU())
+    compiled = lect.compile(model)
+    compiled(leaf(5, 4)).sum().backward()
+    x = leaf(5, 4)
+    names = operators(lambda: compiled(x).sum().backward())
+    assert "aten::native_batch_norm" not in names
+    assert "aten::clone" not in names
+    in_native_code()
+
+
+def operators(work):
+    """The names of the operators that `work` calls."""
+    with torch.autograd.profiler.profile() as profile:
+        work()
+    return [event.name for event in profile.function_events]

@@ -7,7 +7,7 @@ from torch import nn
 
 import lect
 from tests.e2e.support import same
-from tests.e2e.test_compiled_training import in_native_code
+from tests.e2e.test_compiled_training import in_native_code, operators
 
 WEIGHT = torch.randn(4, 4, 3, 3)
 PROGRAMS = {
@@ -127,19 +127,7 @@ def test_another_layout_reads_what_the_forward_kept():
     found = torch.autograd.grad(out, (x, w), given, retain_graph=True)
     same(torch.autograd.grad(out, (x, w), given.contiguous()), found, scaled=True)
     in_native_code()
-    with Called() as names:
-        compiled(x, w).backward(given)
-    assert names.count("aten.mm.default") == 6 + 12
-
-
-class Called(torch.utils._python_dispatch.TorchDispatchMode):
-    """The operators that are called inside of the block."""
-
-    def __enter__(self):
-        super().__enter__()
-        self.names = []
-        return self.names
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        self.names.append(str(func))
-        return func(*args, **(kwargs or {}))
+    names = operators(lambda: compiled(x, w).backward(given))
+    assert names.count("aten::mm") == 6 + 12
+    assert "aten::tanh" not in names
+    assert "aten::bernoulli_" not in names

@@ -137,10 +137,11 @@ def layer_norm(x: TensorMeta, normalized: Any, weight: Any, bias: Any, eps: floa
 
 
 def layer_norm_backward(gradient: TensorMeta, x: TensorMeta, normalized: Any, mean: Any, rstd: Any, weight: Any, bias: Any, mask: Any) -> Result:
-    """Gradients of the operand, the weight and the bias, as far as `mask` asks for them."""
+    """Gradients of the operand, the weight and the bias, as far as `mask` asks for them; the last two have the weight's type."""
     if not x.is_contiguous or not gradient.is_contiguous or gradient.dtype is not x.dtype:
         return None
-    wanted = [x.like(x.shape), x.like(normalized), x.like(normalized)]
+    parameter = x.like(normalized, x.dtype if weight is None else weight.dtype)
+    wanted = [x.like(x.shape), parameter, parameter]
     return tuple([meta if asked else None for meta, asked in zip(wanted, mask)])
 
 

@@ -165,11 +165,35 @@ def predicate_unary(x: TensorMeta) -> Result:
 
 
 def arithmetic(x: Any, y: Any, alpha: Any = 1) -> Result:
-    """add, sub, mul, maximum, ... of tensors and numbers."""
+    """add, mul, maximum, ... of tensors and numbers.  Raises eager's RuntimeError for an alpha that is a bool."""
     dtype = promoted_dtype((x, y))
+    if type(alpha) is bool and dtype is not torch.bool:
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
     if dtype is None or _CATEGORIES[dtype] not in (1, 2) or (type(alpha) is not int and (type(alpha) is not float or _CATEGORIES[dtype] != 2)):
         return None
     return pointwise_meta((x, y), dtype, dtype)
+
+
+def difference(x: Any, y: Any, alpha: Any = 1) -> Result:
+    """sub and rsub.  Raises eager's RuntimeError for a number that is a bool, which torch's meta kernels let pass."""
+    if type(x) is bool or type(y) is bool:
+        raise RuntimeError(_NO_BOOL_DIFFERENCE)
+    return arithmetic(x, y, alpha)
+
+
+_NO_BOOL_DIFFERENCE: Final = (
+    "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
+)
+
+
+def checked_only(function: ShapeFunction) -> ShapeFunction:
+    """For an op in place: it raises as `function` does, and torch decides the rest."""
+
+    def check(*args: Any, **options: Any) -> Result:
+        function(*args, **options)
+        return None
+
+    return check
 
 
 def true_division(x: Any, y: Any) -> Result:
@@ -182,9 +206,9 @@ def true_division(x: Any, y: Any) -> Result:
 
 
 def power(x: Any, exponent: Any) -> Result:
-    """pow, where an integer to a negative number is an error that torch words itself."""
-    if type(exponent) is int and exponent < 0 and type(x) is TensorMeta and category(x.dtype) != 2:
-        return None
+    """pow.  Raises eager's RuntimeError for an integer to a negative number, which torch's meta kernel lets pass."""
+    if type(exponent) is int and exponent < 0 and type(x) is TensorMeta and category(x.dtype) in (0, 1):
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
     if type(x) is TensorMeta and type(exponent) is not TensorMeta:
         dtype = promoted_dtype((x, exponent))
         return pointwise_meta((x,), dtype, dtype) if dtype is not None and _CATEGORIES[dtype] <= 2 else None
@@ -284,7 +308,7 @@ def _overloads(names: str, overload: str, function: ShapeFunction) -> dict[Any, 
 
 
 _FLOAT_UNARY = "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal sigmoid tanh erf erfc sin cos tan asin acos atan sinh cosh"
-_ARITHMETIC = "add sub mul"
+_ARITHMETIC = "add mul"
 _GRADIENT_FIRST = (
     "gelu_backward silu_backward mish_backward tanh_backward sigmoid_backward hardswish_backward hardsigmoid_backward hardtanh_backward softplus_backward "
     "logit_backward hardshrink_backward softshrink_backward"
@@ -300,7 +324,9 @@ TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
         **_overloads("isnan logical_not", "default", predicate_unary),
         **_overloads(_ARITHMETIC, "Tensor", arithmetic),
         **_overloads("maximum minimum", "default", arithmetic),
-        **_overloads("add sub mul rsub", "Scalar", arithmetic),
+        **_overloads(_ARITHMETIC, "Scalar", arithmetic),
+        **_overloads("sub rsub", "Tensor", difference),
+        **_overloads("sub rsub", "Scalar", difference),
         **_overloads("div", "Tensor", true_division),
         **_overloads("div", "Scalar", true_division),
         **_overloads(_COMPARISONS, "Tensor", comparison),
@@ -313,6 +339,11 @@ TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
         aten.native_dropout_backward.default: dropout_backward,
         aten.pow.Tensor_Scalar: power,
         aten.pow.Tensor_Tensor: power,
+        **_overloads("add_", "Tensor", checked_only(arithmetic)),
+        **_overloads("add_", "Scalar", checked_only(arithmetic)),
+        **_overloads("sub_", "Tensor", checked_only(difference)),
+        **_overloads("sub_", "Scalar", checked_only(difference)),
+        aten.pow_.Scalar: checked_only(power),
         aten.gelu.default: gelu,
         aten.log_sigmoid_forward.default: log_sigmoid,
         aten.copysign.Tensor: true_division,

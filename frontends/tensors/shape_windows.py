@@ -9,7 +9,7 @@ from typing import Any, Final
 import torch
 
 from lect.dialects.functional.contraction import convolved_size, transposed_size
-from lect.dialects.functional.shapes import channels_last_strides, is_channels_last
+from lect.dialects.functional.shapes import channels_last_strides, is_channels_last, suggests_channels_last
 from lect.dialects.functional.window import window_count
 from lect.frontends.tensors.metadata import TensorMeta
 from lect.frontends.tensors.shape_pointwise import Result, ShapeFunction, category, common_device
@@ -24,7 +24,7 @@ def convolution(
     tensors = [x, weight] if bias is None else [x, weight, bias]
     spatial = len(x.shape) - 2
     same = all(tensor.dtype is x.dtype for tensor in tensors) and common_device(tensors) is not None and category(x.dtype) == 2
-    last = spatial == 2 and (_channels_last(x) or _channels_last(weight))
+    last = spatial == 2 and (suggests_channels_last(*x.layout) or suggests_channels_last(*weight.layout))
     if not same or spatial < 1 or len(weight.shape) != spatial + 2 or groups < 1 or not (last or (x.is_contiguous and weight.is_contiguous)):
         return None
     channels, out = (weight.shape[0], weight.shape[1] * groups) if transposed else (weight.shape[1] * groups, weight.shape[0])
@@ -41,8 +41,12 @@ def convolution(
     return x.like(shape, strides=channels_last_strides(shape) if last else None)
 
 
-def _channels_last(x: TensorMeta) -> bool:
-    return is_channels_last(*x.layout) and not x.is_contiguous
+def _in_format(x: TensorMeta, shape: Sequence[int]) -> TensorMeta | None:
+    """A result of this shape in the memory format that torch suggests for `x`; None unless `x` is dense in one of the two formats."""
+    last = suggests_channels_last(*x.layout)
+    if not (x.is_contiguous or (last and is_channels_last(*x.layout))):
+        return None
+    return x.like(tuple(shape), strides=channels_last_strides(shape) if last else None)
 
 
 def spread(numbers: Sequence[int], count: int) -> tuple[int, ...]:
@@ -55,10 +59,10 @@ def pooled(x: TensorMeta, kernel: Any, stride: Any, padding: Any, dilation: Any,
     sizes = spread(kernel, 2)
     steps, pads, spreads = spread(stride, 2) if stride else sizes, spread(padding, 2), spread(dilation, 2)
     fits = all(2 * pad <= size for pad, size in zip(pads, sizes)) and min(*sizes, *steps, *spreads) > 0
-    if len(x.shape) not in (3, 4) or 0 in x.shape or not x.is_contiguous or not fits or category(x.dtype) != 2:
+    if len(x.shape) not in (3, 4) or 0 in x.shape or not fits or category(x.dtype) != 2:
         return None
     out = [window_count(*each, ceil_mode) for each in zip(x.shape[-2:], sizes, steps, pads, spreads)]
-    return x.like((*x.shape[:-2], *out)) if min(out) > 0 else None
+    return _in_format(x, (*x.shape[:-2], *out)) if min(out) > 0 else None
 
 
 def max_pool(x: TensorMeta, kernel: Any, stride: Any = (), padding: Any = (0,), dilation: Any = (1,), ceil_mode: bool = False) -> Result:
@@ -82,20 +86,51 @@ def average_pool(
 
 def adaptive_average_pool(x: TensorMeta, output_size: Any) -> Result:
     """_adaptive_avg_pool2d."""
-    good = len(x.shape) in (3, 4) and 0 not in x.shape and x.is_contiguous and len(output_size) == 2 and min(output_size) > 0
-    return x.like((*x.shape[:-2], *output_size)) if good and category(x.dtype) == 2 else None
+    good = len(x.shape) in (3, 4) and 0 not in x.shape and len(output_size) == 2 and min(output_size) > 0
+    return _in_format(x, (*x.shape[:-2], *output_size)) if good and category(x.dtype) == 2 else None
+
+
+def upsample(x: TensorMeta, output_size: Any, *rest: Any) -> Result:
+    """upsample_nearest2d, _upsample_nearest_exact2d, bilinear and bicubic, with and without a filter, to sizes that are given."""
+    good = len(x.shape) == 4 and 0 not in x.shape and output_size is not None and len(output_size) == 2 and min(output_size) > 0
+    return _in_format(x, (*x.shape[:2], *output_size)) if good and category(x.dtype) == 2 and x.device.type == "cpu" else None
+
+
+def edge_padding(reflects: bool) -> ShapeFunction:
+    """reflection_pad2d and replication_pad2d of a batch."""
+
+    def function(x: TensorMeta, padding: Any) -> Result:
+        if len(x.shape) != 4 or len(padding) != 4 or 0 in x.shape or category(x.dtype) != 2 or x.device.type != "cpu":
+            return None
+        height, width = x.shape[2:]
+        sizes = (*x.shape[:2], height + padding[2] + padding[3], width + padding[0] + padding[1])
+        if min(padding) < 0 or (reflects and (max(padding[:2]) >= width or max(padding[2:]) >= height)):
+            return None
+        return x.like(sizes, strides=channels_last_strides(sizes) if suggests_channels_last(*x.layout) else None)
+
+    return function
+
+
+def edge_padding_backward(gradient: TensorMeta, x: TensorMeta, padding: Any) -> Result:
+    """The gradient of the operand, in its memory format whatever that of the other gradient is."""
+    plain = len(x.shape) == len(gradient.shape) == 4 and len(padding) == 4 and 0 not in x.shape and x.device.type == gradient.device.type == "cpu"
+    if not plain or gradient.dtype is not x.dtype or category(x.dtype) != 2:
+        return None
+    if gradient.shape != (*x.shape[:2], x.shape[2] + padding[2] + padding[3], x.shape[3] + padding[0] + padding[1]):
+        return None
+    return x.like(x.shape, strides=channels_last_strides(x.shape) if suggests_channels_last(*x.layout) else None)
 
 
 def batch_norm(x: TensorMeta, weight: Any, bias: Any, mean: Any, var: Any, training: bool, momentum: float, eps: float) -> Result:
-    """native_batch_norm with running statistics."""
+    """native_batch_norm, for parameters of the type of the operand.  A row-major operand gives a row-major result, whatever the strides of sizes 1."""
     parameters = [value for value in (weight, bias, mean, var) if value is not None]
     same = all(value.dtype is x.dtype and value.shape == x.shape[1:2] for value in parameters) and common_device([x, *parameters]) is not None
-    last = _channels_last(x)
-    good = same and (last or x.is_contiguous) and len(x.shape) >= 2 and 0 not in x.shape and category(x.dtype) == 2
-    if training or mean is None or var is None or not good:
+    last = not x.is_contiguous
+    good = same and (not last or is_channels_last(*x.layout)) and len(x.shape) >= 2 and 0 not in x.shape and category(x.dtype) == 2
+    if not good or (training and x.device.type != "cpu") or (not training and (mean is None or var is None)):
         return None
-    empty = x.like((0,))
-    return x.like(x.shape, strides=channels_last_strides(x.shape) if last else None), empty, empty
+    statistics = x.like((x.shape[1] if training else 0,))
+    return x.like(x.shape, strides=channels_last_strides(x.shape) if last else None), statistics, statistics
 
 
 def batch_norm_inference(x: TensorMeta, weight: Any, bias: Any, mean: Any, var: Any, momentum: float, eps: float) -> Result:
@@ -104,33 +139,53 @@ def batch_norm_inference(x: TensorMeta, weight: Any, bias: Any, mean: Any, var: 
 
 
 def group_norm(x: TensorMeta, weight: Any, bias: Any, batch: int, channels: int, rest: int, groups: int, eps: float) -> Result:
-    """native_group_norm."""
+    """native_group_norm; halves may meet f32 parameters, whose type the statistics then have."""
     parameters = [value for value in (weight, bias) if value is not None]
-    same = all(value.dtype is x.dtype and value.shape == (channels,) for value in parameters)
-    last = _channels_last(x)
-    if not same or not (last or x.is_contiguous) or 0 in x.shape or category(x.dtype) != 2 or groups < 1 or channels % groups:
+    element = _parameter_dtype(x, parameters)
+    good = element is not None and all(value.shape == (channels,) for value in parameters) and 0 not in x.shape and category(x.dtype) == 2
+    if not good or groups < 1 or channels % groups:
         return None
-    statistics = x.like((batch, groups))
-    return x.like(x.shape, strides=channels_last_strides(x.shape) if last else None), statistics, statistics
+    output = _in_format(x, x.shape)
+    statistics = x.like((batch, groups), element)
+    return None if output is None else (output, statistics, statistics)
+
+
+def _parameter_dtype(x: TensorMeta, parameters: Sequence[TensorMeta]) -> torch.dtype | None:
+    """The one type of all parameters: that of the operand, or f32 for halves on the cpu; None for any others."""
+    dtypes = {value.dtype for value in parameters} or {x.dtype}
+    found = dtypes.pop()
+    mixed = found is torch.float32 and x.dtype in (torch.float16, torch.bfloat16) and x.device.type == "cpu"
+    return found if not dtypes and (found is x.dtype or mixed) else None
 
 
 def group_norm_backward(
     gradient: TensorMeta, x: TensorMeta, mean: TensorMeta, rstd: TensorMeta, weight: Any, batch: int, channels: int, rest: int, groups: int, mask: Any
 ) -> Result:
-    """native_group_norm_backward: gradients of the operand, which lies in its format, of the weight and of the bias, as far as `mask` asks for them."""
+    """native_group_norm_backward: the gradient of the operand in its memory format and type, the others of the weight's type."""
     same = gradient.dtype is x.dtype and gradient.shape == x.shape and x.shape[:2] == (batch, channels) and common_device([gradient, x]) is not None
-    if not same or x.device.type != "cpu" or groups < 1 or channels % groups or mean.shape != (batch, groups) or rstd.shape != mean.shape:
+    element = _parameter_dtype(x, [] if weight is None else [weight])
+    if not same or element is None or groups < 1 or channels % groups or mean.shape != (batch, groups) or rstd.shape != mean.shape:
         return None
-    last = _channels_last(x) and not x.is_contiguous
-    parameter = x.like((channels,), None if weight is None else weight.dtype)
-    wanted = [x.like(x.shape, strides=channels_last_strides(x.shape) if last else None), parameter, parameter]
+    output = _in_format(x, x.shape) if category(x.dtype) == 2 and 0 not in x.shape else None
+    if output is None:
+        return None
+    wanted = (output, x.like((channels,), element), x.like((channels,), element))
     return tuple([meta if asked else None for meta, asked in zip(wanted, mask)])
+
+
+def weight_norm(v: TensorMeta, g: TensorMeta, dim: int = 0) -> Result:
+    """_weight_norm_interface on the cpu: the norms of halves are f32, also of f16, which torch's meta kernel does not know."""
+    same = v.dtype is g.dtype and v.device == g.device and v.device.type == "cpu" and category(v.dtype) == 2
+    fits = dim in (0, len(v.shape) - 1) and v.is_contiguous and g.is_contiguous and 0 not in v.shape
+    if not same or not fits or g.shape != tuple([size if place == dim else 1 for place, size in enumerate(v.shape)]):
+        return None
+    return v.like(v.shape), g.like(g.shape, torch.float32 if v.dtype in (torch.float16, torch.bfloat16) else v.dtype)
 
 
 def unpooled(x: TensorMeta, indices: TensorMeta, output_size: Any) -> Result:
     """max_unpool2d of matching tensors; the result has x's format."""
     fits = len(x.shape) in (3, 4) and indices.shape == x.shape and indices.dtype is torch.int64 and len(output_size) == 2
-    last = _channels_last(x)
+    last = is_channels_last(*x.layout) and not x.is_contiguous
     good = fits and common_device([x, indices]) is not None and (last or x.is_contiguous)
     if not good or 0 in x.shape[-3:] or min(output_size) <= 0 or category(x.dtype) not in (1, 2):
         return None
@@ -149,5 +204,16 @@ TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
         aten._native_batch_norm_legit_no_training.default: batch_norm_inference,
         aten.native_group_norm.default: group_norm,
         aten.native_group_norm_backward.default: group_norm_backward,
+        aten._weight_norm_interface.default: weight_norm,
+        aten.reflection_pad2d.default: edge_padding(True),
+        aten.replication_pad2d.default: edge_padding(False),
+        aten.reflection_pad2d_backward.default: edge_padding_backward,
+        aten.replication_pad2d_backward.default: edge_padding_backward,
+        aten.upsample_nearest2d.default: upsample,
+        aten._upsample_nearest_exact2d.default: upsample,
+        aten.upsample_bilinear2d.default: upsample,
+        aten.upsample_bicubic2d.default: upsample,
+        aten._upsample_bilinear2d_aa.default: upsample,
+        aten._upsample_bicubic2d_aa.default: upsample,
     }
 )

@@ -400,10 +400,15 @@ def _state_query(function: Callable[..., Any]) -> Rule:
 
 
 def _is_compiling(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-    if in_arithmetic(t):
+    if in_arithmetic(t) or _in_padded_encoder(t):
         return (False, None)
     t.asked_compiling = True
     return (t.policy.compiling, None)
+
+
+def _in_padded_encoder(t: Tracer) -> bool:
+    """True inside of `torch.nn.TransformerEncoder`, which in evaluation sets padded positions to zero unless it is told that it is compiled."""
+    return t.frame is not None and t.frame.function[0] is torch.nn.TransformerEncoder.forward
 
 
 def _fold(answer: Any) -> Rule:

@@ -320,9 +320,7 @@ def squared_error_backward(gradient: TensorMeta, x: TensorMeta, target: TensorMe
     return x.like(x.shape) if same and category(x.dtype) == 2 and gradient.shape in ((), x.shape) else None
 
 
-def likelihood_backward(
-    gradient: TensorMeta, x: TensorMeta, target: TensorMeta, weight: Any, reduction: int, ignore_index: int, total: TensorMeta
-) -> Result:
+def likelihood_backward(gradient: TensorMeta, x: TensorMeta, target: TensorMeta, weight: Any, reduction: int, ignore_index: int, total: TensorMeta) -> Result:
     """nll_loss_backward: contiguous.  Its meta kernel is a decomposition, which takes longer than a hundred other calls."""
     batch = x.shape[:-1]
     same = x.device == target.device == gradient.device == total.device and x.dtype is gradient.dtype is total.dtype

@@ -54,3 +54,17 @@ def test_what_raises_both_ways_raises():
 
     with pytest.raises(RuntimeError, match=r"tensor b \(8\)"):
         lect.compile(program, options={"level": "fx"})(torch.randn(3))
+
+
+@pytest.mark.parametrize("grad", [True, False])
+def test_encoders_zero_the_padding_as_in_eager(grad):
+    """Told that it is compiled, torch's encoder leaves numbers where in evaluation it otherwise puts zeros."""
+    torch.manual_seed(0)
+    layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    encoder = torch.nn.TransformerEncoder(layer, 2).eval()
+    x, padding = torch.randn(2, 5, 8), torch.tensor([[False] * 5, [False] * 3 + [True] * 2])
+    with torch.set_grad_enabled(grad):
+        expected = encoder(x, src_key_padding_mask=padding)
+        found = lect.compile(encoder)(x, src_key_padding_mask=padding)
+    torch.testing.assert_close(found, expected)
+    assert (expected[1, 3:] == 0).all().item() is not grad

@@ -166,9 +166,9 @@ def group_norm_backward(
     element = _parameter_dtype(x, [] if weight is None else [weight])
     if not same or element is None or groups < 1 or channels % groups or mean.shape != (batch, groups) or rstd.shape != mean.shape:
         return None
-    output = _in_format(x, x.shape) if category(x.dtype) == 2 and 0 not in x.shape else None
-    if output is None:
+    if category(x.dtype) != 2 or 0 in x.shape:
         return None
+    output = x.like(x.shape, strides=channels_last_strides(x.shape) if suggests_channels_last(*x.layout) else None)
     wanted = (output, x.like((channels,), element), x.like((channels,), element))
     return tuple([meta if asked else None for meta, asked in zip(wanted, mask)])
 

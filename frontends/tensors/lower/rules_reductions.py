@@ -12,6 +12,7 @@ from lect.dialects.functional import reduction as r
 from lect.dialects.functional.pointwise import FLOAT_UNARY
 from lect.frontends.tensors.lower.emitter import Emitter, Rule, dim_of, dims_of, type_of
 from lect.ir import ScalarType, Value
+from lect.ir import types as scalars
 from lect.ir.types import f32
 
 aten = torch.ops.aten
@@ -21,9 +22,17 @@ def accumulate(cls: Any) -> Rule:
     """sum over some dims or all."""
 
     def rule(e: Emitter, x: Value, dims: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+        x = _converted(e, x, e.result.element)
         return e(cls, x, dims=dims_of(x, dims), keepdim=keepdim, element=stated_element(e, x))
 
     return rule
+
+
+def _converted(e: Emitter, x: Value, element: ScalarType) -> Value:
+    """`x` as eager reads it where the sum is a float of another type: each element is converted, and rounded, before it is added."""
+    own = type_of(x).element
+    exact = own.kind == "bool" or own.is_half
+    return x if own is element or exact or not element.is_float else e.to(x, element)
 
 
 def stated_element(e: Emitter, x: Value) -> ScalarType | None:
@@ -42,6 +51,7 @@ def product(e: Emitter, x: Value, dim: int | None = None, keepdim: bool = False,
 
 def mean(e: Emitter, x: Value, dims: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """mean over some dims or all."""
+    x = _converted(e, x, scalars.f32 if e.result.element.is_half else e.result.element)  # a mean of halves is a sum of f32
     return e(r.MeanOp, x, dims=dims_of(x, dims), keepdim=keepdim, element=None if e.result.element is type_of(x).element else e.result.element)
 
 

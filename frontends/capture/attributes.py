@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 
 from lect.frontends.capture.breaks import UserError
-from lect.frontends.capture.generators import TracedGenerator, generator_attr
+from lect.frontends.capture.generators import IndexIterator, TracedGenerator, generator_attr
 from lect.frontends.capture.gradients import read_grad
 from lect.frontends.capture.numbers import plain
 from lect.frontends.capture.objects import describe
@@ -143,6 +143,8 @@ def load_attr(t: Tracer, box: Box, name: str) -> Box:
         return generator_attr(t, box, name)
     if name == "__traceback__" and isinstance(value, BaseException):
         return traceback_of(t, value)
+    if kind is IndexIterator:
+        raise t.stop("LB0009", f"{name} of an iterator over a sequence")
     if kind is TracedTraceback:
         raise t.stop("LB0030", f"{name} of a traceback")
     if kind in _REGISTRY:
@@ -357,10 +359,10 @@ def _missing_attr(t: Tracer, box: Box, name: str, names: dict[str, Any] | None, 
         if source is not None and id(value) not in t.mutated:
             t.guards.no_part(source, name)
     elif hook is not None:
-        if source is not None and names is not None:
+        if source is not None and names is not None and (id(value), name) not in t.written:
             t.guards.no_attr(source, name)
         return call_function(t, t.static(hook), [box, (name, None)], {})
-    elif source is not None and names is not None:
+    elif source is not None and names is not None and (id(value), name) not in t.written:
         t.guards.no_attr(source, name)
     if isinstance(value, FunctionType | MethodType | BuiltinFunctionType) and hasattr(value, name):
         return t.wrap(getattr(value, name), source.attr(name) if source is not None else None)
@@ -445,7 +447,7 @@ def super_attr(t: Tracer, box: Box, name: str) -> Box:
     if any((base, name) in t.class_attrs for base in mro):
         raise t.stop("LB0004", f"super().{name}, which the frame has set")
     behind = mro[mro.index(start) + 1 :] if mro else ()
-    entry = next((base.__dict__[name] for base in behind if name in base.__dict__), MISSING)
+    entry: Any = next((base.__dict__[name] for base in behind if name in base.__dict__), MISSING)
     if entry is MISSING or name == "__class__":
         return _of_proxy(t, proxy, name)
     of_instance = owner is not cls
@@ -458,7 +460,7 @@ def super_attr(t: Tracer, box: Box, name: str) -> Box:
     if kind in ("python_data", "python_other"):
         return call(t, load_attr(t, t.static(entry), "__get__"), [me if of_instance else NONE, t.static(cls)], {})
     if kind == "classmethod" and type(entry) is classmethod:
-        return bound_method(t, entry.__func__, t.static(cls))
+        return bound_method(t, entry.__func__, t.static(cls))  # type: ignore[arg-type]
     if kind == "staticmethod" and type(entry) is staticmethod:
         return t.static(entry.__func__)
     if kind in ("c_method", "c_data", "classmethod", "staticmethod", "c_other") and find_in_type(type(entry), "__get__") is not MISSING:
@@ -466,7 +468,7 @@ def super_attr(t: Tracer, box: Box, name: str) -> Box:
     return (entry, None) if isinstance(entry, BuiltinFunctionType) else t.static(entry)
 
 
-def _of_proxy(t: Tracer, proxy: super, name: str) -> Box:
+def _of_proxy(t: Tracer, proxy: Any, name: str) -> Box:
     """An attribute of the `super()` object itself."""
     if name == "__self__":
         return t.wrap(proxy.__self__)

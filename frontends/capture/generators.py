@@ -313,3 +313,39 @@ def known(t: Tracer, value: Any) -> Box:
         t.tuples[id(value)] = (value, boxes)
         return (value, None)
     return t.made(value) if type(value) is GROUP else t.wrap(value)
+
+
+class IndexIterator:
+    """What `iter` makes of an object that has `__getitem__` alone: it asks for item 0, 1, ... until there is none.  `box` is None behind the end."""
+
+    __slots__ = ("box", "index", "t")
+
+    def __init__(self, t: Tracer, box: Box) -> None:
+        self.t = t
+        self.box: Box | None = box
+        self.index = 0
+
+    def __iter__(self) -> IndexIterator:
+        return self
+
+    def __next__(self) -> Any:
+        return called_from_c(self._next)
+
+    def _next(self) -> Any:
+        return self.t.stored(in_program(self.step))
+
+    def step(self) -> Box:
+        """The next item.  Raises `Exhausted`."""
+        from lect.frontends.capture.operators import load_item
+
+        if self.box is None:
+            raise Exhausted
+        try:
+            item = load_item(self.t, self.box, (self.index, None))
+        except UserError as raised:
+            if not isinstance(raised.error, IndexError | StopIteration):
+                raise
+            self.box = None
+            raise Exhausted from None
+        self.index += 1
+        return item

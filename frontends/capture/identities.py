@@ -36,5 +36,5 @@ def _held(value: Any) -> Any:
     """The elements as C code finds them."""
     if isinstance(value, dict):
         return (*dict.keys(value), *dict.values(value))
-    base = next(base for base in _HOLDERS if isinstance(value, base))
+    base: Any = next(base for base in _HOLDERS if isinstance(value, base))
     return base.__iter__(value)

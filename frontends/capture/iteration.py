@@ -12,7 +12,7 @@ from lect.dialects.guard.containers import base_of, elements
 from lect.frontends.capture.attributes import find_in_type, lookup, python_method
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import run_real
-from lect.frontends.capture.generators import Exhausted, TracedGenerator, known, resume
+from lect.frontends.capture.generators import Exhausted, IndexIterator, TracedGenerator, known, resume
 from lect.frontends.capture.keys import hashed_in_python
 from lect.frontends.capture.numbers import plain
 from lect.frontends.capture.operators import load_item
@@ -35,7 +35,7 @@ def get_iter(t: Tracer, box: Box) -> Box:
         if not value.dim():
             raise UserError(TypeError("iteration over a 0-d tensor"))
         return t.made(iter(torch_call(t, torch.Tensor.unbind, [box], {})[0]))
-    if kind is TracedGenerator:
+    if kind is TracedGenerator or kind is IndexIterator:
         return box
     method = python_method(t, kind, "__iter__")
     if method is not None:
@@ -46,7 +46,7 @@ def get_iter(t: Tracer, box: Box) -> Box:
     if find_in_type(kind, "__iter__") is None:
         raise UserError(TypeError(f"'{kind.__name__}' object is not iterable"))
     if lookup(t, kind, "__iter__").kind == "missing" and lookup(t, kind, "__getitem__").kind != "missing":
-        return t.made(iter([item[0] for item in _by_index(t, box)]))
+        return t.made(IndexIterator(t, box))
     if hasattr(kind, "__next__") and (source is not None or not t.is_fresh(value)):
         raise t.stop("LB0009", "an iterator made outside of the compiled frame is advanced")
     if kind in SCALAR_TYPES:
@@ -62,17 +62,6 @@ def get_iter(t: Tracer, box: Box) -> Box:
     return t.made(made)
 
 
-def _by_index(t: Tracer, box: Box) -> list[Box]:
-    found: list[Box] = []
-    while True:
-        try:
-            found.append(load_item(t, box, (len(found), None)))
-        except UserError as raised:
-            if isinstance(raised.error, IndexError):
-                return found
-            raise
-
-
 def get_next(t: Tracer, box: Box) -> Box:
     """`next(x)`; raises `Exhausted` at the end."""
     from lect.frontends.capture.calls import call_function
@@ -81,6 +70,8 @@ def get_next(t: Tracer, box: Box) -> Box:
     value, source = box
     if type(value) is TracedGenerator:
         return resume(t, value)
+    if type(value) is IndexIterator:
+        return value.step()
     method = python_method(t, type(value), "__next__")
     if method is not None:
         try:

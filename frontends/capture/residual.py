@@ -26,7 +26,7 @@ from lect.dialects.pyframe.attributes import from_python
 from lect.frontends.capture.attributes import MISSING, find_in_type
 from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.generator_values import ITERATORS, generator_value, iterator_value
-from lect.frontends.capture.generators import IteratorForC, TracedGenerator, check_finished
+from lect.frontends.capture.generators import IndexIterator, IteratorForC, TracedGenerator, check_finished
 from lect.frontends.capture.keys import hashed_in_python
 from lect.frontends.capture.numbers import Computed, RunTimeNumber
 from lect.frontends.capture.objects import describe
@@ -278,6 +278,8 @@ class ResidualBuilder:
             return generator_value(self, value)
         if kind in ITERATORS:
             return iterator_value(self, value)
+        if kind is IndexIterator:
+            return self._index_iterator(value)
         if kind is IteratorForC:
             return self.value_of_box(value.box)
         if isinstance(value, torch.Tensor):
@@ -296,6 +298,14 @@ class ResidualBuilder:
         if t.is_fresh(value):
             return self._instance(value, kind)
         raise GraphBreak("LB0008", describe(value), self.loc)
+
+    def _index_iterator(self, value: IndexIterator) -> Value:
+        if value.box is None:
+            return self.call(iter, self.emit(building.BuildTupleOp([])))
+        made = self.call(iter, self.value_of_box(value.box))
+        if value.index:
+            self.emit(py.CallOp(self.emit(py.LoadAttrOp(made, "__setstate__")), [self.constant(value.index)]))
+        return made
 
     def _tensor(self, tensor: LT) -> Value:
         known = self.t.seen.get(id(tensor))

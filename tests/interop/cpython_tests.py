@@ -50,13 +50,16 @@ LEFT_OUT: Mapping[str, tuple[str, ...]] = {
     "test_deque": (
         *("test_long_steadystate_queue_popleft", "test_long_steadystate_queue_popright", "test_big_queue_popleft", "test_big_queue_popright"),
         *("test_big_stack_left", "test_big_stack_right", "test_gc_doesnt_blowup", "test_index", "test_reversed_new", "test_bug1736684"),
+        *("test_sizeof", "test_constructor"),
     ),
     "test_descr": ("test_wrapper_segfault",),
     "test_dict": ("test_merge_and_mutate",),
     "test_dictviews": ("test_deeply_nested_repr",),
     "test_dynamic": ("RebindBuiltinsTests", "TestTracing"),
     "test_exceptions": ("testRecursionPicklingError", "test_recursion_in_except_handler", "test_memory_error_cleanup"),
+    "test_iter": ("test_iter_big_range", "test_writelines"),
     "test_itertools": ("test_permutations_sizeof", "test_combinations_overflow", "TestPurePythonRoughEquivalents"),
+    "test_set": ("test_inline_methods", "test_inplace_methods"),
     "test_sort": ("TestBase",),
 }
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from lect.frontends.capture.numbers import without_number_operands
-from lect.frontends.capture.rules import containers, control, objects, suspension, variables
+from lect.frontends.capture.rules import containers, control, matching, objects, suspension, variables
 
 # Rules whose operands may be numbers of run time; the others get constants.
 _WITH_NUMBERS = frozenset(
@@ -46,7 +46,7 @@ RULES: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
         name: _rule if name in _LOGGED else _disturbing(_rule)
         for name, _rule in (
             (name, rule if name in _WITH_NUMBERS else without_number_operands(rule))
-            for table in (variables, objects, containers, control, suspension)
+            for table in (variables, objects, containers, control, matching, suspension)
             for name, rule in table.RULES.items()
         )
     }

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections import abc
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from lect.dialects.pyframe.attributes import to_python
-from lect.frontends.capture.attributes import MISSING, find_in_type, load_attr
+from lect.frontends.capture.attributes import MISSING, find_in_type
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.calls import call
 from lect.frontends.capture.effects import mutate, run_real
 from lect.frontends.capture.iteration import iterate, mapping_items
 from lect.frontends.capture.keys import key_of
 from lect.frontends.capture.numbers import plain
-from lect.frontends.capture.operators import contains, load_item
-from lect.frontends.capture.tracer import NONE, Box
-from lect.frontends.tensors import LT
+from lect.frontends.capture.operators import contains
+from lect.frontends.capture.tracer import Box
 
 _CONVERSIONS = MappingProxyType({"str": str, "repr": repr, "ascii": ascii})
 
@@ -165,51 +163,6 @@ def convert_value(frame: Any, op: Any) -> None:
     frame.env[op.results[0]] = call(frame.t, (_CONVERSIONS[op.attrs["conversion"]], None), _boxes(frame, op), {})
 
 
-def get_len(frame: Any, op: Any) -> None:
-    frame.env[op.results[0]] = call(frame.t, (len, None), _boxes(frame, op), {})
-
-
-def match_mapping(frame: Any, op: Any) -> None:
-    kind = frame.t.guard_type(frame.env[op.operands[0]])
-    frame.env[op.results[0]] = (kind is not LT and issubclass(kind, abc.Mapping), None)
-
-
-def match_sequence(frame: Any, op: Any) -> None:
-    kind = frame.t.guard_type(frame.env[op.operands[0]])
-    matches = kind is not LT and issubclass(kind, abc.Sequence) and not issubclass(kind, str | bytes | bytearray)
-    frame.env[op.results[0]] = (matches, None)
-
-
-def match_keys(frame: Any, op: Any) -> None:
-    t = frame.t
-    subject, keys = _boxes(frame, op)
-    found = []
-    for key in iterate(t, keys):
-        if not contains(t, key, subject):
-            frame.env[op.results[0]] = NONE
-            return
-        found.append(load_item(t, subject, key))
-    frame.env[op.results[0]] = t.make_tuple(found)
-
-
-def match_class(frame: Any, op: Any) -> None:
-    t = frame.t
-    subject, cls, names = _boxes(frame, op)
-    if not call(t, (isinstance, None), [subject, cls], {})[0]:
-        frame.env[op.results[0]] = NONE
-        return
-    found = []
-    itself = op.attrs["count"] == 1 and cls[0] in _MATCHES_ITSELF
-    if op.attrs["count"] and not itself:
-        positional = [t.leak(name) for name in iterate(t, load_attr(t, cls, "__match_args__"))]
-        found += [load_attr(t, subject, name) for name in positional[: op.attrs["count"]]]
-    elif itself:
-        found.append(subject)
-    found += [load_attr(t, subject, name) for name in names[0]]
-    frame.env[op.results[0]] = t.make_tuple(found)
-
-
-_MATCHES_ITSELF = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
 RULES: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
     {
         "pyframe.build_tuple": build_tuple,
@@ -231,10 +184,5 @@ RULES: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
         "pyframe.unpack_ex": unpack_ex,
         "pyframe.format_value": format_value,
         "pyframe.convert_value": convert_value,
-        "pyframe.get_len": get_len,
-        "pyframe.match_mapping": match_mapping,
-        "pyframe.match_sequence": match_sequence,
-        "pyframe.match_keys": match_keys,
-        "pyframe.match_class": match_class,
     }
 )

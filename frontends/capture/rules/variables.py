@@ -5,13 +5,14 @@ from __future__ import annotations
 import builtins
 import sys
 from collections.abc import Callable, Mapping
-from types import CellType, MappingProxyType
+from types import CellType, FunctionType, MappingProxyType
 from typing import Any
 
 from lect.dialects.pyframe.attributes import to_python
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import globals_box, load_cell, store_cell, store_global
 from lect.frontends.capture.iteration import acts_when_released
+from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.sources import Source
 from lect.frontends.capture.tracer import Box, Tracer
 
@@ -25,11 +26,27 @@ def load_local(frame: Any, op: Any) -> None:
 
 
 def store_local(frame: Any, op: Any) -> None:
-    frame.locals[op.attrs["id"]] = frame.env[op.operands[0]]
+    variables, name = frame.locals, op.attrs["id"]
+    before = variables.get(name)
+    if before is not None and before[1] is not None:
+        _let_go(frame, name, before)
+    variables[name] = frame.env[op.operands[0]]
+
+
+def _let_go(frame: Any, name: str, box: Box) -> None:
+    """A variable is deleted or gets another value; a finaliser of what it held runs then."""
+    value, source = box
+    if source is None or type(value) in SCALAR_TYPES or "." in name:  # what is passed on to a resume function goes on to live
+        return
+    if isinstance(getattr(type(value), "__del__", None), FunctionType) or acts_when_released(frame.t, box):
+        raise frame.t.stop("LB0018", f"the variable {name} lets go of a {type(value).__name__}")
 
 
 def delete_local(frame: Any, op: Any) -> None:
     name = op.attrs["id"]
+    before = frame.locals.get(name)
+    if before is not None:
+        _let_go(frame, name, before)
     if frame.locals.pop(name, None) is None:
         raise UserError(UnboundLocalError(f"cannot access local variable '{name}' where it is not associated with a value"))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Mapping
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 from lect.backends.bytecode import assemble
 from lect.dialects.pyframe import control
@@ -52,6 +52,28 @@ def _go_on(left: list[Continuation]) -> Any:
             return result
         left.append(result)
         del result
+
+
+class Arming(NamedTuple):
+    """How functions run such that those below them are seen: `call(fn, *values)`, and `mark(code)` for code that is no function of the program."""
+
+    call: Callable[..., Any]
+    mark: Callable[[CodeType], None]
+
+
+def _armed(arming: Arming) -> tuple[Callable[..., Continuation], Callable[..., Any]]:
+    """`Continuation` and `finish` for steps below which functions are seen."""
+    call = arming.call
+
+    def leave(function: Callable[..., Any], *values: Any) -> Continuation:
+        return Continuation(call, function, *values)
+
+    def finish_armed(function: Callable[..., Any], *values: Any) -> Any:
+        first = Continuation(call, function, *values)
+        del values
+        return _go_on([first])
+
+    return leave, finish_armed
 
 
 def going_on(residual: Callable[..., Any]) -> Callable[..., Any]:
@@ -101,12 +123,14 @@ class ResumePoint:
 class ResumePoints:
     """The resume points of one compiled function.  `make_frame(rest, eager)` gives the compiled frame of a rest.
 
-    With `in_place`, the residual code runs in the frame of the function itself, which then goes on to the end below it.
+    With `in_place`, the residual code runs in the frame of the function itself, which then goes on to the end below it.  With `arming`, the functions
+    that a step or a rest calls while it runs as written are compiled on their own.
     """
 
-    def __init__(self, make_frame: Callable[[Rest, Callable[..., Any]], Any], in_place: bool = False) -> None:
+    def __init__(self, make_frame: Callable[[Rest, Callable[..., Any], Callable[..., Any] | None], Any], in_place: bool = False) -> None:
         self.make_frame = make_frame
         self.in_place = in_place
+        self.arming: Arming | None = None
         self.points: dict[Any, ResumePoint] = {}
 
     def clear(self) -> None:
@@ -121,7 +145,8 @@ class ResumePoints:
             stands_for = FunctionType(_stand_in(resume, symbol), code.globals, code.code.co_name)
             stands_for.__qualname__ = f"{code.code.co_qualname} {_where(resume)}"
             rest = Rest(resume, symbol, root, stands_for, code.code, code.codes)
-            found = self.points[key] = ResumePoint(rest, self.make_frame(rest, native(resume, symbol, code)))
+            armed = native(resume, symbol, code, self.arming) if self.arming is not None else None
+            found = self.points[key] = ResumePoint(rest, self.make_frame(rest, native(resume, symbol, code), armed))
         return found
 
 
@@ -143,28 +168,35 @@ def _stand_in(resume: Resume, symbol: str) -> CodeType:
     return assemble(func)
 
 
-def native(resume: Resume, symbol: str, code: Code) -> Callable[..., Any]:
-    """The rest of a function as Python runs it, called with the parameters of a `Rest`."""
+def native(resume: Resume, symbol: str, code: Code, arming: Arming | None = None) -> Callable[..., Any]:
+    """The rest of a function as Python runs it, called with the parameters of a `Rest`; with `arming`, functions below it are seen."""
     cells = len(resume.base.shared)
     made: list[CodeType] = []
 
     def run(*values: Any) -> Any:
         if not made:
             made.append(assemble(resume_function(resume, symbol).func, resources=code.codes))
+            if arming is not None:
+                arming.mark(made[0])
         closure = tuple(values[len(values) - cells :]) if cells else None
         function = FunctionType(made[0], code.globals, code.code.co_name, None, closure)
-        return function(*(values[: len(values) - cells] if cells else values))
+        given = values[: len(values) - cells] if cells else values
+        return function(*given) if arming is None else arming.call(function, *given)
 
     return run
 
 
 def cut_resources(cut: Cut, points: ResumePoints, in_place: bool) -> dict[str, Any]:
     """The resources of a residual function with a cut: its steps, `finish`, and `leave`, which is how it leaves for the first step."""
-    found: dict[str, Any] = {"finish": finish, "leave": finish if in_place else Continuation}
+    arming = points.arming
+    leave, last = (Continuation, finish) if arming is None else _armed(arming)
+    found: dict[str, Any] = {"finish": last, "leave": last if in_place else leave}
     resumes: Mapping[str, Any] = {f"resume.{name}": PointReference(points.point(name, resume, code, cut.root)) for name, (resume, code) in cut.resumes.items()}
     for symbol, (func, code) in cut.steps.items():
         assembled = assemble(func, resources={**code.codes, **resumes})
         found[f"code.{symbol}"] = assembled
+        if arming is not None:
+            arming.mark(assembled)
         if not func.free:
             found[f"step.{symbol}"] = FunctionType(assembled, code.globals, code.code.co_name)
     return found

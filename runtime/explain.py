@@ -166,7 +166,7 @@ def explain_call(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Expl
     return Explanation(name, tuple(record.parts), raised)
 
 
-def _no_rest(rest: Any, eager: Any) -> Any:
+def _no_rest(rest: Any, eager: Any, armed: Any) -> Any:
     """The first part is compiled and not run."""
 
 

@@ -26,6 +26,9 @@ from lect.runtime.settings import Settings
 NEVER_RAISED = frozenset({"LB0012", "LB0020", "LB0022", "LB0025", "LB0027"})
 
 
+# Reasons to run a frame eagerly that are as good for each frame below it.
+SHARED_REASONS = frozenset({"LB0012", "LB0022", "LB0025"})
+
 # Reasons that hold for every call of the function.
 NEVER_COMPILED = frozenset({"LB0009", "LB0026", "LB0031"})
 
@@ -54,11 +57,13 @@ class CompiledFrame:
         whole = settings.fullgraph or settings.options.get("breaks") == "eager"
         self.points: ResumePoints | None = None if whole else ResumePoints(self._frame_of_rest, self.in_place)
         self.calls: CompiledFrame | None = None  # of the module as a whole, while that does more than its forward
+        self.armed: Callable[..., Any] | None = None  # `eager` such that the functions below are seen
 
-    def _frame_of_rest(self, rest: Rest, eager: Callable[..., Any]) -> CompiledFrame:
+    def _frame_of_rest(self, rest: Rest, eager: Callable[..., Any], armed: Callable[..., Any] | None) -> CompiledFrame:
         """The frame of a rest of this function, which shares the resume points."""
         frame = self._kind_of_rest()(rest, rest.function, eager, self.settings, self.log, self.code_table, self.observe)
         frame.points = self.points
+        frame.armed = armed
         frame.cache.limit *= REST_VERSIONS
         return frame
 
@@ -108,6 +113,7 @@ class CompiledFrame:
             raise CompileError(_sentence(made.fallback), hint=made.fallback.hint)
         if made.guards is None or made.residual is None:
             cache.gave_up = made.fallback is not None and made.fallback.number in NEVER_COMPILED
+            self._run_armed_when_given_up()
             return None
         try:
             version = self._version(made)
@@ -129,11 +135,16 @@ class CompiledFrame:
     def _version(self, made: Compiled) -> Version:
         assert made.guards is not None and made.residual is not None
         predicate = build_predicate(made.guards, self.function, made.residual.attrs, made.objects, made.bound)
-        run = self.eager if made.run is None else made.run
         reason = made.fallback.number if made.fallback is not None else ""
+        eager = self.eager if self.armed is None or reason in SHARED_REASONS else self.armed
+        run = eager if made.run is None else made.run
         version = Version(self.cache.made, predicate, run, made.run is None, reason)
         version.graph_code = made.graph_code
         return version
+
+    def _run_armed_when_given_up(self) -> None:
+        if self.cache.gave_up and self.armed is not None:
+            self.eager = self.armed
 
     def forget(self) -> None:
         """Forget all versions."""
@@ -166,6 +177,7 @@ class CompiledFrame:
             reason = reason or event.text()
         if cache.full:
             cache.gave_up = True
+            self._run_armed_when_given_up()
             self.log.add(fallback(name, "LB0027", f"{len(cache.versions)} versions; {reason}"))
             return False
         self.log.add(Recompile(name, len(cache.versions), reason, self._learn_numbers(args, kwargs, bound)))

@@ -20,6 +20,7 @@ import torch
 
 from lect.frontends.capture.search_tensors import mentions_tensors
 from lect.runtime.code_cache import VERSION_LIMIT, Version
+from lect.runtime.continuation import Arming
 from lect.runtime.events import EventLog
 from lect.runtime.frame import CompiledFrame
 from lect.runtime.frame_hook import DEFAULT, SETTLED, Hook, Outcome, call_arguments, flatten
@@ -32,8 +33,6 @@ INSTANCES = 64  # modules of one class that are compiled one by one
 CALLS_WITHOUT_TENSORS = 16  # after that many a function is not asked for again
 REFUSALS_IN_A_ROW = 4  # each cost a trace; after that many a function runs as written when none of its versions holds
 
-# Reasons to run a frame eagerly that are as good for each frame below it.
-SHARED_REASONS = frozenset({"LB0012", "LB0022", "LB0025"})
 # Reasons that hold for every call of one function.
 LASTING_REASONS = frozenset({"LB0009", "LB0022", "LB0026"})
 
@@ -93,7 +92,7 @@ class _Known:
 
 
 class HookedFrame(CompiledFrame):
-    """A frame that arms the hook when it runs eagerly."""
+    """A frame that arms the hook where it runs eagerly: as a whole, in the steps between its graphs, and in its rests."""
 
     def __init__(
         self, target: Any, function: FunctionType, eager: Callable[..., Any], settings: Settings, log: EventLog, code_table: Any, observe: Observer
@@ -101,18 +100,8 @@ class HookedFrame(CompiledFrame):
         super().__init__(target, function, eager, settings, log, code_table, observe)
         self.nested = NestedFrames(function, settings, log, code_table, observe)
         self.armed = self.nested.region(eager)
-
-    def _version(self, made: Compiled) -> Version:
-        version = super()._version(made)
-        if version.eager and version.reason not in SHARED_REASONS:
-            version.run = self.armed
-        return version
-
-    def _make(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version | None:
-        version = super()._make(args, kwargs)
-        if version is None and self.cache.gave_up:
-            self.eager = self.armed
-        return version
+        if self.points is not None:
+            self.points.arming = self.nested.arming()
 
     def forget(self) -> None:
         """Forget all versions, and those of the functions below."""
@@ -137,6 +126,11 @@ class NestedFrames:
     def region(self, eager: Callable[..., Any]) -> Callable[..., Any]:
         """`eager`, called with the hook armed."""
         return self.hook.region(eager)
+
+    def arming(self) -> Arming | None:
+        """How the parts of a cut function run with the hook armed; None without the extension."""
+        trigger = self.hook.trigger
+        return None if trigger is None else Arming(trigger.call, lambda code: trigger.set(code, DEFAULT))
 
     def clear(self) -> None:
         """Forget all versions."""
@@ -186,6 +180,8 @@ class NestedFrames:
                 self.log.add(fallback(function.__qualname__, "LB0027", f"{what} with one code object"))
                 return None
             frame = NestedFrame(function, function, function, self.settings, self.log, self.code_table, self.observe)
+            if frame.points is not None:
+                frame.points.arming = self.arming()
             frames[function] = frame
         return frame
 

@@ -26,8 +26,9 @@ the cut moves up to there.
 **When the frame runs eagerly instead.**  Some places cannot be cut, such as the middle of a function with `except*`: LB0029 says so.
 Functions that raise out of the frame (LB0012) or compute nothing (LB0022) are run as written, which is what they need.
 
-**Lifetimes.**  What is handed to a resume function lives until that function has ended, iterators of loops excepted.  A finaliser or a weak reference of
-an object that the program lets go of before may see that.
+**Lifetimes.**  A residual function and a step have returned before the next part begins, and what is alive is all that is handed on: what the program
+lets go of in front of a cut is released there.  Between two cuts an object lives to the end of the piece, and the arguments of the compiled call itself
+live until that returns.  A variable that lets go of an object with a finaliser is a cut of its own (LB0018).
 
 An event has the number, the place in the program, what exactly stopped, and a hint.  These are all reasons:
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import enum
 import functools
+import itertools
 import operator
 import re
 import types
@@ -440,6 +441,10 @@ def _descriptor_of(function: Any, owner: Any) -> Any:
     return function
 
 
+# Callables in C, which may compare what they are given; an object of `functools.partial` is unlike any of the table.
+_COMPARING = (type, BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.MethodWrapperType, functools.partial)
+
+
 def call_pure(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
     """Run a C function that only reads; what it reads is guarded, what it would call back is refused."""
     if (t.numbers or function in (int, float)) and not kwargs:
@@ -462,7 +467,7 @@ def call_pure(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
         raw_kwargs = {name: pure_argument(t, function, box) for name, box in kwargs.items()}
     if function in _READ_ONE and len(raw) > 1:
         key_of(t, args[1])
-    if function not in policy.MOVERS or (function in policy.CALLBACKS and type(raw[0]) is not Callback and raw[0] not in policy.MOVERS):
+    if function not in policy.MOVERS or (function in policy.CALLBACKS and isinstance(raw[0], _COMPARING) and raw[0] not in policy.MOVERS):
         for value in (*raw, *raw_kwargs.values()):
             pin(t, value)
     if function in policy.PAIRING and raw and isinstance(raw[0], list | tuple):
@@ -518,7 +523,7 @@ def pure_argument(t: Tracer, function: Any, box: Box) -> Any:
             return get_iter(t, box)[0]
         if function in (int, float, complex, range):
             return known_number(t, value)
-        if function in policy.PURE_TYPES and function not in (int, float, complex, bytes, list, tuple, set, dict, frozenset, range, slice):
+        if function in policy.PURE_TYPES and function not in (int, float, complex, bytes, list, tuple, set, dict, frozenset, range, slice, itertools.repeat):
             raise t.stop("LB0002", f"{describe(function)} of a tensor")
         if function in (bytes, list, tuple, set, frozenset, dict):
             raise t.stop("LB0002", f"{describe(function)} of a tensor")

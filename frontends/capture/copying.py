@@ -150,7 +150,7 @@ def signature(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     """`inspect.signature(f)` of a Python function or method."""
     value = args[0][0]
     function = value.__func__ if isinstance(value, MethodType) else value
-    if len(args) != 1 or kwargs or type(function) is not FunctionType or t.is_fresh(function):
+    if len(args) != 1 or kwargs or type(function) is not FunctionType:
         raise t.stop("LB0003", f"inspect.signature of a {describe(value)}")
     if args[0][1] is not None:
         t.guards.is_object(args[0][1], value) if value is function else t.guards.is_object(args[0][1].attr("__func__"), function)

@@ -66,6 +66,8 @@ _WRITTEN: Mapping[Function, str] = MappingProxyType(
 )
 _REFLECTED = MappingProxyType({"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"})
 _NUMERIC = (RunTimeNumber, int, float)
+_PLAIN_SCALARS = frozenset({int, float, bool, str, bytes, type(None)})
+_CONTAINERS = (list, tuple, dict, set, frozenset, deque)
 _MUTABLE = (list, dict, set, deque)
 _KNOWN = (str, bytes, int, float, complex, tuple, frozenset, range, slice, type, types.UnionType, types.GenericAlias, types.FunctionType, *_MUTABLE)
 _WITHOUT_PYTHON = frozenset({list, tuple, dict, set, frozenset, LT, torch.Size, range})
@@ -104,6 +106,8 @@ def binary(t: Tracer, function: Function, left: Box, right: Box) -> Box:
         return torch_call(t, function, [left, right], {})
     t.guard_type(left)
     t.guard_type(right)
+    if function in (operator.eq, operator.ne) and _never_equal(kind_a, kind_b):
+        return (function is operator.ne, None)
     check_known(t, kind_a)
     check_known(t, kind_b)
     if function in _IN_PLACE and isinstance(a, _MUTABLE):
@@ -123,6 +127,14 @@ def binary(t: Tracer, function: Function, left: Box, right: Box) -> Box:
     if function in (operator.eq, operator.ne) and lookup(t, kind_a, f"__{function.__name__}__").value is object.__dict__[f"__{function.__name__}__"]:
         _guard_identity(t, left, right)
     return t.result(run_real(function, t.now(left), t.now(right)), 0)
+
+
+def _never_equal(first: type, second: type) -> bool:
+    """True for a scalar and a container that is compared in C: neither knows the other."""
+    for one, other in ((first, second), (second, first)):
+        if one in _PLAIN_SCALARS and issubclass(other, _CONTAINERS):
+            return True
+    return False
 
 
 def _number_binary(t: Tracer, function: Function, left: Box, right: Box) -> Box:
@@ -210,6 +222,8 @@ def _user_binary(t: Tracer, function: Function, left: Box, right: Box) -> Box:
             continue
         if found.kind != "function":
             if found.value is object.__eq__ or (type(me[0]) in SCALAR_TYPES and _refuses(t, function, me)):
+                continue
+            if type(me[0]) in _CONTAINERS and function in (operator.eq, operator.ne) and not isinstance(other[0], type(me[0])):
                 continue
             if found.value is object.__ne__:
                 equal = _equal_of_class(t, me, other)

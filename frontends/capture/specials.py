@@ -47,6 +47,7 @@ from lect.frontends.capture.operators import answer_of, check_plain, truth
 from lect.frontends.capture.optimizers import OPTIMIZERS, in_arithmetic
 from lect.frontends.capture.random_state import RANDOM_STATE
 from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.special_methods import SPECIAL_METHODS
 from lect.frontends.capture.torch_calls import torch_call
 from lect.frontends.capture.tracebacks import TRACEBACKS, TracedTraceback, a_traceback, traceback_of
 from lect.frontends.capture.tracer import NONE, Box, Tracer
@@ -281,16 +282,6 @@ def _callable(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     return (callable(_stand_in(t, args[0])), None)
 
 
-def _hash(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-    value = args[0][0]
-    if type(value) in SCALAR_TYPES:
-        return (run_real(hash, t.leak(args[0])), None)
-    method = python_method(t, type(value), "__hash__")
-    if method is not None:
-        return call_function(t, t.static(method), [args[0]], {})
-    raise t.stop("LB0003", f"hash() of a {type(value).__name__}")
-
-
 class _SaysWrong:
     """An object whose text is no text."""
 
@@ -483,7 +474,7 @@ def _c_init(init: Callable[..., None]) -> Rule:
 _WITH_NUMBERS = frozenset(
     {sum, min, max, any, all, functools.reduce, isinstance, type, getattr, setattr, object.__setattr__, callable, bool, next, iter, type.__call__}
     | {torch.is_tensor, types.GeneratorType.send, copy.deepcopy}
-    | {*AUTOGRAD, *CHECKPOINTS, *FUNCTORCH, *CONTROL_FLOW}
+    | {*AUTOGRAD, *CHECKPOINTS, *FUNCTORCH, *CONTROL_FLOW, *SPECIAL_METHODS}
 )
 
 
@@ -512,6 +503,7 @@ _BY_SUBJECT = (
     CONTEXT_VARS,
     INFERENCE,
     LOGGING,
+    SPECIAL_METHODS,
 )
 
 
@@ -564,7 +556,6 @@ def special_table() -> Mapping[Any, Rule]:
         types.GeneratorType.close: _close,
         bool: _bool,
         callable: _callable,
-        hash: _hash,
         str: _text(str, "__str__"),
         repr: _text(repr, "__repr__"),
         ascii: _text(ascii, "__repr__"),

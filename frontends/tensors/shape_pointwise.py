@@ -292,6 +292,8 @@ def to_copy(
     x: TensorMeta, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None, non_blocking: bool = False, memory_format: Any = None
 ) -> Result:
     """_to_copy between dtypes of one device."""
+    if not isinstance(x, TensorMeta):  # a number, which vmap makes a tensor of
+        return None
     if pin_memory or layout not in (None, torch.strided) or (device is not None and torch.device(device) != x.device):
         return None
     copied = clone(x, memory_format=memory_format)

@@ -17,10 +17,12 @@ import doctest
 import importlib
 import io
 import json
+import os
 import re
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import threading
 import unittest
 import warnings
@@ -223,8 +225,13 @@ def run_module(name: str, skipped: set[str], followed: bool) -> None:
 
 
 def lines_of(command: list[str]) -> Iterator[str]:
-    """What a process prints; it is ended when it has printed nothing for `SECONDS`."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT) as process:
+    """What a process prints; it is ended when it has printed nothing for `SECONDS`.  It runs in a folder of its own: some tests leave files behind."""
+    paths = os.pathsep.join(filter(None, [str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]))
+    environment = {**os.environ, "PYTHONPATH": paths}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=folder, env=environment) as process,
+    ):
         assert process.stdout is not None
         timer = threading.Timer(SECONDS, process.kill)
         timer.start()

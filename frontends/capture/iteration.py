@@ -141,7 +141,9 @@ def is_python_iterable(t: Tracer, kind: type) -> bool:
     """True when iterating over an instance runs code of the program."""
     if kind is TracedGenerator:
         return True
-    return python_method(t, kind, "__iter__") is not None or python_method(t, kind, "__next__") is not None
+    if any(python_method(t, kind, name) is not None for name in ("__iter__", "__next__")):
+        return True
+    return python_method(t, kind, "__getitem__") is not None and lookup(t, kind, "__iter__").kind == "missing"
 
 
 def is_lazy(t: Tracer, kind: type) -> bool:

@@ -77,7 +77,7 @@ def _divmod(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
         return _pure(divmod)(t, args, kwargs)
     left, right = args
     tries = [(left, "__divmod__", right), (right, "__rdivmod__", left)]
-    if not any(_in_python(t, box, name) for box, name, _ in tries):
+    if not any(_in_python(t, box, name) for box in args for name in ("__divmod__", "__rdivmod__")):
         return _pure(divmod)(t, args, kwargs)
     if type(left[0]) is type(right[0]):
         tries.pop()

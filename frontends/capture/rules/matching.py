@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -62,7 +63,7 @@ def match_class(frame: Any, op: Any) -> None:
     subject, cls, names = [frame.env[value] for value in op.operands]
     kind, count = cls[0], op.attrs["count"]
     if not isinstance(kind, type):
-        raise UserError(TypeError("called match pattern must be a class"))
+        raise UserError(TypeError(f"called match pattern must be a {'class' if sys.version_info >= (3, 12) else 'type'}"))
     matched: list[Box] | None = None
     if call(t, (isinstance, None), [subject, cls], {})[0]:
         matched = _parts(t, subject, cls, count, [t.leak(name) for name in iterate(t, names)])

@@ -272,7 +272,7 @@ def _own_dict(t: Tracer, box: Box, name: str, kind: str) -> dict[str, Any]:
         names = object.__getattribute__(box[0], "__dict__")
     except AttributeError:
         names = None
-    if names is None or kind == "c_data":
+    if type(names) is not dict or kind == "c_data":
         raise t.stop("LB0004", f"slot {name} of a {type(box[0]).__name__}")
     if id(names) not in t.shadows:
         t.shadows[id(names)] = t.made(dict(names))[0]

@@ -338,6 +338,7 @@ class IndexIterator:
         """The next item.  Raises `Exhausted`."""
         from lect.frontends.capture.operators import load_item
 
+        self.t.memo.disturb()
         if self.box is None:
             raise Exhausted
         try:

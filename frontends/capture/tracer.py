@@ -39,6 +39,7 @@ from lect.ir import UNKNOWN, Location
 Box = tuple[Any, Source | None]
 NONE: Box = (None, None)
 CONTAINERS = (list, dict, set, deque)
+DERIVED = (int, float, complex, str, bytes)  # bases of classes whose instances are values, as members of an IntEnum
 VIEWS = (*DICT_VIEWS, MappingProxyType)
 PLAIN_TENSORS = frozenset({torch.Tensor, torch.nn.Parameter, torch.nn.Buffer})
 
@@ -227,6 +228,8 @@ class Tracer:
         elif source is None or id(value) in self.fresh:
             return (value, None)
         else:
+            if issubclass(kind, DERIVED):
+                self.guards.is_object(source, value)  # what its operators and methods in C give hangs on the value
             box = self.seen[id(value)] = (value, source)
             self.keep.append(value)
         if self.log is not None:

@@ -1,5 +1,6 @@
 """No stale result: what C code makes of texts, numbers, classes, functions and objects hangs on which these are, so another one is another version."""
 
+import enum
 import functools
 import itertools
 import operator
@@ -114,11 +115,11 @@ GROUPS = {
 }
 
 
-def compare(program, calls):
+def compare(program, calls, x=None):
+    x = torch.randn(3) if x is None else x
     for order in (calls, calls[::-1]):
         lect.reset()
         compiled = lect.compile(program)
-        x = torch.randn(3)
         for args in order:
             same(program(x, *args), compiled(x, *args))
 
@@ -212,3 +213,57 @@ def test_metaclasses_that_answer_isinstance_and_issubclass():
         same(program(x, value), compiled(x, value))
     finally:
         Anything.known = (A, B)
+
+
+class Int(int):
+    pass
+
+
+class Float(float):
+    pass
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+    MIDDLE = 2
+    HIGH = 5
+
+
+# Programs of an object that is a number.
+DERIVED_NUMBERS = [
+    lambda x, c: x + (c + 1) - (1 - c) + -c,
+    lambda x, c: x * (1 if c == 3 else 2) * (5 if c < 3 else 7) * (11 if 3 > c else 13),
+    lambda x, c: x * c + torch.add(x, c),
+    lambda x, c: x * (1 if c in [3, 4] else 2) * {1: 2, 3: 4}.get(c, 9),
+    lambda x, c: x + sum([c, 1]) + max(c, 2) + sorted([c, 2])[0],
+    lambda x, c: x + round(c) + abs(c) + int(c) + c // 1,
+]
+# Programs of an object that is an index.
+DERIVED_INDICES = [
+    lambda x, c: x[c] + list(range(8))[c],
+    lambda x, c: x[:c].sum() + x[c:].sum(),
+    lambda x, c: x + len(range(c)) + len([0] * c),
+    lambda x, c: x + (c & 1) + c.bit_length() + hash(c),
+]
+# Programs of an object that is a text.
+DERIVED_TEXTS = [
+    lambda x, c: x + len(c) + len(c + "a") + len(c * 2) + len(c[1:]),
+    lambda x, c: x * (1 if c == "a" else 2) * (3 if c < "b" else 5) * (7 if "b" in c else 11),
+    lambda x, c: x + {"a": 1}.get(c, 5) + len("-".join([c, c])) + ord(c[0]) + len(set(c)),
+]
+
+
+@pytest.mark.parametrize("program", [*DERIVED_NUMBERS, *DERIVED_INDICES], ids=range(len(DERIVED_NUMBERS) + len(DERIVED_INDICES)))
+def test_objects_that_are_integers(program):
+    for values in ([Int(3), Int(5), Int(1)], list(Level)):
+        compare(program, [(value,) for value in values], torch.arange(8.0))
+
+
+@pytest.mark.parametrize("program", DERIVED_NUMBERS, ids=range(len(DERIVED_NUMBERS)))
+def test_objects_that_are_floats(program):
+    compare(program, [(Float(value),) for value in (3, 1.5, 0.0)])
+
+
+@pytest.mark.parametrize("program", DERIVED_TEXTS, ids=range(len(DERIVED_TEXTS)))
+def test_objects_that_are_texts(program):
+    compare(program, [(Text(value),) for value in ("a", "bba", "ab")])

@@ -109,7 +109,12 @@ def _ask(t: Tracer, box: Box) -> None:
     value = box[0]
     _ask_for_none(t, box, "__deepcopy__")
     for name in _ASKED:
-        found = load_attr(t, box, name)[0]
+        try:
+            found = load_attr(t, box, name)[0]
+        except UserError as raised:
+            if not isinstance(raised.error, AttributeError):
+                raise
+            found = None  # which `copy` takes for an answer too
         if getattr(found, "__self__", None) is not value or type(found) is not BuiltinFunctionType or found.__name__ != name:
             raise t.stop("LB0003", f"copy.deepcopy of a {describe(value)}, whose {name} is its own")
 

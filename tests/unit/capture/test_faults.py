@@ -1,0 +1,60 @@
+"""A fault in any rule of the interpreter is an internal error: an event with a number, and the value, effects and exceptions of eager."""
+
+import sys
+from types import MappingProxyType
+
+import pytest
+import torch
+
+import lect
+from lect.frontends.capture import interpreter
+from lect.frontends.capture.rules import RULES
+from tests.unit.capture.fault_programs import PROGRAMS
+
+SINCE_312 = frozenset({"pyframe.save_local", "pyframe.restore_local", "pyframe.bind_cell", "pyframe.load_super_attr", "pyframe.make_cell"})
+# No bytecode is decoded to the first; the second stands at the beginning of rests that go on while an exception is on its way.
+ELSEWHERE = frozenset({"pyframe.load_exc", "pyframe.load_place"})
+
+
+def used_rules(program):
+    """The rules that are asked for while the program is followed."""
+    used = set()
+
+    def watched(name, rule):
+        def asked(frame, op):
+            used.add(name)
+            return rule(frame, op)
+
+        return asked
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(interpreter, "RULES", MappingProxyType({name: watched(name, rule) for name, rule in RULES.items()}))
+        lect.reset()
+        lect.compile(program, options={"level": "fx"})(torch.ones(2), [1, 2])
+    lect.reset()
+    return used
+
+
+@pytest.fixture(scope="module")
+def reached():
+    return {program: used_rules(program) for program in PROGRAMS}
+
+
+@pytest.mark.parametrize("name", sorted(RULES.keys() - ELSEWHERE))
+def test_a_fault_in_a_rule(name, reached, monkeypatch):
+    if name in SINCE_312 and sys.version_info < (3, 12):
+        pytest.skip("an operation of Python 3.12")
+    program = next((each for each in PROGRAMS if name in reached[each]), None)
+    assert program is not None, "no program reaches the rule"
+
+    def broken(frame, op):
+        raise KeyError("a fault of lect")
+
+    monkeypatch.setattr(interpreter, "RULES", MappingProxyType({**RULES, name: broken}))
+    lect.reset()
+    x, items = torch.randn(2), [1, 2]
+    want = program(x, items)
+    got = lect.compile(program, options={"level": "fx"})(x, items)
+    assert repr(want) == repr(got)
+    assert {event.number for event in lect.events("fallback")} - {"LB0022"} == {"LB0020"}
+    lect.reset()

@@ -467,7 +467,7 @@ def call_pure(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
         raw_kwargs = {name: pure_argument(t, function, box) for name, box in kwargs.items()}
     if function in _READ_ONE and len(raw) > 1:
         key_of(t, args[1])
-    if function not in policy.MOVERS or (function in policy.CALLBACKS and isinstance(raw[0], _COMPARING) and raw[0] not in policy.MOVERS):
+    if function not in policy.MOVERS or (function in policy.CALLBACKS and raw and isinstance(raw[0], _COMPARING) and raw[0] not in policy.MOVERS):
         for value in (*raw, *raw_kwargs.values()):
             pin(t, value)
     if function in policy.PAIRING and raw and isinstance(raw[0], list | tuple):

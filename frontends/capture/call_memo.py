@@ -69,15 +69,36 @@ class Started:
         self.values: list[Value | None] = [t.graph.values.get(id(box[0])) for box in leaves]
 
 
+class Returned:
+    """A box that a call returned; of a container what was in it, and of a dictionary its keys.  The program may change it later."""
+
+    __slots__ = ("box", "items", "keys")
+
+    def __init__(self, t: Tracer, box: Box, depth: int = 0) -> None:
+        value = box[0]
+        kind = type(value)
+        self.box = box
+        self.items: list[Returned] | None = None
+        self.keys: list[Any] | None = None
+        if depth > MAX_NESTING or kind not in (tuple, list, dict):
+            return
+        known = t.tuples.get(id(value)) if kind is tuple else None
+        items = value.values() if kind is dict else value
+        boxes = known[1] if known is not None else [t.memo.box_of(item) for item in items]
+        self.items = [Returned(t, item, depth + 1) for item in boxes]
+        self.keys = list(value) if kind is dict else None
+
+
 class Record:
     """A call that was followed: `begin` is the state in which it began, `end` is where its entries in the log end.
 
-    `made` are the tensors in what it returned that it made itself: by identity the value, layout, and whether it is a view.
+    `returned` is what it returned as it was then, and `made` are the tensors in it that the call made itself: by identity the value, layout, and whether
+    it is a view.
     """
 
     __slots__ = ("begin", "calls", "draws", "end", "entered", "frames", "leaves", "made", "rebound", "replay", "returned")
 
-    def __init__(self, t: Tracer, asked: Asked, returned: Box, made: dict[int, tuple[Any, Any, bool]]) -> None:
+    def __init__(self, t: Tracer, asked: Asked, returned: Returned, made: dict[int, tuple[Any, Any, bool]]) -> None:
         assert asked.started is not None
         self.begin = asked.started
         self.leaves = asked.leaves
@@ -133,8 +154,8 @@ class CallMemo:
 
     def read(self, source: Source, box: Box) -> None:
         """`box` was read along `source`."""
-        value = self.t.graph.values.get(id(box[0])) if type(box[0]) is LT else None
-        self.log.append((READ, source, box, self.t.guards.loc, value))
+        seen = (self.t.graph.values.get(id(box[0])), layout_of(box[0])) if type(box[0]) is LT else (None, None)
+        self.log.append((READ, source, box, self.t.guards.loc, *seen))
 
     def found(self, box: Box) -> None:
         """`box` was found by the identity of what is in it."""
@@ -230,7 +251,11 @@ class CallMemo:
             return  # it has changed a container that it was given
         made = _made_tensors(t, returned[0], {id(box[0]) for box in asked.leaves})
         if made is not None:
-            known.records.append(Record(t, asked, returned, made))
+            known.records.append(Record(t, asked, Returned(t, returned), made))
+
+    def box_of(self, value: Any) -> Box:
+        """The box of a value in a container."""
+        return (value, None) if type(value) in SCALAR_TYPES else self.t.seen.get(id(value)) or (value, None)
 
 
 def effects_of(t: Tracer) -> tuple[int, int, int]:
@@ -297,21 +322,17 @@ class _Keys:
         if kind is tuple:
             known = t.tuples.get(id(value))
             self.parts.append(len(value))
-            items = known[1] if known is not None else [self._found(item) for item in value]
+            items = known[1] if known is not None else [self.t.memo.box_of(item) for item in value]
             return all(self.add(item, depth + 1) for item in items)
         if not t.is_fresh(value):
             return False
         if kind is list:
             self.parts.append(len(value))
-            return all(self.add(self._found(item), depth + 1) for item in value)
+            return all(self.add(self.t.memo.box_of(item), depth + 1) for item in value)
         if kind is dict:
             self.parts.append(len(value))
-            return all(self.add((key, None), depth + 1) and self.add(self._found(item), depth + 1) for key, item in value.items())
+            return all(self.add((key, None), depth + 1) and self.add(self.t.memo.box_of(item), depth + 1) for key, item in value.items())
         return False
-
-    def _found(self, value: Any) -> Box:
-        """The box of a value in a container."""
-        return (value, None) if type(value) in SCALAR_TYPES else self.t.seen.get(id(value)) or (value, None)
 
 
 def _made_tensors(t: Tracer, value: Any, given: set[int], depth: int = 0) -> dict[int, tuple[Any, Any, bool]] | None:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 from lect.dialects.fx import ops as fx
-from lect.frontends.capture.call_memo import CODE_LIKE, FIXED, FOUND, READ, REGISTER, Record
+from lect.frontends.capture.call_memo import CODE_LIKE, FIXED, FOUND, READ, REGISTER, Record, Returned
 from lect.frontends.capture.guards import GUARD
 from lect.frontends.capture.replay_reads import CONDITIONS, Differs, TensorFacts, read_steps, same_scalar, untouched
 from lect.frontends.capture.scalars import SCALAR_TYPES
-from lect.frontends.tensors import LT, layout_of, make_lt
+from lect.frontends.tensors import LT, make_lt
 
 if TYPE_CHECKING:
     from lect.frontends.capture.sources import Source
@@ -78,7 +78,7 @@ class _Maker:
         self.boxes: list[Box] = []
         self.live: list[Any] = []
         self.values: dict[Value, int] = {}  # what stands for a tensor, by the number of the box
-        self.fixed: dict[int, Any] = {}
+        self.fixed: dict[int, Box] = {}  # by the identity of the object
         self.fixed_values: dict[Value, LT] = {}
         self.done: set[Source] = set()
         self.registered: dict[Source, bool] = {}
@@ -132,13 +132,13 @@ class _Maker:
         if type(box[0]) in SCALAR_TYPES:
             return
         real = _real(self.t, box[0])
-        self.fixed[id(real)] = real
+        self.fixed[id(real)] = box
         if type(box[0]) is LT:
             found = value if value is not None else self.t.graph.values.get(id(box[0]))
             if found is not None:
                 self.fixed_values.setdefault(found, box[0])
 
-    def _read(self, source: Source, box: Box, loc: Any, value: Value | None) -> None:
+    def _read(self, source: Source, box: Box, loc: Any, value: Value | None, layout: Any) -> None:
         if source in self.done or source in self.places:
             return
         self.done.add(source)
@@ -154,11 +154,11 @@ class _Maker:
             raise Differs
         tensor = None
         if isinstance(old, torch.Tensor):
-            tensor = TensorFacts(old, layout_of(box[0]))
+            tensor = TensorFacts(old, layout)
             if not tensor.fit(self.t, old):
                 raise Differs
         if (alias and type(old) not in SCALAR_TYPES) or isinstance(old, CODE_LIKE):
-            self.fixed[id(old)] = old  # it may have been found in another way, which leads to one object always
+            self.fixed[id(old)] = box  # it may have been found in another way, which leads to one object always
         self.reads.append(Read(base, steps, source.part, old, tensor))
         self.actions.append((READ, loc, base, steps, source.part, number))
 
@@ -239,9 +239,9 @@ class _Maker:
                 found.append((place, value))
         return found
 
-    def _result(self, box: Box, numbers: dict[Value, int], around: set[int]) -> tuple[Any, ...]:
+    def _result(self, returned: Returned, numbers: dict[Value, int], around: set[int]) -> tuple[Any, ...]:
         """How the result is made: a kind and what it needs."""
-        value, source = box
+        value, source = returned.box
         kind = type(value)
         if source is not None and source in self.places:
             return ("place", self.places[source])
@@ -251,27 +251,19 @@ class _Maker:
         if kind in SCALAR_TYPES or (isinstance(value, CODE_LIKE) and not self.t.is_fresh(value)):
             if source is not None and self._base(source)[0] is not None:
                 raise Differs
-            return ("as it is", box)
+            return ("as it is", returned.box)
         if kind is LT:
             made, layout, view = self.record.made[id(value)]
-            return ("tensor", numbers[made], layout, view)
-        if source is not None or id(value) in around:
+            return ("tensor", id(value), numbers[made], layout, view)
+        if source is not None or id(value) in around or returned.items is None:
             raise Differs
         around.add(id(value))
+        items = [self._result(item, numbers, around) for item in returned.items]
         if kind is tuple:
-            known = self.t.tuples.get(id(value))
-            items = known[1] if known is not None else [self._known(item) for item in value]
-            return ("tuple", [self._result(item, numbers, around) for item in items])
-        if not self.t.is_fresh(value):
+            return ("tuple", items)
+        if not self.t.is_fresh(value) or not all(type(key) is str for key in returned.keys or ()):
             raise Differs
-        if kind is list:
-            return ("list", [self._result(self._known(item), numbers, around) for item in value])
-        if kind is dict and all(type(key) is str for key in value):
-            return ("dict", list(value), [self._result(self._known(item), numbers, around) for item in value.values()])
-        raise Differs
-
-    def _known(self, value: Any) -> Box:
-        return (value, None) if type(value) in SCALAR_TYPES else self.t.seen.get(id(value)) or (value, None)
+        return ("list", items) if kind is list else ("dict", returned.keys, items)
 
 
 def _is_comparable(kind: str, payload: Any) -> bool:
@@ -358,6 +350,8 @@ class Replay:
                 place, deep = action
                 t.register(boxes[place], deep)
         t.guards.loc = loc
+        for box in self.fixed.values():
+            t.memo.fixed(box)  # the calls around this one depend on them as well
         values = t.graph.again(self.calls, [t.graph.values[id(each if type(each) is LT else boxes[each][0])] for each in self.externals])  # type: ignore[index]
         for place, number in self.rebound:
             t.graph.define(place if type(place) is LT else boxes[place][0], values[number])  # type: ignore[index]
@@ -365,7 +359,7 @@ class Replay:
         t.calls += self.frames
         t.mode.draws += self.draws
         t.repeats.given += len(self.calls)
-        return self._made(t, self.result, boxes, values)
+        return self._made(t, self.result, boxes, values, {})
 
     def _ask(self, t: Tracer, asked: Guard, boxes: list[Box]) -> None:
         source = boxes[asked.place][1]
@@ -373,7 +367,8 @@ class Replay:
         payload = asked.payload if asked.other is None else boxes[asked.other][1]
         t.guards.ask_again(source, asked.kind, payload)
 
-    def _made(self, t: Tracer, how: tuple[Any, ...], boxes: list[Box], values: list[Value]) -> Box:
+    def _made(self, t: Tracer, how: tuple[Any, ...], boxes: list[Box], values: list[Value], tensors: dict[int, LT]) -> Box:
+        """What the call returns; `tensors` are those in it that were made so far, by the identities of those that the call returned before."""
         kind = how[0]
         if kind == "place":
             return boxes[how[1]]
@@ -381,12 +376,14 @@ class Replay:
             box: Box = how[1]
             return box
         if kind == "tensor":
-            made = make_lt(how[2])
-            if how[3]:
-                t.repeats.views.add(id(made))
-            t.graph.define(made, values[how[1]])
-            return (made, None)
-        items = [self._made(t, item, boxes, values) for item in how[-1]]
+            _, old, number, layout, view = how
+            if old not in tensors:
+                made = tensors[old] = make_lt(layout)
+                if view:
+                    t.repeats.views.add(id(made))
+                t.graph.define(made, values[number])
+            return (tensors[old], None)
+        items = [self._made(t, item, boxes, values, tensors) for item in how[-1]]
         if kind == "tuple":
             box = t.make_tuple(items)
             t.keep.append(box[0])

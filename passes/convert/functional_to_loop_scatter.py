@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from lect.dialects.functional import gather, window
+from lect.dialects.functional import gather, view, window
 from lect.dialects.functional.ops import WriteOp
 from lect.dialects.functional.types import TensorType
 from lect.dialects.loop.attributes import SpaceAttr
@@ -105,9 +105,9 @@ def updated(
 
 
 def is_for_parameter(op: Any) -> bool:
-    """True when what an operation makes of an input of the graph is written back to it, which the library does in place."""
+    """True when what an operation makes of an input of the graph, or of a part of it, is written back there, which the library does in place."""
     x = op.x
-    while type(x.op) in (gather.ScatterOp, gather.IndexPutOp, gather.SliceScatterOp):
+    while type(x.op) in (gather.ScatterOp, gather.IndexPutOp, gather.SliceScatterOp, view.SliceOp, view.ReshapeOp, view.PermuteOp):
         x = x.op.x
     return x.is_argument and _is_written(op.results[0], x)
 

@@ -57,6 +57,8 @@ def slopes(run, x, gradients):
 
 @pytest.mark.parametrize(("name", "channels_last"), [*((name, False) for name in PROGRAMS), *((name, True) for name in OF_IMAGES)])
 def test_gradients_lie_as_eagers(name, channels_last):
+    if name == "convolution" and torch.__version__ < "2.12":
+        pytest.skip("torch's meta kernel and its kernel for the CPU disagree about layouts before 2.12")
     program = PROGRAMS[name]
     compiled = lect.compile(program)
     x = torch.randn(2, 4, 6, 6).contiguous(memory_format=torch.channels_last if channels_last else torch.contiguous_format)

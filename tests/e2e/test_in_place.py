@@ -25,6 +25,10 @@ CASES = {
 }
 
 
+# torch's gelu gives NaN at infinity on some processors.
+LARGEST = 1e30 if F.gelu(torch.full((64,), float("inf"))).isnan().any() else float("inf")
+
+
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_values(name, threads):
@@ -37,7 +41,7 @@ def test_values(name, threads):
             return fn(x, w)
 
         x, w = torch.randn(129, 40), torch.randn(40, 67)
-        x[5, 3], x[7, 1] = float("inf"), float("nan")
+        x[5, 3], x[7, 1] = LARGEST, float("nan")
         compiled = lect.compile(given)
         for _ in range(2):  # the second call must not see what the first left behind
             copies = x.clone(), w.clone()

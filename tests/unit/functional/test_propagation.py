@@ -398,5 +398,7 @@ GRADIENTS = {
 @pytest.mark.parametrize("name", GRADIENTS)
 def test_gradients_lie_as_eager_lays_them(name):
     """Kernels of the CPU choose a layout by different rules when gradient and saved tensor lie differently."""
+    if name == "convolution" and torch.__version__ < "2.12":
+        pytest.skip("torch's meta kernel and its kernel for the CPU disagree about layouts before 2.12")
     for gradient, x in itertools.product(layouts((2, 4, 4, 4)), layouts((2, 4, 4, 4))):
         check(GRADIENTS[name], gradient, x)

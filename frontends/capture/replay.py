@@ -116,9 +116,14 @@ class _Maker:
         return number
 
     def _base(self, source: Source) -> tuple[int | None, Steps]:
-        """The numbered object above a source, and the steps from there; None when there is none, so that the source leads to one object always."""
-        steps: list[tuple[str, Any]] = []
-        node: Source | None = source
+        """The numbered object at or above a source, and the steps from there; None when there is none, so that it leads to one object always."""
+        number = self.places.get(source)
+        return self._above(source) if number is None else (number, ())
+
+    def _above(self, source: Source) -> tuple[int | None, Steps]:
+        """`_base`, but for an object at the source itself."""
+        steps = [(source.kind, source.key)]
+        node = source.base
         while node is not None:
             number = self.places.get(node)
             if number is not None:
@@ -139,10 +144,10 @@ class _Maker:
                 self.fixed_values.setdefault(found, box[0])
 
     def _read(self, source: Source, box: Box, loc: Any, value: Value | None, layout: Any) -> None:
-        if source in self.done or source in self.places:
+        if source in self.done:
             return
         self.done.add(source)
-        base, steps = self._base(source)
+        base, steps = self._above(source)  # also of what is an argument: another one need not be what is read there
         if base is None:
             self._fix(box, value)
             return

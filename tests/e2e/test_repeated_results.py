@@ -111,3 +111,32 @@ def test_strides_of_a_weight_are_changed_between_calls():
                 weights[1].t_()
             same(want, got)
             weights[1].t_()
+
+
+def test_argument_that_was_first_found_along_the_path_that_is_read():
+    held = types.SimpleNamespace(one=types.SimpleNamespace(scale=2.0))
+    others = [held.one, types.SimpleNamespace(scale=2.0), types.SimpleNamespace(scale=2.0)]
+
+    def scale(x, holder):
+        return x * holder.scale + (1 if holder is held.one else 2)
+
+    def program(x):
+        return held.one.scale, [scale(x, each) for each in others], [scale(x, each) for each in reversed(others)]
+
+    repeated(program, torch.randn(3))
+    agree(program, torch.randn(3))
+
+
+def test_argument_that_is_also_an_attribute_of_an_argument():
+    holders = [types.SimpleNamespace(weight=torch.randn(3), scale=float(number), part=types.SimpleNamespace(k=1.0)) for number in range(3)]
+
+    def apply(x, holder, weight, scale, part):
+        return x * holder.weight - weight, x * holder.scale + scale, part is holder.part, holder.part.k, part.k
+
+    def program(x):
+        own = [apply(x, each, each.weight, each.scale, each.part) for each in holders]
+        crossed = [apply(x, a, b.weight, c.scale, d.part) for a in holders for b in holders for c in holders for d in holders]
+        return own, crossed
+
+    repeated(program, torch.randn(3))
+    agree(program, torch.randn(3))

@@ -2,8 +2,8 @@
 
 Such a call gives tensors of the same metadata as before, so neither torch nor the encoding of the arguments has to be gone through again.  That holds
 while autograd is off and nothing else decides what a torch function does: no inference mode, autocast, dispatch or function mode, transform of
-torch.func or region, and no write, draw of a random number or read of an element in the call.  A view that is made in this way is no view to torch;
-autograd alone could tell, so a trace that switches it on behind such a view is begun anew without repetition.
+torch.func or region, and no write, draw of a random number or read of an element in the call.  A view that is made in this way is no view to torch,
+which autograd and `Tensor._is_view` can tell: a trace that switches autograd on or asks that behind such a view is begun anew without repetition.
 """
 
 from __future__ import annotations
@@ -139,6 +139,10 @@ class Repeats:
 
     def autograd_comes_on(self) -> None:
         """From here on autograd may record."""
+        self.views_are_told_apart()
+
+    def views_are_told_apart(self) -> None:
+        """What follows depends on which tensors torch knows as views."""
         self.misjudged = self.misjudged or bool(self.views)
         self.on = False
 

@@ -140,3 +140,15 @@ def test_argument_that_is_also_an_attribute_of_an_argument():
 
     repeated(program, torch.randn(3))
     agree(program, torch.randn(3))
+
+
+def test_views_are_asked_for():
+    def flat(x):
+        return x.view(-1)
+
+    def program(x, y):
+        bases = [x * 1, y * 1, x * 2]
+        views = [flat(base) for base in bases]
+        return [each._is_view() for each in (*bases, *views, x[0])], views
+
+    agree(program, torch.randn(3), torch.randn(3))

@@ -144,6 +144,8 @@ def _made_of_number(t: Tracer, function: Any, raw: list[Any], made: Box) -> Box:
 def _check_allowed(t: Tracer, function: Any, name: str, short: str, raw: list[Any], raw_kwargs: dict[str, Any]) -> None:
     """Break for functions, and for arguments of functions, that no graph may hold."""
     if short == "_is_view":
+        if raw and id(raw[0]) in t.real_of:
+            raise t.stop("LB0016", "_is_view of an input")
         t.repeats.views_are_told_apart()
     converts = function is torch.Tensor.type and len(raw) > 1 and isinstance(raw[1], torch.dtype)  # else it gives or takes the name of a class
     refused = short in policy.REFUSED_METHODS and not converts and function is not torch.autograd.grad

@@ -151,4 +151,11 @@ def test_views_are_asked_for():
         views = [flat(base) for base in bases]
         return [each._is_view() for each in (*bases, *views, x[0])], views
 
+    def of_input(x):
+        return x * (2 if x._is_view() else 3)
+
     agree(program, torch.randn(3), torch.randn(3))
+    compiled, base = compiled_graph(of_input), torch.randn(4, 3)
+    with torch.no_grad():
+        for x in (base, base.view(4, 3), base.view(4, 3), base):
+            same(of_input(x), compiled(x))

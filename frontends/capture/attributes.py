@@ -251,10 +251,14 @@ def _data_descriptor(t: Tracer, box: Box, name: str, found: Found) -> Box:
         return read_cell_contents(t, box)
     if name == "__isabstractmethod__" and isinstance(value, property | classmethod | staticmethod):
         return _is_abstract(t, value)
-    read = _read_in_c(found.value.__get__, value, type(value))
-    written = (id(value), name) in t.written
-    if written:
+    if (id(value), name) in t.written:
         return t.shadows[id(value), name]  # type: ignore[index]
+    try:
+        read = _read_in_c(found.value.__get__, value, type(value))
+    except UserError:
+        if source is not None and type(found.value) is types.MemberDescriptorType:
+            raise t.stop("LB0007", f"{name}, a slot of a {type(value).__name__} in which nothing is") from None  # no guard looks into slots
+        raise
     return t.wrap(read, source.attr(name) if source is not None and type(value) is not MethodType else None)
 
 

@@ -267,3 +267,27 @@ def test_objects_that_are_floats(program):
 @pytest.mark.parametrize("program", DERIVED_TEXTS, ids=range(len(DERIVED_TEXTS)))
 def test_objects_that_are_texts(program):
     compare(program, [(Text(value),) for value in ("a", "bba", "ab")])
+
+
+class Slots:
+    __slots__ = ("v", "w")
+
+
+@pytest.mark.parametrize("program", [lambda o, x: x * (2 if hasattr(o, "w") else 3), lambda o, x: x + getattr(o, "w", 1)], ids=["hasattr", "getattr"])
+def test_a_slot_that_is_filled_later(program):
+    compiled, o, x = lect.compile(program), Slots(), torch.ones(2)
+    same(program(o, x), compiled(o, x))
+    o.w = 7
+    same(program(o, x), compiled(o, x))
+    del o.w
+    same(program(o, x), compiled(o, x))
+
+
+def test_a_slot_that_the_program_fills():
+    def program(o, x):
+        o.w = 5
+        return x * o.w
+
+    filled = Slots()
+    same(program(Slots(), torch.ones(2)), lect.compile(program)(filled, torch.ones(2)))
+    assert filled.w == 5

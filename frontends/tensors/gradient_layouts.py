@@ -44,6 +44,7 @@ RULES: Final[Mapping[Any, Rule]] = MappingProxyType(
         aten.smooth_l1_loss_backward.default: row_major,
         aten.huber_loss_backward.default: row_major,
         aten.glu_backward.default: row_major,
+        aten.col2im.default: row_major,
         aten.binary_cross_entropy_backward.default: as_operand,
         aten.log_sigmoid_backward.default: as_gradient,
         aten.native_batch_norm_backward.default: in_format,

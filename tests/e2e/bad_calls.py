@@ -78,6 +78,7 @@ DTYPES = {
     "shift of floats": Bad(lambda x: x << 1, _tensors((3,))),
     "and of floats": Bad(lambda x: x & x, _tensors((3,))),
     "mean of integers": Bad(lambda x: x.mean(), lambda: (torch.arange(3),)),
+    "pool divided by 0": Bad(lambda x: F.avg_pool3d(x, 2, divisor_override=0), _tensors((1, 2, 4, 4, 4))),
     "softmax of integers": Bad(lambda x: x.softmax(0), lambda: (torch.arange(3),)),
     "index by floats": Bad(lambda x, y: x[y], _tensors((3,), (2,))),
     "embedding by floats": Bad(lambda x, y: F.embedding(y, x), _tensors((3, 2), (2,))),

@@ -123,7 +123,9 @@ def exactly(case: Case) -> Case:
 
 
 def _names_another_device(value: Any) -> bool:
-    """True when an argument is a device that is no processor: entries have such samples where there is one."""
+    """True when an argument is a device that is no processor, or a tensor there: entries have such samples where there is one."""
+    if isinstance(value, torch.Tensor):
+        return value.device.type != "cpu"
     if isinstance(value, tuple | list):
         return any(_names_another_device(item) for item in value)
     if isinstance(value, dict):

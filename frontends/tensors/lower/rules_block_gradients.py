@@ -48,6 +48,8 @@ def average_pool_backward(spatial: int) -> Rule:
     """avg_pool2d_backward, 3d."""
 
     def rule(e: Emitter, gradient: Value, x: Value, kernel: Any, stride: Any, padding: Any, ceil_mode: bool, padded: bool, divisor: int | None) -> Any:
+        if divisor == 0:
+            return None
         sizes = spread(kernel, spatial)
         lists = {"kernel": sizes, "stride": spread(stride, spatial) if stride else sizes, "padding": spread(padding, spatial)}
         return e(w.AvgPoolBackwardOp, gradient, x, **lists, ceil_mode=ceil_mode, divisor=divisor or ("padded" if padded else "valid"))

@@ -93,7 +93,7 @@ def average_pool(spatial: int) -> Rule:
         e: Emitter, x: Value, kernel: Any, stride: Any = (), padding: Any = (0,), ceil_mode: bool = False, count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> Any:  # fmt: skip
-        if type_of(x).element.kind == "bool" or type_of(x).element.kind == "complex":
+        if type_of(x).element.kind == "bool" or type_of(x).element.kind == "complex" or divisor_override == 0:  # which the library refuses
             return None
         sizes = _spread(kernel, spatial)
         divisor: Any = divisor_override or ("padded" if count_include_pad else "valid")

@@ -182,6 +182,14 @@ class FuseAttr(Attribute):
         return cls(kind, first, second, scanner.integer())
 
 
+def _parse_remark(scanner: Scanner | None, example: str) -> tuple[str, str]:
+    """Another operation and a text about it."""
+    scanner = _body(scanner, example)
+    other = _parse_name(scanner)
+    scanner.expect("by")
+    return other, scanner.string()
+
+
 @attr("loop.blocked")
 class BlockedAttr(Attribute):
     """A fusion that was not done: the other operation, the buffer between the two, and why, `#loop.blocked<@n0 by "%b6: several users">`."""
@@ -194,10 +202,7 @@ class BlockedAttr(Attribute):
 
     @classmethod
     def parse_body(cls, scanner: Scanner | None) -> BlockedAttr:
-        scanner = _body(scanner, '@n0 by "%b6: several users"')
-        other = _parse_name(scanner)
-        scanner.expect("by")
-        return cls(other, scanner.string())
+        return cls(*_parse_remark(scanner, '@n0 by "%b6: several users"'))
 
 
 @attr("loop.depends")
@@ -212,7 +217,4 @@ class DependsAttr(Attribute):
 
     @classmethod
     def parse_body(cls, scanner: Scanner | None) -> DependsAttr:
-        scanner = _body(scanner, '@n0 by "result 0 at (d0, 0)"')
-        other = _parse_name(scanner)
-        scanner.expect("by")
-        return cls(other, scanner.string())
+        return cls(*_parse_remark(scanner, '@n0 by "result 0 at (d0, 0)"'))

@@ -6,6 +6,7 @@ it, of which there are few.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from types import MappingProxyType
@@ -36,7 +37,7 @@ class Step(NamedTuple):
     masks: tuple[Num, ...]
 
 
-class Along:
+class Along(ABC):
     """The windows along one spatial dim of a pool: `size` elements, `count` windows of at most `width` elements."""
 
     def __init__(self, size: int, count: int, width: int) -> None:
@@ -44,13 +45,13 @@ class Along:
         self.count = count
         self.width = width
 
+    @abstractmethod
     def step(self, body: Body, at: Expr, k: Expr | int) -> Step:
         """Element k of the window at `at`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def valid(self, body: Body, at: Expr, element: ScalarType) -> Num:
         """How many elements of the operand the window at `at` has, at least 1."""
-        raise NotImplementedError
 
 
 class Strided(Along):

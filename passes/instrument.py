@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -105,17 +106,26 @@ class PrintTree(Instrument):
         (self.folder / f"{number:0{width}}_{name}.mlir").write_text(self.style.text(op), encoding="utf-8")
 
 
+def write_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all, and the folders that it needs."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)
+
+
 @dataclass
 class Reproducer(Instrument):
     """Keep a copy of the IR before each pass; when one fails, write it with the rest of the pipeline and name the command that replays it.
 
     `path` maps the name of the failing pass to the file.  `flags` are repeated in the file's configuration line.  A pass that needs live objects
-    is replayed from `source` (the flags that made them) through the whole pipeline, as far as it came.
+    is replayed from `source` (the flags that made them) through the whole pipeline, as far as it came.  `save` writes the file.
     """
 
     path: Callable[[str], Path]
     flags: Sequence[str] = ()
     source: Sequence[str] = ()
+    save: Callable[[Path, str], None] = write_whole
     _copy: Operation | None = field(default=None, init=False)
 
     def before(self, manager: PassManager, position: int, op: Operation, ctx: Context) -> None:
@@ -134,18 +144,17 @@ class Reproducer(Instrument):
         lines += [f"// {line}" for line in f"{type(error).__name__}: {error.message}".splitlines()]
         if error.__cause__ is not None:
             lines += [f"// {line}" for text in traceback.format_exception(error.__cause__) for line in text.splitlines()]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        text = "\n".join(lines) + "\n" + print_module(self._copy, locations=True)
-        path.write_text(text, encoding="utf-8")
+        self.save(path, "\n".join(lines) + "\n" + print_module(self._copy, locations=True))
         replay = f"replay with: lect-opt --run-reproducer {shlex.quote(str(path))}"
         error.hint = f"{error.hint}; {replay}" if error.hint else replay
 
 
 def read_configuration(text: str) -> list[str] | None:
-    """The arguments that a reproducer file asks for, or None when it is no reproducer."""
+    """The arguments that a reproducer file, of IR or of Python, asks for, or None when it is no reproducer."""
     for line in text.splitlines():
-        if line.startswith(CONFIGURATION):
-            return shlex.split(line.removeprefix(CONFIGURATION))
+        for prefix in (CONFIGURATION, CONFIGURATION.replace("//", "#")):
+            if line.startswith(prefix):
+                return shlex.split(line.removeprefix(prefix))
     return None
 
 

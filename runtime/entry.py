@@ -20,6 +20,7 @@ from lect.ir import Operation, print_module
 from lect.runtime import frame_hook
 from lect.runtime.events import Event, EventLog, Fallback
 from lect.runtime.explain import Explanation, explain_call
+from lect.runtime.failure_files import FailureFiles
 from lect.runtime.frame import CompiledFrame, CompileError
 from lect.runtime.module_calls import call_of
 from lect.runtime.modules import wrap_module
@@ -35,7 +36,7 @@ class Runtime:
 
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
-        self.log = EventLog()
+        self.log = EventLog(FailureFiles(environment.dump))
         self.frames: weakref.WeakSet[CompiledFrame] = weakref.WeakSet()
         self._table: CodeTable | None = None
         self._dumped = 0

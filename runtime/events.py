@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from lect.runtime.failure_files import FailureFiles
+
 KEPT_EVENTS = 10_000
 
 
@@ -104,13 +106,22 @@ class Recompile(Event):
 
 @dataclass(frozen=True)
 class Obstacle(Event):
-    """Base of the events about what is in the way: the number of the reason, what exactly, and where in the user's program."""
+    """Base of the events about what is in the way: the number of the reason, what exactly, and where in the user's program.
+
+    When lect itself failed, `file` is what replays that, by the command `replay`.
+    """
 
     number: str = ""
     title: str = ""
     detail: str = ""
     location: str = ""
     hint: str = ""
+    file: str = field(default="", kw_only=True)
+    replay: str = field(default="", kw_only=True)
+
+    def advice(self) -> str:
+        """The hint, and how a failure of lect is replayed."""
+        return f"{self.hint}; replay it with: {self.replay}" if self.replay else self.hint
 
     def what(self) -> str:
         """Place, number, title and detail."""
@@ -138,7 +149,7 @@ class Fallback(Obstacle):
     stage: str = "capture"
 
     def text(self) -> str:
-        return f"{self.what()} (stage {self.stage}; {self.hint})"
+        return f"{self.what()} (stage {self.stage}; {self.advice()})"
 
 
 @dataclass(frozen=True)
@@ -148,7 +159,7 @@ class Note(Fallback):
     kind: ClassVar[str] = "note"
 
     def text(self) -> str:
-        return f"{self.what()}; the graph runs through torch (stage {self.stage}; {self.hint})"
+        return f"{self.what()}; the graph runs through torch (stage {self.stage}; {self.advice()})"
 
 
 @dataclass(frozen=True)
@@ -165,19 +176,27 @@ class BackwardCompile(Event):
 
 @dataclass(frozen=True)
 class BackwardFallback(Event):
-    """The backward of a graph could not be compiled: torch runs its operations one by one, or the graph once more to differentiate it."""
+    """The backward of a graph could not be compiled: torch runs its operations one by one, or the graph once more to differentiate it.
+
+    When lect itself failed, `number` says so, and `file` is what replays that, by the command `replay`.
+    """
 
     kind: ClassVar[str] = "backward fallback"
     detail: str = ""
+    number: str = ""
+    file: str = field(default="", kw_only=True)
+    replay: str = field(default="", kw_only=True)
 
     def text(self) -> str:
-        return f"the backward runs through torch: {self.detail}"
+        number = f"{self.number} " if self.number else ""
+        return f"the backward runs through torch: {number}{self.detail}" + (f" (replay it with: {self.replay})" if self.replay else "")
 
 
 class EventLog:
-    """The last events, oldest first, and the listeners that are told of each."""
+    """The last events, oldest first, and the listeners that are told of each; `files` are those of the failures among them."""
 
-    def __init__(self) -> None:
+    def __init__(self, files: FailureFiles | None = None) -> None:
+        self.files = FailureFiles() if files is None else files
         self._events: deque[Event] = deque(maxlen=KEPT_EVENTS)
         self._listeners: list[Callable[[Event], Any]] = []
 
@@ -200,3 +219,4 @@ class EventLog:
     def clear(self) -> None:
         """Forget all events."""
         self._events.clear()
+        self.files.clear()

@@ -16,6 +16,7 @@ from lect.runtime.code_cache import VERSION_LIMIT, CodeCache, Version
 from lect.runtime.continuation import REST_VERSIONS, ResumePoints
 from lect.runtime.events import Compile, EventLog, Fallback, Recompile, Trace
 from lect.runtime.explain_miss import explain_miss
+from lect.runtime.failures import Failure, with_file
 from lect.runtime.guards import HOLDS, RAISED, build_predicate
 from lect.runtime.module_calls import call_of, does_more
 from lect.runtime.numbers import changed_numbers
@@ -91,9 +92,17 @@ class CompiledFrame:
 
     def repeat(self, raised: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Make a call again whose graph raised and changed nothing: as it is written, so that it has the program's effects and exception."""
-        number = "LB0020" if raised.startswith("LectError") else "LB0012"
-        self.log.add(fallback(self.function.__qualname__, number, f"the graph raised {raised}", "", "run"))
+        if raised.startswith("LectError"):
+            front = args[1:] if isinstance(self.target, torch.nn.Module) else args
+            self._fail(Failure(self.function.__qualname__, "run", raised[:80], f"the graph raised {raised}", ()), front, kwargs)
+        else:
+            self.log.add(fallback(self.function.__qualname__, "LB0012", f"the graph raised {raised}", "", "run"))
         return self.eager(*args, **kwargs)
+
+    def _fail(self, failure: Failure, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Tell of a failure of lect, with the file that replays it."""
+        event = fallback(self.function.__qualname__, "LB0020", failure.summary, failure.location, failure.stage)
+        self.log.add(with_file(event, failure.file(self.log.files, self.target, args, kwargs, self.settings.options)))
 
     def _call_module(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.calls is None:
@@ -107,7 +116,7 @@ class CompiledFrame:
         if cache.versions and not self._report_misses(args, kwargs):
             return None
         front = args[1:] if isinstance(self.target, torch.nn.Module) else args
-        made = compile_call(self.target, front, kwargs, self.code_table(), self.settings.options, self.observe, self.numbers, self.points, self.log.add)
+        made = compile_call(self.target, front, kwargs, self.code_table(), self.settings.options, self.observe, self.numbers, self.points, self.log)
         self._report(made)
         if made.fallback is not None and self.settings.fullgraph and made.fallback.number not in NEVER_RAISED:
             raise CompileError(_sentence(made.fallback), hint=made.fallback.hint)
@@ -119,12 +128,12 @@ class CompiledFrame:
             version = self._version(made)
             failed = version.holds(*args, **kwargs)
         except Exception as error:  # a guard that cannot be built is an error of lect, and eager is always right
-            self.log.add(fallback(name, "LB0020", f"guards: {type(error).__name__}: {error}", "", "guards"))
+            self._fail(Failure.of(name, "guards", error), front, kwargs)
             return None
         if failed != HOLDS:
             if made.fallback is None:
                 miss = explain_miss(self.function, version.number, version.predicate.conditions, failed, made.bound, made.objects)
-                self.log.add(fallback(name, "LB0020", f"a new version does not hold for its own call: {miss.text()}", "", "guards"))
+                self._fail(Failure(name, "guards", miss.guard, f"a new version does not hold for its own call: {miss.text()}", ()), front, kwargs)
             return None
         cache.add(version)
         if made.fallback is None:

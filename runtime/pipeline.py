@@ -20,10 +20,12 @@ from lect.frontends.capture.cut import Cut
 from lect.frontends.capture.interpreter import CodeTable
 from lect.frontends.capture.numbers import NumberPolicy
 from lect.frontends.tensors.errors import NumberNeeded
-from lect.ir import Context, LectError, Operation
+from lect.ir import Context, LectError, Operation, VerifyError
 from lect.passes.manager import PassManager, collector_off
 from lect.runtime.continuation import ResumePoints, cut_resources, going_on
-from lect.runtime.events import Break, Event, Fallback, Note
+from lect.runtime.events import Break, EventLog, Fallback, Note
+from lect.runtime.failure_files import FailureFiles
+from lect.runtime.failures import Failure, Lowering, with_file
 from lect.runtime.linking import link_graph
 from lect.runtime.training_compile import Training, any_results_differentiable, take_training
 
@@ -53,6 +55,7 @@ class Compiled:
     note: Note | None = None
     seeded: int = 0
     cut: Cut | None = None
+    failure: Failure | None = None  # of lect itself, until its file is written
     numbers: Mapping[int, Any] = field(default_factory=dict)  # the graph's arguments that are numbers, and their dtypes
     constants: tuple[int, ...] = ()  # the graph's arguments whose value a lowering needs
     graph_code: CodeType | None = None  # set when the call may be made again, as written, if the graph raises
@@ -68,13 +71,14 @@ def compile_call(
     observe: Observer,
     numbers: NumberPolicy | None = None,
     points: ResumePoints | None = None,
-    notify: Callable[[Event], None] = lambda event: None,
+    log: EventLog | None = None,
 ) -> Compiled:
     """Compile `fn` for this call.  Never raises for what the program does: what cannot be compiled comes back as a fallback.
 
     `numbers` says which numbers are of run time, and learns which cannot be.  `points` are the resume points of the function; without them a frame is
-    compiled as a whole or not at all.  `notify` is told of what is compiled later, when the first backward comes.
+    compiled as a whole or not at all.  `log` is told of what is compiled later, when the first backward comes, and keeps the files of failures.
     """
+    log = log or EventLog()
     ctx = make_context(options=options)
     ctx.resources.update(code_table=table, numbers=numbers, points=points, whole=points is None)
     made = Compiled()
@@ -97,24 +101,37 @@ def compile_call(
         if made.note is None:
             captured = captured.clone({})
             made.numbers = number_places(captured)
-            _lower(module, captured, name, made, ctx, observe, notify)
+            _lower(module, captured, name, made, ctx, observe, log)
             if _learns_constants(made, ctx, numbers):
-                return compile_call(fn, args, kwargs, table, options, observe, numbers, points, notify)
+                return compile_call(fn, args, kwargs, table, options, observe, numbers, points, log)
         stage = "emit"
         if made.run is None:
             made.run = _timed(made, "emit", lambda: _link_through_torch(captured, made, ctx))
     except LectError as error:
-        made.fallback = _refusal(name, stage, error)
+        made.fallback = _refusal(made, name, stage, error)
         _take_partial(made, ctx)
     except DoesNotBind as error:
         made.fallback = fallback(name, "LB0012", str(error))
     except Exception as error:
-        made.fallback = _internal(name, stage, error)
+        made.fallback = _internal(made, name, stage, error)
         _take_partial(made, ctx)
     finally:
         for resource in ("frame", "objects", "partial_guards", "function_op", "cut", "points"):  # what outlives the compile must not hold the call's objects
             ctx.resources.pop(resource, None)
+    _write_failure(made, log.files, fn, args, kwargs, options)
     return made
+
+
+def _write_failure(made: Compiled, files: FailureFiles, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: Mapping[str, Any]) -> None:
+    """When lect failed, the file that replays it, named by the event."""
+    failure, made.failure = made.failure, None
+    if failure is None:
+        return
+    kept = failure.file(files, fn, args, kwargs, options)
+    if made.fallback is not None:
+        made.fallback = with_file(made.fallback, kept)
+    elif made.note is not None:
+        made.note = note(with_file(made.note, kept))
 
 
 def _timed(made: Compiled, stage: str, work: Callable[[], Any]) -> Any:
@@ -166,7 +183,7 @@ def _why_through_torch(name: str, ctx: Context) -> Note | None:
     return note(fallback(name, *reason)) if reason else None
 
 
-def _lower(module: Operation, graph: Operation, name: str, made: Compiled, ctx: Context, observe: Observer, notify: Callable[[Event], None]) -> None:
+def _lower(module: Operation, graph: Operation, name: str, made: Compiled, ctx: Context, observe: Observer, log: EventLog) -> None:
     """Lower the graph as far as the option `level` says and link it.  What a stage refuses becomes the note of `made`, and nothing is linked.
 
     `graph` is a copy of it, for the backwards that are compiled later.
@@ -184,17 +201,17 @@ def _lower(module: Operation, graph: Operation, name: str, made: Compiled, ctx: 
             _timed(made, stage, lambda stage=stage: PassManager.parse(stage).configured(ctx.options).run(module, ctx))  # type: ignore[misc]
             observe(stage, module)
             if stage == STAGES[0]:
-                training = take_training(module, graph, name, ctx, observe, notify)
+                training = take_training(module, graph, name, ctx, observe, log)
         stage = "emit"
         made.run = _timed(made, "emit", lambda: _link(module, made, ctx, training))
         made.seeded = ctx.statistics.get("random operators seeded", 0)
     except NumberNeeded as error:
         made.constants = error.arguments
-        made.note = note(_refusal(name, stage, error))
-    except LectError as error:
-        made.note = note(_refusal(name, stage, error))
+        made.note = note(_refusal(made, name, stage, error))
     except Exception as error:
-        made.note = note(_internal(name, stage, error))
+        lowering = Lowering(graph, STAGES[: REACHED[level]], dict(ctx.options), dict(ctx.target), link_graph)
+        refused = isinstance(error, LectError)
+        made.note = note(_refusal(made, name, stage, error, lowering) if refused else _internal(made, name, stage, error, lowering))  # type: ignore[arg-type]
 
 
 def _learns_constants(made: Compiled, ctx: Context, numbers: NumberPolicy | None) -> bool:
@@ -209,7 +226,7 @@ def _learns_constants(made: Compiled, ctx: Context, numbers: NumberPolicy | None
 
 def note(event: Fallback) -> Note:
     """The reason of a fallback as that of a graph that runs through torch."""
-    return Note(event.function, event.number, event.title, event.detail, event.location, event.hint, event.stage)
+    return Note(event.function, event.number, event.title, event.detail, event.location, event.hint, event.stage, file=event.file, replay=event.replay)
 
 
 def fallback(name: str, number: str, detail: str, location: str = "", stage: str = "capture") -> Fallback:
@@ -224,19 +241,20 @@ def break_event(name: str, cut: Cut) -> Break:
     return Break(name, stop.number, reason.title, stop.detail, str(stop.loc) if stop.loc.known else "", reason.hint, cut.frames)
 
 
-def _refusal(name: str, stage: str, error: LectError) -> Fallback:
+def _refusal(made: Compiled, name: str, stage: str, error: LectError, lowering: Lowering | None = None) -> Fallback:
     place = str(error.loc) if error.loc.known else ""
     if isinstance(error, Refused):
         return fallback(name, error.number, error.detail, place)
     cause = error.__cause__
-    if cause is not None and not isinstance(cause, LectError):
-        return fallback(name, "LB0020", error.message, place, stage)
+    if (cause is not None and not isinstance(cause, LectError)) or isinstance(error, VerifyError):
+        made.failure = Failure.of(name, stage, error, lowering)
+        return fallback(name, "LB0020", error.message, place or made.failure.location, stage)
     return fallback(name, "LB0024", error.message, place, stage)
 
 
-def _internal(name: str, stage: str, error: Exception) -> Fallback:
-    text = f"{type(error).__name__}: {str(error)[:300]}"
-    return fallback(name, "LB0020", text, "", stage)
+def _internal(made: Compiled, name: str, stage: str, error: Exception, lowering: Lowering | None = None) -> Fallback:
+    made.failure = Failure.of(name, stage, error, lowering)
+    return fallback(name, "LB0020", made.failure.summary, made.failure.location, stage)
 
 
 def _link(module: Operation, made: Compiled, ctx: Context, training: Training | None) -> Callable[..., Any]:

@@ -16,13 +16,14 @@ from lect.dialects.builtin.ops import ModuleOp
 from lect.dialects.functional.ops import FuncOp
 from lect.dialects.functional.python_values import dtype_of
 from lect.dialects.fx.ops import GraphOp
-from lect.ir import Block, Context, LectError, Operation, Region, Value
+from lect.ir import Block, Context, LectError, Operation, Region, Value, VerifyError
 from lect.passes.convert.fx_build_joint import FxBuildJoint
 from lect.passes.functional.functional_split_joint import BACKWARD, backward_like
 from lect.passes.functional.joint_graph import JointGraph, joint_graphs
 from lect.passes.manager import PassManager, collector_off
 from lect.passes.pipelines import PIPELINES
-from lect.runtime.events import BackwardCompile, BackwardFallback, Event
+from lect.runtime.events import BackwardCompile, BackwardFallback, EventLog
+from lect.runtime.failures import Failure, Lowering, command_for
 from lect.runtime.linking import interpreted, link_graph
 from lect.runtime.random_replay import Draw, find_draws
 from lect.runtime.residual import without_autocast
@@ -38,9 +39,7 @@ def any_results_differentiable(graph: Operation) -> bool:
     return last is not None and any(getattr(value.type, "requires_grad", False) for value in last.operands)
 
 
-def take_training(
-    module: Operation, graph: Operation, name: str, ctx: Context, observe: Observer, notify: Callable[[Event], None]
-) -> Training | None:
+def take_training(module: Operation, graph: Operation, name: str, ctx: Context, observe: Observer, log: EventLog) -> Training | None:
     """Take the backward out of a module of functional functions, to be lowered when it is needed; None when there is none.
 
     `graph` are the captured calls, from which other backwards are made.
@@ -52,7 +51,7 @@ def take_training(
     backward.detach()
     copy = forward.clone({})
     assert isinstance(graph, GraphOp) and isinstance(copy, FuncOp)
-    return Training(name, graph, copy, backward, dict(ctx.options), bool(ctx.statistics.get("random calls")), observe, notify)
+    return Training(name, graph, copy, backward, dict(ctx.options), bool(ctx.statistics.get("random calls")), observe, log)
 
 
 @dataclass
@@ -66,7 +65,7 @@ class Training:
     options: Mapping[str, Any]
     draws: bool
     observe: Observer
-    notify: Callable[[Event], None]
+    log: EventLog
 
     def step(self, run: Callable[..., list[Any]], numbers: Mapping[int, torch.dtype]) -> TrainingStep:
         """The step with a linked forward; `numbers` are the arguments that are numbers."""
@@ -118,7 +117,7 @@ class Training:
         try:
             backward = self._functional(tangents, strides)
         except Exception as error:
-            self.notify(BackwardFallback(self.name, _words(error)))
+            self._tell(error, Lowering(self.graph, ("aot",), self.options, {}, lambda module, ctx: self._functional(tangents, strides)))
             return None
         kept = backward.training
         layouts = [value.type for value in backward.body.args[len(kept["kept"]) :]]
@@ -126,11 +125,31 @@ class Training:
             copy = backward.clone({})
             assert isinstance(copy, FuncOp)
             run = self._link(copy)
-            self.notify(BackwardCompile(self.name, time.perf_counter() - start, tangents))
+            self.log.add(BackwardCompile(self.name, time.perf_counter() - start, tangents))
         except Exception as error:
-            self.notify(BackwardFallback(self.name, _words(error)))
+            self._tell(error, Lowering(backward, self._stages(), self.options, self._target(), link_graph))
             run = interpreted(_module(backward))
         return Backward(run, kept["kept"], tangents, tuple([(type.shape, type.strides, dtype_of(type.element)) for type in layouts]), kept["gradients"])
+
+    def _tell(self, error: Exception, lowering: Lowering) -> None:
+        """The event for a backward that is not compiled; with a file that replays it when that is a failure of lect."""
+        cause = error.__cause__
+        if isinstance(error, LectError) and not isinstance(error, VerifyError) and (cause is None or isinstance(cause, LectError)):
+            self.log.add(BackwardFallback(self.name, error.message))
+            return
+        failure = Failure.of(self.name, "backward", error, lowering)
+        kept = failure.file_of_lowering(self.log.files)
+        if kept.path:
+            self.log.add(BackwardFallback(self.name, failure.summary, "LB0020", file=kept.path, replay=command_for(kept.path)))
+        else:
+            self.log.add(BackwardFallback(self.name, f"{failure.summary}; no file that replays it could be written: {kept.why_not}", "LB0020"))
+
+    def _stages(self) -> tuple[str, ...]:
+        return {"functional": (), "loop": ("loop",), "native": ("loop", "kernel")}[self.options.get("level", "native")]
+
+    def _target(self) -> dict[str, Any]:
+        native = self.options.get("level", "native") == "native"
+        return {**llvm.cpu_target(), "threads": torch.get_num_threads()} if native else {}
 
     def _functional(self, tangents: tuple[int, ...], strides: Layouts | None) -> FuncOp:
         """The backward at the functional level."""
@@ -160,11 +179,9 @@ class Training:
 
     def _link(self, backward: FuncOp) -> Callable[..., list[Any]]:
         ctx = make_context(options=self.options)
-        level = self.options.get("level", "native")
-        if level == "native":
-            ctx.target.update(llvm.cpu_target(), threads=torch.get_num_threads())
+        ctx.target.update(self._target())
         module = _module(backward)
-        for stage in {"functional": (), "loop": ("loop",), "native": ("loop", "kernel")}[level]:
+        for stage in self._stages():
             PassManager.parse(stage).run(module, ctx)
             self.observe(f"backward-{stage}", module)
         executable, run = link_graph(module, ctx)
@@ -174,10 +191,6 @@ class Training:
             return (guarded if torch.is_autocast_enabled("cpu") else run)(*tensors)
 
         return call
-
-
-def _words(error: Exception) -> str:
-    return error.message if isinstance(error, LectError) else f"{type(error).__name__}: {error}"
 
 
 def _module(op: Operation) -> Operation:

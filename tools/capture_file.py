@@ -27,8 +27,9 @@ def capture_file(target: str, ctx: Context) -> Operation:
     module = load_file(Path(path))
     function = find(module, name, path)
     args, kwargs = inputs_of(module, name, path)
-    check_inputs(function, name, args, kwargs)
     api = importlib.import_module(OPEN_FRAME)
+    if not isinstance(function, api.Rest):
+        check_inputs(function, name, args, kwargs)
     return api.open_frame(function, args, kwargs, ctx)
 
 
@@ -73,7 +74,7 @@ def find(module: ModuleType, name: str, path: str) -> Any:
             there = sorted(key for key, value in vars(module).items() if callable(value) and not key.startswith("_"))
             raise LectError(f"'{path}' has no function '{name}'; it has {', '.join(there) or 'none'}")
         found = getattr(found, part)
-    if not callable(found):
+    if not callable(found) and not isinstance(found, importlib.import_module(OPEN_FRAME).Rest):
         raise LectError(f"'{name}' of '{path}' is no function but {type(found).__name__}")
     return found
 

@@ -52,6 +52,7 @@ def argument_parser() -> argparse.ArgumentParser:
     add("-h", "--help", action="store_true", help="show this text")
     add("-p", "--pipeline", action="append", default=[], metavar="PIPELINE", help="passes and named pipelines, 'a,b{option=1},loop'; may be repeated")
     add("-o", "--output", default="-", metavar="FILE", help="where the IR goes (default: standard output)")
+    add("--target", default="", metavar="KEY=VALUE,...", help="the machine that passes decide for: vector_bytes (of a register), threads")
     add("--emit", choices=("python", "llvm", "torch"), help="print what a backend makes of the result instead of IR")
     add("--capture", metavar="FILE.py:FUNCTION", help="start from a Python function, called with what FUNCTION_inputs() or inputs() of the file gives")
     add("--decode", metavar="FILE.py:FUNCTION", help="start from the bytecode of a Python function, which is compiled but not run")
@@ -196,6 +197,8 @@ class _Driver:
         given = self.options
         self.options = argument_parser().parse_args([*configuration, given.input or "-"])
         self.options.output, self.options.reproducer = given.output, given.reproducer
+        if self.options.capture and self.options.capture.startswith(":"):  # a function of the reproducer itself
+            self.options.capture = f"{given.input}{self.options.capture}"
         return "" if self._starts_from_python() else text
 
     def _instruments(self) -> list[Instrument]:
@@ -210,6 +213,7 @@ class _Driver:
             out.append(PrintTree(Path(options.print_ir_tree_dir), self.style))
         if not options.verify_diagnostics:  # there, failing is what is asked for
             flags = [flag for flag, is_set in _repeated_flags(options) if is_set]
+            flags += ["--target", options.target] if options.target else []
             source = ["--capture", options.capture] if options.capture else ["--decode", options.decode] if options.decode else []
             out.append(Reproducer(self._reproducer_path, flags, source))
         return out
@@ -224,6 +228,7 @@ class _Driver:
 
     def _chunk(self, text: str, manager: PassManager, instruments: list[Instrument]) -> _Chunk:
         chunk = _Chunk(text, make_context(allow_unregistered=self.options.allow_unregistered_dialect))
+        chunk.ctx.target.update(read_target(self.options.target))
         try:
             module = self._timed("capture" if self.options.capture else "parse", lambda: self._load(chunk))
             self._timed("verify input", lambda: verify(module))
@@ -288,6 +293,17 @@ class _Driver:
             Path(self.options.output).write_text(text, encoding="utf-8")
         except OSError as error:
             raise UsageError(f"cannot write '{self.options.output}': {error.strerror}") from None
+
+
+def read_target(text: str) -> dict[str, int | str]:
+    """The description of a machine: numbers are numbers, everything else is text.  Raises `UsageError`."""
+    found: dict[str, int | str] = {}
+    for item in filter(None, text.split(",")):
+        key, equals, value = item.partition("=")
+        if not (key and equals and value):
+            raise UsageError(f"--target takes KEY=VALUE,..., got '{item}'")
+        found[key] = int(value) if value.isdecimal() else value
+    return found
 
 
 def _repeated_flags(options: argparse.Namespace) -> list[tuple[str, bool]]:

@@ -60,7 +60,7 @@ REASONS: Mapping[str, Reason] = MappingProxyType(
         "LB0017": Reason("module with hooks", "hooks run around the module's forward", "remove the hooks or call forward yourself"),
         "LB0018": Reason("object with a finaliser", "the moment when the finaliser runs would change", "make the object outside"),
         "LB0019": Reason("containers of tensors compared or printed", "C code would compare or print the tensors inside", "compare the tensors one by one"),
-        "LB0020": Reason("internal error", "lect failed, which is a bug of lect", "please report the program"),
+        "LB0020": Reason("internal error", "lect failed, which is a bug of lect", "please report it together with the file that replays it"),
         "LB0021": Reason("training", "autograd records here what no compiled backward can stand for", "see docs/training.md for what is compiled"),
         "LB0022": Reason("nothing to compile", "the frame calls no torch function on a tensor", "compile a function that computes with tensors"),
         "LB0023": Reason("overlapping inputs are written", "two inputs share memory and the graph writes to one", "pass tensors that do not overlap"),

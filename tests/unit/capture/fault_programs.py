@@ -130,4 +130,30 @@ def defined(x, items):
     return x * Local.factor
 
 
-PROGRAMS = (containers, flow, functions, patterns, defined)
+def broken_off(x, items):
+    """What goes on behind the break handles an exception."""
+    try:
+        raise ValueError("handled")
+    except ValueError as error:
+        print(end="")
+        found = str(error)
+    return x + len(items), found
+
+
+class Telling:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        print(end="")
+        return True
+
+
+def left_by_an_exception(x, items):
+    """What goes on behind the break is in the handler of a `with`."""
+    with Telling():
+        raise ValueError("left")
+    return x + len(items)
+
+
+PROGRAMS = (containers, flow, functions, patterns, defined, broken_off, left_by_an_exception)

@@ -1,6 +1,7 @@
-"""A fault in any rule of the interpreter is an internal error: an event with a number, and the value, effects and exceptions of eager."""
+"""A fault in any rule of the interpreter is an internal error: the value, effects and exceptions of eager, and an event with a file that replays it."""
 
 import sys
+from pathlib import Path
 from types import MappingProxyType
 
 import pytest
@@ -9,11 +10,15 @@ import torch
 import lect
 from lect.frontends.capture import interpreter
 from lect.frontends.capture.rules import RULES
+from lect.runtime import entry
+from lect.runtime.failure_files import FailureFiles
+from lect.tools.capture_file import load_file
+from lect.tools.replay import main
 from tests.unit.capture.fault_programs import PROGRAMS
 
 SINCE_312 = frozenset({"pyframe.save_local", "pyframe.restore_local", "pyframe.bind_cell", "pyframe.load_super_attr", "pyframe.make_cell"})
-# No bytecode is decoded to the first; the second stands at the beginning of rests that go on while an exception is on its way.
-ELSEWHERE = frozenset({"pyframe.load_exc", "pyframe.load_place"})
+# No bytecode is decoded to it, and no rest of a function has it: it is for hand-written code.
+ELSEWHERE = frozenset({"pyframe.load_exc"})
 
 
 def used_rules(program):
@@ -41,7 +46,7 @@ def reached():
 
 
 @pytest.mark.parametrize("name", sorted(RULES.keys() - ELSEWHERE))
-def test_a_fault_in_a_rule(name, reached, monkeypatch):
+def test_a_fault_in_a_rule(name, reached, monkeypatch, capsys, tmp_path):
     if name in SINCE_312 and sys.version_info < (3, 12):
         pytest.skip("an operation of Python 3.12")
     program = next((each for each in PROGRAMS if name in reached[each]), None)
@@ -52,9 +57,15 @@ def test_a_fault_in_a_rule(name, reached, monkeypatch):
 
     monkeypatch.setattr(interpreter, "RULES", MappingProxyType({**RULES, name: broken}))
     lect.reset()
+    monkeypatch.setattr(entry.RUNTIME.log, "files", FailureFiles(str(tmp_path)))
     x, items = torch.randn(2), [1, 2]
     want = program(x, items)
     got = lect.compile(program, options={"level": "fx"})(x, items)
     assert repr(want) == repr(got)
-    assert {event.number for event in lect.events("fallback")} - {"LB0022"} == {"LB0020"}
+    failed = [event for event in lect.events("fallback") if event.number != "LB0022"]
+    assert {event.number for event in failed} == {"LB0020"}
+    for event in failed:
+        script = load_file(Path(event.file))
+        assert main(script.call, *script.call_inputs(), {"level": "fx"}) == 1, "the file replays it"
+    assert "KeyError: 'a fault of lect'" in capsys.readouterr().out
     lect.reset()

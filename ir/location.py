@@ -30,13 +30,7 @@ class Location:
         end_line: int | None = None,
         end_column: int | None = None,
     ) -> Location:
-        key = (file, line, column, function, end_line, end_column)
-        found = _TABLE.get(key)
-        if found is None:
-            found = object.__new__(cls)
-            found.file, found.line, found.column, found.function, found.end_line, found.end_column = key
-            _TABLE[key] = found
-        return found
+        return location_of((file, line, column, function, end_line, end_column))
 
     @property
     def known(self) -> bool:
@@ -56,6 +50,17 @@ class Location:
         return self
 
 
-_TABLE: dict[tuple[str, int, int | None, str | None, int | None, int | None], Location] = {}
+Key = tuple[str, int, int | None, str | None, int | None, int | None]
+_TABLE: dict[Key, Location] = {}
+
+
+def location_of(key: Key) -> Location:
+    """The location with these fields: file, line, column, function, end line and end column."""
+    found = _TABLE.get(key)
+    if found is None:
+        found = _TABLE[key] = object.__new__(Location)
+        found.file, found.line, found.column, found.function, found.end_line, found.end_column = key
+    return found
+
 
 UNKNOWN = Location("-", 0)

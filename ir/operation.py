@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .define import OpDefinition
 
 O = TypeVar("O", bound="Operation")
+_NEW_VALUE = Value.__new__
 
 
 class Operation:
@@ -55,11 +56,26 @@ class Operation:
         loc: Location = UNKNOWN,
     ) -> O:
         """The generic constructor: takes everything as it is, infers and checks nothing (the verifier does)."""
-        self = object.__new__(cls)
-        self._setup(operands, attrs if attrs is not None else {}, regions, successors, loc)
-        self._note_uses()
-        if len(result_types) == 1:
-            self.results = (Value(result_types[0], self, 0),)
+        self = object.__new__(cls)  # what `_setup`, `_note_uses` and `Value` do, without the calls: nothing is made as often as operations
+        self.operands = used = list(operands)
+        self.attrs = {} if attrs is None else attrs
+        self.regions = ()
+        if regions:
+            self.regions = tuple(regions)
+            for region in self.regions:
+                region.parent = self
+        self.successors = list(successors) if successors else []
+        self.parent = self.prev = self.next = None
+        self.loc = loc
+        for value in used:
+            users = value.users
+            users[self] = users.get(self, 0) + 1
+        if not result_types:
+            self.results = ()
+        elif len(result_types) == 1:
+            value = _NEW_VALUE(Value)
+            value.type, value.owner, value.index, value.users, value.hint = result_types[0], self, 0, {}, None
+            self.results = (value,)
         else:
             self.results = tuple([Value(type, self, position) for position, type in enumerate(result_types)])
         return self

@@ -22,6 +22,7 @@ from lect.dialects.pyframe.ops import ONE
 from lect.dialects.pyframe.types import OBJECT, PLACE
 from lect.frontends.bytecode.reader import NEVER_RAISING, VERSION, Handler, read_listing
 from lect.ir import UNKNOWN, Block, Context, LectError, Location, Operation, Region, Value
+from lect.ir.location import location_of
 
 Decode = Callable[["FrameDecoder", Any], None]
 
@@ -175,7 +176,8 @@ class FrameDecoder:
         self._handler: Handler | None = None
         self._position: tuple[int | None, ...] | None = None
         start = self._enter(self._start(), [])
-        self.func = FuncOp(regions=[Region([start.block])], sym_name=symbol_of(code), **frame_attributes(code))
+        attrs = {"sym_name": symbol_of(code), **frame_attributes(code)}
+        self.func = FuncOp.create((), (), _without_defaults(attrs), [Region([start.block])])
 
     # ---- the walk ----------------------------------------------------------------------------------------------------
 
@@ -252,7 +254,7 @@ class FrameDecoder:
         elif column is None or end_column is None:
             self.loc = Location(self.code.co_filename, line, None, self.code.co_qualname)
         else:
-            self.loc = Location(self.code.co_filename, line, column, self.code.co_qualname, end_line, end_column)
+            self.loc = location_of((self.code.co_filename, line, column, self.code.co_qualname, end_line, end_column))
 
     def _name_blocks(self, blocks: list[Block]) -> None:
         taken: dict[str, int] = {}
@@ -423,6 +425,12 @@ def frame_attributes(code: CodeType) -> dict[str, Any]:
         "file": code.co_filename,
         "first_line": code.co_firstlineno,
     }
+
+
+def _without_defaults(attrs: dict[str, Any]) -> dict[str, Any]:
+    """The attributes of a `pyframe.func` as the operation keeps them.  Its constructor does the same, more slowly; each function is decoded once."""
+    declared = FuncOp.definition.attrs  # type: ignore[union-attr]
+    return {name: value for name, value in attrs.items() if not declared[name].has_default or value != declared[name].default}
 
 
 def local_names(code: CodeType) -> tuple[str, ...]:

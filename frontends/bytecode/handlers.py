@@ -29,8 +29,9 @@ def nothing(d: FrameDecoder, arg: int) -> None:
 
 def pop_top(d: FrameDecoder, arg: int) -> None:
     value = d.pop()
-    if any(value is other for other in d.stack):
-        return
+    for other in d.stack:
+        if other is value:
+            return
     if value is d.last_result or (not value.users and value.owner is d.block.last):
         return  # the result of the operation just before, which has no user, is released by itself
     d.emit(ops.DropOp.create((value,), loc=d.loc))

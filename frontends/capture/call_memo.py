@@ -208,8 +208,6 @@ class CallMemo:
         return None
 
     def _repeat(self, known: Remembered, asked: Asked) -> Box | None:
-        from lect.frontends.capture.replay import make_replay
-
         t = self.t
         if known.failures > MAX_FAILURES:
             return None
@@ -218,7 +216,7 @@ class CallMemo:
                 known.records.remove(record)  # what it read may have been written to since
                 continue
             if record.replay is None:
-                record.replay = make_replay(t, record)
+                record.replay = t.code_table.make_replay(t, record)
                 if record.replay is None:
                     known.records.remove(record)
                     known.failures += 1

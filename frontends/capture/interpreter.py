@@ -22,6 +22,7 @@ from lect.frontends.capture.generators import TracedGenerator
 from lect.frontends.capture.iteration import acts_when_released
 from lect.frontends.capture.modes import current_modes
 from lect.frontends.capture.optimizers import MADE_BY_TORCH
+from lect.frontends.capture.replay import make_replay
 from lect.frontends.capture.resume import Clone, Cuttable, NotResumable, Place, twins
 from lect.frontends.capture.rules import RESUMED, RULES
 from lect.frontends.capture.specials import special_table
@@ -125,6 +126,7 @@ class CodeTable:
         self.specials: Mapping[Any, Any] = special_table()
         instruction_handlers()
         self.made_by_torch = MADE_BY_TORCH
+        self.make_replay = make_replay
 
     def program(self, t: Tracer, code: CodeType) -> Program:
         """The program of a code object; breaks when it cannot be decoded."""

@@ -47,6 +47,7 @@ from lect.frontends.capture.operators import answer_of, check_plain, truth
 from lect.frontends.capture.optimizers import OPTIMIZERS, in_arithmetic
 from lect.frontends.capture.random_state import RANDOM_STATE
 from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.shortcuts import SHORTCUTS
 from lect.frontends.capture.special_methods import SPECIAL_METHODS
 from lect.frontends.capture.torch_calls import torch_call
 from lect.frontends.capture.tracebacks import TRACEBACKS, TracedTraceback, a_traceback, traceback_of
@@ -504,6 +505,7 @@ _BY_SUBJECT = (
     INFERENCE,
     LOGGING,
     SPECIAL_METHODS,
+    SHORTCUTS,
 )
 
 
@@ -513,6 +515,7 @@ _LOGGED = frozenset(
     | {object.__setattr__, object.__new__, object.__init__, object.__init_subclass__, type.__call__, len, iter, next, bool, callable, hash, str, repr, format}
     | {super, torch.is_tensor, torch.Tensor.size, MethodType, FunctionType.__get__, sum, min, max, any, all, *policy.FOLDED, *policy.STATE_QUERIES}
     | {*policy.MACHINE, *policy.COMPILING, types.GeneratorType.__iter__, types.GeneratorType.__next__, dict.__init__, list.__init__, torch.is_autocast_enabled}
+    | {*SHORTCUTS}
 )
 
 

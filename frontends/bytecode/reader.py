@@ -102,7 +102,7 @@ def read_listing(code: CodeType) -> Listing:
     """The instructions of `code` and where its blocks begin."""
     variables = variable_names(code)
     positions = list(code.co_positions())
-    raw, caches, names, kinds = code.co_code, _CACHES, _NAMES, _KINDS
+    raw, facts = code.co_code, _FACTS
     out: list[Instruction] = []
     starts: list[int] = []  # offset at which each instruction begins, its EXTENDED_ARGs included
     jumps: list[tuple[Instruction, int]] = []
@@ -115,9 +115,10 @@ def read_listing(code: CodeType) -> Listing:
             extended = arg << 8
             offset += 2
             continue
-        name, kind, position = names[number], kinds[number], positions[offset >> 1]
+        name, kind, step = facts[number]
+        position = positions[offset >> 1]
         extended = 0
-        offset += 2 + 2 * caches[number]
+        offset += step
         starts.append(start)
         if not kind:
             out.append(Instruction(name, arg, position))
@@ -203,6 +204,7 @@ _KINDS = tuple(
     else _PLAIN
     for number in range(256)
 )
+_FACTS = tuple((name, kind, 2 + 2 * caches) for name, kind, caches in zip(_NAMES, _KINDS, _CACHES))  # of an opcode: name, kind, and bytes
 _JUMP_NAMES = frozenset(_NAMES[number] for number in _JUMPS if number < 256)
 
 

@@ -207,7 +207,7 @@ def generic_attr(t: Tracer, box: Box, name: str, fallback: bool = True) -> Box:
         return super_attr(t, box, name)
     if issubclass(kind, _LOOK_ELSEWHERE):
         raise t.stop("LB0003", f"an attribute of a {kind.__name__}")
-    if isinstance(value, type):
+    if issubclass(kind, type):
         return type_attr(t, box, name)
     found = lookup(t, kind, name)
     if found.kind in ("property", "c_data", "python_data"):

@@ -298,7 +298,7 @@ class _Keys:
         parts.append(source is None)
         if kind is LT:
             return self._tensor(value)
-        if isinstance(value, CODE_LIKE):
+        if issubclass(kind, CODE_LIKE):  # `isinstance` may ask the object, in code of the program
             parts.append(id(value))  # the leaf keeps it alive
             return not self.t.is_fresh(value)
         return source is not None or self._container(value, kind, depth)

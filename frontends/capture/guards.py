@@ -67,9 +67,9 @@ class GuardList:
             return
         self._ask(source, "is", value)
 
-    def tensor(self, source: Source, tensor: torch.Tensor) -> None:
-        """The tensor there has the metadata of `tensor`."""
-        self.entries.setdefault((source, "tensor"), Asked(_tensor_attributes(tensor), self.loc))  # once for each tensor; the log has the read
+    def tensor(self, source: Source, attributes: dict[str, Any]) -> None:
+        """The tensor there has the metadata that these attributes of a `guard.tensor` say."""
+        self.entries.setdefault((source, "tensor"), Asked(attributes, self.loc))  # once for each tensor; the log has the read
 
     def same(self, source: Source, other: Source) -> None:
         """Two paths lead to one object."""
@@ -268,7 +268,8 @@ _MAKERS: Mapping[str, Maker] = MappingProxyType(
 )
 
 
-def _tensor_attributes(tensor: torch.Tensor) -> dict[str, Any]:
+def tensor_attributes(tensor: torch.Tensor) -> dict[str, Any]:
+    """What a `guard.tensor` says of a tensor."""
     attrs: dict[str, Any] = {"dtype": ELEMENT_OF[tensor.dtype], "sizes": tuple(tensor.shape), "strides": tensor.stride()}
     if tensor.device.type != "cpu":
         attrs["device"] = str(tensor.device)

@@ -162,13 +162,13 @@ class _Maker:
             tensor = TensorFacts(old, layout)
             if not tensor.fit(self.t, old):
                 raise Differs
-        if (alias and type(old) not in SCALAR_TYPES) or isinstance(old, CODE_LIKE):
+        if (alias and type(old) not in SCALAR_TYPES) or issubclass(type(old), CODE_LIKE):
             self.fixed[id(old)] = box  # it may have been found in another way, which leads to one object always
         self.reads.append(Read(base, steps, source.part, old, tensor))
-        self.actions.append((READ, loc, base, steps, source.part, number))
+        self.actions.append((READ, loc, base, steps, source.part, number, tensor))
 
     def _found(self, box: Box) -> None:
-        if isinstance(box[0], CODE_LIKE):
+        if issubclass(type(box[0]), CODE_LIKE):
             self._fix(box)
         elif box[1] is not None and box[1] not in self.places and id(_real(self.t, box[0])) not in self.fixed:
             raise Differs
@@ -253,7 +253,7 @@ class _Maker:
         number = next((number for number, each in enumerate(self.boxes) if each[0] is value), None) if kind not in SCALAR_TYPES else None
         if number is not None:
             return ("place", number)
-        if kind in SCALAR_TYPES or (isinstance(value, CODE_LIKE) and not self.t.is_fresh(value)):
+        if kind in SCALAR_TYPES or (issubclass(kind, CODE_LIKE) and not self.t.is_fresh(value)):
             if source is not None and self._base(source)[0] is not None:
                 raise Differs
             return ("as it is", returned.box)
@@ -341,14 +341,14 @@ class Replay:
         for kind, where, *action in self.actions:
             t.guards.loc = where
             if kind == READ:
-                base, steps, part, number = action
+                base, steps, part, number, tensor = action
                 assert number == len(boxes)
                 source = boxes[base][1]
                 for step, key in steps:
                     source = source.step(step, key)  # type: ignore[union-attr]
                 if part is not None:
                     source.part = part  # type: ignore[union-attr]
-                boxes.append(t.wrap(live[number], source))
+                boxes.append(self._read(t, live[number], source, tensor))  # type: ignore[arg-type]
             elif kind == GUARD:
                 self._ask(t, action[0], boxes)
             else:
@@ -365,6 +365,14 @@ class Replay:
         t.mode.draws += self.draws
         t.repeats.given += len(self.calls)
         return self._made(t, self.result, boxes, values, {})
+
+    def _read(self, t: Tracer, value: Any, source: Source, facts: TensorFacts | None) -> Box:
+        """The box of what was read.  A tensor that becomes an input has the facts of the one before, so that it is not asked for them again."""
+        if facts is None or not facts.leaf or t.log is None or id(value) in t.seen:
+            return t.wrap(value, source)
+        box = t.add_input(value, make_lt(facts.meta), source, facts.guard)
+        t.log.read(source, box)
+        return box
 
     def _ask(self, t: Tracer, asked: Guard, boxes: list[Box]) -> None:
         source = boxes[asked.place][1]

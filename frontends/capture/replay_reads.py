@@ -16,6 +16,7 @@ from lect.dialects.fx.types import ObjectRef
 from lect.dialects.guard.containers import BASES, count, elements, has, own_item
 from lect.frontends.capture.attributes import MISSING, MODULE_PARTS, find_in_type
 from lect.frontends.capture.calls import MODULE_HOOKS
+from lect.frontends.capture.guards import tensor_attributes
 from lect.frontends.capture.repeats import PLAIN
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.tensors import LT, layout_of, meta_of
@@ -75,7 +76,7 @@ def _attribute(value: Any, name: str, part: str | None) -> Any:
         if entry is not MISSING or next((table for table in MODULE_PARTS if name in (names.get(table) or ())), None) != part:
             raise Differs
         return names[part][name]
-    if entry is MISSING or find_in_type(type(entry), "__get__") is not MISSING or isinstance(value, type):
+    if entry is MISSING or find_in_type(type(entry), "__get__") is not MISSING or issubclass(kind, type):
         raise Differs
     return entry
 
@@ -94,7 +95,7 @@ def untouched(t: Tracer, value: Any) -> bool:
     held = t.shadows.ids()
     if key in held:
         return False
-    names = names_of(value) if not isinstance(value, type) else None
+    names = names_of(value) if not issubclass(type(value), type) else None
     if names is None:
         return True
     return id(names) not in held and not any(id(names[table]) in held for table in MODULE_PARTS if table in names)
@@ -116,11 +117,12 @@ def same_scalar(old: Any, new: Any) -> bool:
 class TensorFacts:
     """All that a trace sees of a real tensor, whose stand-in has the layout `layout`."""
 
-    __slots__ = ("inference", "layout", "leaf", "meta", "names")
+    __slots__ = ("guard", "inference", "layout", "leaf", "meta", "names")
 
     def __init__(self, tensor: torch.Tensor, layout: Any) -> None:
         self.layout = layout
         self.meta = meta_of(tensor)
+        self.guard = tensor_attributes(tensor)
         self.leaf = tensor.is_leaf
         self.inference = tensor.is_inference()
         self.names = tuple(tensor.__dict__)

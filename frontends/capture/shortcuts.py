@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from types import FunctionType, MappingProxyType
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -28,7 +28,7 @@ Shortcut = Callable[[Tracer, list[Box]], "Box | None"]
 MADE_WITH: tuple[tuple[str, Any], ...] = tuple((name, type(value) if isinstance(value, dict | set) else value) for name, value in vars(Module()).items())
 
 
-def _shortcut(function: FunctionType, count: int, rule: Shortcut) -> Rule:
+def _shortcut(function: Any, count: int, rule: Shortcut) -> Rule:
     """The rule for calls with `count` arguments by position; where it gives None, the code of the function is followed."""
 
     def call(t: Tracer, args: list[Box], kwargs: dict[str, Box]) -> Box:

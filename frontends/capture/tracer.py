@@ -23,7 +23,7 @@ from lect.dialects.guard.containers import compares_in_c, elements, redefines
 from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.call_memo import CallMemo
 from lect.frontends.capture.graph import GraphRecorder
-from lect.frontends.capture.guards import GuardList
+from lect.frontends.capture.guards import GuardList, tensor_attributes
 from lect.frontends.capture.input_elements import InputElements
 from lect.frontends.capture.known_values import KnownValues
 from lect.frontends.capture.numbers import Computed, NumberPolicy, RunTimeNumber, read_number
@@ -253,7 +253,7 @@ class Tracer:
         return self.sources.kept(self.objects.number(value))
 
     def tensor_input(self, tensor: torch.Tensor, source: Source | None) -> Box:
-        """The traced stand-in of a real tensor, which becomes an input of the graph."""
+        """The traced stand-in of a real tensor, which becomes an input of the graph.  Breaks for kinds of tensors that a graph does not take."""
         if source is None:
             raise GraphBreak("LB0007", "a tensor that was not reached by a path", self.loc)
         if type(tensor) not in PLAIN_TENSORS:
@@ -263,8 +263,12 @@ class Tracer:
         if tensor.is_conj() or tensor.is_neg():
             raise GraphBreak("LB0005", "a tensor that is conjugated or negated lazily", self.loc)
         traced = make_lt(meta_of(tensor)) if tensor.is_leaf else make_recorded(tensor)
+        return self.add_input(tensor, traced, source, tensor_attributes(tensor))
+
+    def add_input(self, tensor: torch.Tensor, traced: LT, source: Source, attributes: dict[str, Any]) -> Box:
+        """A tensor that nobody has read so far becomes an input of the graph; `attributes` are what its guard says."""
         self.graph.add_input(traced, _input_name(source))
-        self.guards.tensor(source, tensor)
+        self.guards.tensor(source, attributes)
         self.inputs.append(GraphInput(traced, source, len(self.inputs)))
         box = (traced, source)
         self.seen[id(tensor)] = self.seen[id(traced)] = box
@@ -343,7 +347,7 @@ class Tracer:
         return self.shadows.get(id(value), value)
 
     def _check_view(self, value: Any) -> None:
-        if isinstance(value, VIEWS) and not self.is_fresh(value) and any(id(each) in self.shadows for each in gc.get_referents(value)):
+        if issubclass(type(value), VIEWS) and not self.is_fresh(value) and any(id(each) in self.shadows for each in gc.get_referents(value)):
             raise self.stop("LB0004", "a view is read whose dictionary was written to")
 
     def result(self, value: Any, held: int = 0) -> Box:

@@ -14,7 +14,7 @@ from lect.dialects.functional import pointwise as p
 from lect.dialects.functional import reduction as r
 from lect.dialects.functional import view as v
 from lect.frontends.tensors.lower.emitter import Emitter, Rule, dim_of, type_of
-from lect.frontends.tensors.lower.rules_reductions import accumulate, deviation, stated_element, variance_and_mean, vector_norm
+from lect.frontends.tensors.lower.rules_reductions import accumulate, stated_element, vector_norm, wide_variance_and_mean
 from lect.ir import Value
 
 aten = torch.ops.aten
@@ -32,9 +32,8 @@ def prelu(e: Emitter, x: Value, weight: Value) -> Any:
 
 def deviation_and_mean(e: Emitter, x: Value, dims: Any = None, *, correction: Any = None, keepdim: bool = False) -> Any:
     """std_mean.correction."""
-    found = deviation(e, x, dims, correction=correction, keepdim=keepdim)
-    both = variance_and_mean(e, x, dims, correction=correction, keepdim=keepdim)
-    return None if found is None or both is None else (found, both[1])
+    both = wide_variance_and_mean(e, x, dims, correction, keepdim)
+    return None if both is None else (e.to(e(p.FLOAT_UNARY["SqrtOp"], both[0]), type_of(x).element), e.to(both[1], type_of(x).element))
 
 
 def norm(e: Emitter, x: Value, p: Any = 2, dims: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:

@@ -13,7 +13,7 @@ from lect.dialects.functional.pointwise import FLOAT_UNARY
 from lect.frontends.tensors.lower.emitter import Emitter, Rule, dim_of, dims_of, type_of
 from lect.ir import ScalarType, Value
 from lect.ir import types as scalars
-from lect.ir.types import f32
+from lect.ir.types import f64
 
 aten = torch.ops.aten
 
@@ -87,10 +87,17 @@ def test(cls: Any) -> Rule:
 
 
 def variance_and_mean(e: Emitter, x: Value, dims: Any = None, *, correction: Any = None, keepdim: bool = False) -> Any:
-    """var_mean.correction."""
+    """var_mean.correction; eager accumulates in f64 and rounds once, so that no square of an f32 is too large or too small."""
+    element = type_of(x).element
+    both = wide_variance_and_mean(e, x, dims, correction, keepdim)
+    return None if both is None else tuple(e.to(each, element) for each in both)
+
+
+def wide_variance_and_mean(e: Emitter, x: Value, dims: Any, correction: Any, keepdim: bool) -> Any:
+    """Variance and mean in f64, before they are rounded; None for what has none."""
     if not type_of(x).element.is_float:
         return None
-    return e(r.VarMeanOp, x, dims=dims_of(x, dims), correction=1 if correction is None else correction, keepdim=keepdim)
+    return e(r.VarMeanOp, e.to(x, f64), dims=dims_of(x, dims), correction=1 if correction is None else correction, keepdim=keepdim)
 
 
 def variance(e: Emitter, x: Value, dims: Any = None, *, correction: Any = None, keepdim: bool = False) -> Any:
@@ -100,11 +107,9 @@ def variance(e: Emitter, x: Value, dims: Any = None, *, correction: Any = None, 
 
 
 def deviation(e: Emitter, x: Value, dims: Any = None, *, correction: Any = None, keepdim: bool = False) -> Any:
-    """std.correction; that of halves is computed in f32 and rounded once."""
-    element = type_of(x).element
-    wide = e.to(x, f32) if element.is_half else x
-    found = variance(e, wide, dims, correction=correction, keepdim=keepdim)
-    return None if found is None else e.to(e(FLOAT_UNARY["SqrtOp"], found), element)
+    """std.correction, rounded once behind the root."""
+    both = wide_variance_and_mean(e, x, dims, correction, keepdim)
+    return None if both is None else e.to(e(FLOAT_UNARY["SqrtOp"], both[0]), type_of(x).element)
 
 
 def vector_norm(e: Emitter, x: Value, ord: Any = 2, dims: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:

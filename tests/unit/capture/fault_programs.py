@@ -156,4 +156,10 @@ def left_by_an_exception(x, items):
     return x + len(items)
 
 
-PROGRAMS = (containers, flow, functions, patterns, defined, broken_off, left_by_an_exception)
+def gathered(x, items):
+    """Since Python 3.12 a comprehension is part of the function, and its variable becomes a cell in the middle of it."""
+    found = [lambda: item for item in items]
+    return x + found[0](), [grow() for grow in found]
+
+
+PROGRAMS = (containers, flow, functions, patterns, defined, broken_off, left_by_an_exception, gathered)

@@ -41,7 +41,7 @@ def test_passing(tmp_path, text):
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        (f"// RUN: lect-opt %s | filecheck %s\n// CHECK: fx.graph @g\n{GRAPH}", "CHECK"),
+        (f"// RUN: lect-opt %s | filecheck %s\n// CHECK: fx.graph @g\n{GRAPH}", "fx.graph @g"),
         (f"// RUN: lect-opt %s | filecheck %s\n{GRAPH}", "No check strings"),
         ("// RUN: lect-opt %s\na.b()\n", "unknown dialect 'a'"),
         (f"// RUN: not lect-opt %s\n{GRAPH}", "exit status 1"),

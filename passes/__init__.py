@@ -43,6 +43,7 @@ PASSES: Mapping[str, str] = MappingProxyType(
         "loop-split-dims": "lect.passes.loop.loop_split_dims:LoopSplitDims",
         "loop-split-reduction": "lect.passes.loop.loop_split_reduction:LoopSplitReduction",
         "loop-fuse-vertical": "lect.passes.loop.loop_fuse_vertical:LoopFuseVertical",
+        "loop-fuse-reductions": "lect.passes.loop.loop_fuse_reductions:LoopFuseReductions",
         "loop-fuse-horizontal": "lect.passes.loop.loop_fuse_horizontal:LoopFuseHorizontal",
         "loop-note-dependences": "lect.passes.loop.loop_note_dependences:LoopNoteDependences",
         "loop-order-for-memory": "lect.passes.loop.loop_order_for_memory:LoopOrderForMemory",

@@ -4,8 +4,8 @@
     %1 = loop.nest @n1(%x) { sum(load %x) }    =>    %0, %1 = loop.nest @n1(%x) {fused = [#loop.fuse<horizontal @n0, @n1 saves ..>]} { .. }
 
 For every buffer, the largest first, its readers are looked at in order, each with the next.  Both walk as many points, meet in a common refinement
-of their spaces, fold the same dims or only one folds, read some element at the same point, and no path leads from one to the other.  Buffers of
-fewer elements than the space (weights, biases) are no reason to fuse.
+of their spaces, at most one folds, read some element at the same point, and no path leads from one to the other.  Buffers of fewer elements than the
+space (weights, biases) are no reason to fuse.  Two nests that both fold are left to `loop-fuse-reductions`.
 """
 
 from __future__ import annotations
@@ -33,21 +33,24 @@ class LoopFuseHorizontal(Pass):
 
     def run(self, op: Operation, ctx: Context) -> None:
         for func in functions(op):
-            fuser = SiblingFuser(func, self)
+            fuser = SiblingFuser(func, self.max_body, self.min_bytes, self.window)
             fuser.run()
             ctx.count("nests fused", fuser.fused)
             ctx.count("bytes saved", fuser.saved)
 
 
 class SiblingFuser:
-    """The fusion of one function."""
+    """The fusion of one function; `kind` is what its decisions are called."""
 
-    def __init__(self, func: FuncOp, options: LoopFuseHorizontal) -> None:
+    kind: ClassVar[str] = "horizontal"
+
+    def __init__(self, func: FuncOp, max_body: int, min_bytes: int, window: int) -> None:
         self.graph = FusionGraph(func)
-        self.options = options
+        self.max_body = max_body
+        self.window = window
         self.fused = 0
         self.saved = 0
-        self.buffers = {value: None for op in func.body for value in op.operands if isinstance(op, NestOp) and nbytes(value) >= options.min_bytes}
+        self.buffers = {value: None for op in func.body for value in op.operands if isinstance(op, NestOp) and nbytes(value) >= min_bytes}
 
     def run(self) -> None:
         """Look at every buffer, the largest first."""
@@ -68,15 +71,21 @@ class SiblingFuser:
                     waiting.sort(key=position.__getitem__)
                     break
 
+    def concerns(self, first: NestOp, second: NestOp) -> bool:
+        """Whether this pass decides about two nests."""
+        return not (first.reduced and second.reduced)
+
     def try_join(self, first: NestOp, second: NestOp, buffer: Value) -> NestOp | None:
         """The joint nest, or None when the two stay apart."""
         graph = self.graph
-        if graph.position[second] - graph.position[first] > self.options.window or second in graph.successors[first]:
+        if not self.concerns(first, second):
+            return None
+        if graph.position[second] - graph.position[first] > self.window or second in graph.successors[first]:
             return None
         if points(first) > buffer.type.numel:  # type: ignore[attr-defined]
             return None
         try:
-            joint = sideways(first, second, buffer, self.options.max_body)
+            joint = sideways(first, second, buffer, self.max_body)
         except Blocked:
             return None
         if graph.detour(first, second) is not None:
@@ -86,4 +95,4 @@ class SiblingFuser:
         saves = nbytes(buffer)
         self.fused += 1
         self.saved += saves
-        return put_joint(graph, first, second, new, keep, FuseAttr("horizontal", first.sym_name, second.sym_name, saves))
+        return put_joint(graph, first, second, new, keep, FuseAttr(self.kind, first.sym_name, second.sym_name, saves))

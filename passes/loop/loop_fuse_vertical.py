@@ -4,8 +4,9 @@
     %1 = loop.nest @n1(%x, %0) { load %x / load %0 }   =>   %1 = loop.nest @n1(%x) {fused = [#loop.fuse<vertical @n0, @n1 saves ..>]} { load / sum }
 
 Consumers are visited in order, the producers of each by the bytes that stay in registers.  A fusion is right when the consumer reads each element at
-the point that the producer wrote it (the spaces may be different views of one), both fold the same dims or only one of them folds, and no path leads
-from one to the other through a third operation.  What refuses is written on the consumer: `blocked = [#loop.blocked<@n0 by "%4: ...">]`.
+the point that the producer wrote it (the spaces may be different views of one), at most one of them folds, and no path leads from one to the other
+through a third operation.  Two nests that both fold are left to `loop-fuse-reductions`.  What refuses is written on the consumer:
+`blocked = [#loop.blocked<@n0 by "%4: ...">]`.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ class LoopFuseVertical(Pass):
 
 
 class Fuser:
-    """The fusion of one function."""
+    """The fusion of one function; `kind` is what its decisions are called."""
+
+    kind: ClassVar[str] = "vertical"
 
     def __init__(self, func: FuncOp, max_body: int) -> None:
         self.graph = FusionGraph(func)
@@ -62,7 +65,12 @@ class Fuser:
         """Write the refusals on the nest that stayed alone."""
         found = [note for note in self.refused.get(nest.sym_name, ()) if note.other in self.alive]
         if found:
-            nest.blocked = tuple(found[:MAX_NOTES])
+            named = {note.other for note in found}
+            nest.blocked = (*found, *[note for note in nest.blocked if note.other not in named])[:MAX_NOTES]
+
+    def concerns(self, producer: NestOp, consumer: NestOp) -> bool:
+        """Whether this pass decides about two nests."""
+        return not (producer.reduced and consumer.reduced)
 
     def absorb(self, consumer: NestOp) -> NestOp:
         """Join producers into `consumer` until none is left that may join; gives what became of it."""
@@ -71,7 +79,7 @@ class Fuser:
             candidates: dict[NestOp, list[Value]] = {}
             for value in consumer.inputs:
                 producer = value.owner
-                if isinstance(producer, NestOp) and producer not in tried:
+                if isinstance(producer, NestOp) and producer not in tried and self.concerns(producer, consumer):
                     candidates.setdefault(producer, []).append(value)
             if not candidates:
                 return consumer
@@ -98,5 +106,5 @@ class Fuser:
         self.fused += 1
         self.saved += saves
         self.alive.discard(producer.sym_name)
-        done = FuseAttr("vertical", producer.sym_name, consumer.sym_name, saves)
+        done = FuseAttr(self.kind, producer.sym_name, consumer.sym_name, saves)
         return put_joint(self.graph, producer, consumer, new, keep, done)

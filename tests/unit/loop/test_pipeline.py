@@ -13,6 +13,7 @@ from lect.ir import parse_module, print_module, verify
 from lect.ir.types import bf16, f32
 from lect.passes.convert.functional_to_loop import FunctionalToLoop
 from lect.passes.loop.loop_fuse_horizontal import LoopFuseHorizontal
+from lect.passes.loop.loop_fuse_reductions import LoopFuseReductions
 from lect.passes.loop.loop_fuse_vertical import LoopFuseVertical
 from lect.passes.loop.loop_inline import LoopInline
 from lect.passes.loop.loop_order_for_memory import LoopOrderForMemory
@@ -29,6 +30,7 @@ PASSES = (
     LoopSplitDims(),
     LoopSplitReduction(threads=2, each=1, gain=1),
     LoopFuseVertical(),
+    LoopFuseReductions(min_bytes=16),
     LoopFuseHorizontal(min_bytes=16),
     LoopOrderForMemory(gain=0, least=0),
     LoopPlanBuffers(),

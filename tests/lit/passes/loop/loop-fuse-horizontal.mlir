@@ -53,9 +53,10 @@ loop.func @no_fuse_as_one_depends_on_the_other(%x: !m) {
 // -----
 !m = !loop.buffer<4x8xf32>
 
-// CHECK-LABEL: @no_fuse_as_they_fold_different_dims
+// Whether two reductions share a nest is decided by loop-fuse-reductions.
+// CHECK-LABEL: @no_fuse_as_both_fold
 // CHECK-COUNT-2: loop.nest
-loop.func @no_fuse_as_they_fold_different_dims(%x: !m) {
+loop.func @no_fuse_as_both_fold(%x: !m) {
   %0 = loop.nest @n0(%x) {space = #loop.space<d0: 4, d1: 8>} : !loop.buffer<8xf32> {
   ^bb0(%d0: index, %d1: index):
     %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>} : f32

@@ -78,10 +78,11 @@ loop.func @no_fuse_as_a_library_call_lies_between(%x: !m) {
 
 // -----
 
-// CHECK-LABEL: @no_fuse_as_they_fold_different_dims
+// Whether two reductions share a nest is decided by loop-fuse-reductions.
+// CHECK-LABEL: @no_fuse_as_both_fold
 // CHECK-COUNT-2: loop.nest
-// CHECK:         blocked = [#loop.blocked<@n0 by "%h: reduces over [d1] and over [d0]">]
-loop.func @no_fuse_as_they_fold_different_dims(%x: !loop.buffer<4x8xf32>) {
+// CHECK-NOT:     blocked
+loop.func @no_fuse_as_both_fold(%x: !loop.buffer<4x8xf32>) {
   %h = loop.nest @n0(%x) {space = #loop.space<d0: 4, d1: 8>} : !loop.buffer<4x8xf32> {
   ^bb0(%d0: index, %d1: index):
     %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>} : f32

@@ -1,0 +1,127 @@
+// RUN: lect-opt %s -p loop-fuse-reductions{min_bytes=64} --split-input-file | filecheck %s
+
+// The sum needs the maximum of its row: one nest, the maximum stays in a register.
+// CHECK-LABEL: @joins_a_sum_with_the_maximum_it_needs
+// CHECK-NEXT:    loop.nest @n1(%x) {space = #loop.space<d0: 4, d1: 8>, fused = [#loop.fuse<reductions @n0, @n1 saves 32>]}
+// CHECK:           %[[X:.*]] = loop.load(%x)
+// CHECK-NEXT:      %[[M:.*]] = loop.reduce(%[[X]]) {kind = "max", over = [1]} : f32
+// CHECK-NEXT:      %[[D:.*]] = loop.sub(%[[X]], %[[M]]) : f32
+// CHECK-NEXT:      loop.reduce(%[[D]]) {kind = "sum", over = [1]} : f32
+// CHECK-NOT:     loop.nest
+loop.func @joins_a_sum_with_the_maximum_it_needs(%x: !loop.buffer<4x8xf32>) {
+  %m = loop.nest @n0(%x) {space = #loop.space<d0: 4, d1: 8>} : !loop.buffer<4xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>} : f32
+    %2 = loop.reduce(%1) {kind = "max", over = [1]} : f32
+    loop.store(%2) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  %3 = loop.nest @n1(%x, %m) {space = #loop.space<d0: 4, d1: 8>} : !loop.buffer<4xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %4 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>} : f32
+    %5 = loop.load(%m) {map = #loop.map<(d0, d1) -> (d0)>} : f32
+    %6 = loop.sub(%4, %5) : f32
+    %7 = loop.reduce(%6) {kind = "sum", over = [1]} : f32
+    loop.store(%7) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  loop.return(%3) {views = [#loop.view<4>]}
+}
+
+// -----
+!m = !loop.buffer<4x8xf32>
+
+// Neither needs the other: the row is read once for both.
+// CHECK-LABEL: @reads_a_row_once_for_two_sums
+// CHECK-NEXT:    loop.nest @n1(%x) {space = #loop.space<d0: 4, d1: 8>, fused = [#loop.fuse<reductions @n0, @n1 saves 128>]}
+// CHECK:           loop.load
+// CHECK-NOT:       loop.load
+// CHECK-NOT:     loop.nest
+loop.func @reads_a_row_once_for_two_sums(%x: !m) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 4, d1: 8>} : !loop.buffer<4xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>} : f32
+    %2 = loop.reduce(%1) {kind = "sum", over = [1]} : f32
+    loop.store(%2) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  %3 = loop.nest @n1(%x) {space = #loop.space<d0: 4, d1: 8>} : !loop.buffer<4xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %4 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>} : f32
+    %5 = loop.mul(%4, %4) : f32
+    %6 = loop.reduce(%5) {kind = "sum", over = [1]} : f32
+    loop.store(%6) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  loop.return(%0, %3) {views = [#loop.view<4>, #loop.view<4>]}
+}
+
+// -----
+
+// @n2 needs both results, and @n1 stood between it and @n0.
+// CHECK-LABEL: @offers_the_joint_nest_to_what_reads_both
+// CHECK:         loop.nest @n2(%x) {{.*}}fused = [#loop.fuse<reductions @n0, @n1 saves 16>, #loop.fuse<reductions @n1, @n2 saves {{[0-9]+}}>]
+// CHECK-NOT:     loop.nest
+loop.func @offers_the_joint_nest_to_what_reads_both(%x: !loop.buffer<4x8xf32>) {
+  %m = loop.nest @n0(%x) {space = #loop.space<d0: 4, d1: 8>} : !loop.buffer<4xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>} : f32
+    %2 = loop.reduce(%1) {kind = "max", over = [1]} : f32
+    loop.store(%2) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  %3 = loop.nest @n1(%x, %m) {space = #loop.space<d0: 4, d1: 8>} : !loop.buffer<4xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %4 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>} : f32
+    %5 = loop.load(%m) {map = #loop.map<(d0, d1) -> (d0)>} : f32
+    %6 = loop.sub(%4, %5) : f32
+    %7 = loop.reduce(%6) {kind = "sum", over = [1]} : f32
+    loop.store(%7) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  %8 = loop.nest @n2(%m, %3) {space = #loop.space<d0: 4>} : !loop.buffer<4xf32> {
+  ^bb0(%d0: index):
+    %9 = loop.load(%m) {map = #loop.map<(d0) -> (d0)>} : f32
+    %10 = loop.load(%3) {map = #loop.map<(d0) -> (d0)>} : f32
+    %11 = loop.add(%9, %10) : f32
+    loop.store(%11) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%8) {views = [#loop.view<4>]}
+}
+
+// -----
+
+// CHECK-LABEL: @no_fuse_as_they_fold_different_dims
+// CHECK-COUNT-2: loop.nest
+// CHECK:         blocked = [#loop.blocked<@n0 by "%h: reduces over [d1] and over [d0]">]
+loop.func @no_fuse_as_they_fold_different_dims(%x: !loop.buffer<4x8xf32>) {
+  %h = loop.nest @n0(%x) {space = #loop.space<d0: 4, d1: 8>} : !loop.buffer<4x8xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>} : f32
+    %2 = loop.reduce(%1) {kind = "max", over = [1]} : f32
+    %3 = loop.sub(%1, %2) : f32
+    loop.store(%3) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>}
+  }
+  %4 = loop.nest @n1(%h) {space = #loop.space<d0: 4, d1: 8>} : !loop.buffer<8xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %5 = loop.load(%h) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>} : f32
+    %6 = loop.reduce(%5) {kind = "sum", over = [0]} : f32
+    loop.store(%6) {map = #loop.map<(d0, d1) -> (d1)>}
+  }
+  loop.return(%4) {views = [#loop.view<8>]}
+}
+
+// -----
+
+// A reduction and its reader that does not fold are the business of loop-fuse-vertical.
+// CHECK-LABEL: @no_fuse_as_only_one_folds
+// CHECK-COUNT-2: loop.nest
+loop.func @no_fuse_as_only_one_folds(%x: !loop.buffer<4x8xf32>) {
+  %s = loop.nest @n0(%x) {space = #loop.space<d0: 4, d1: 8>} : !loop.buffer<4xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>} : f32
+    %2 = loop.reduce(%1) {kind = "sum", over = [1]} : f32
+    loop.store(%2) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  %3 = loop.nest @n1(%s) {space = #loop.space<d0: 4>} : !loop.buffer<4xf32> {
+  ^bb0(%d0: index):
+    %4 = loop.load(%s) {map = #loop.map<(d0) -> (d0)>} : f32
+    %5 = loop.neg(%4) : f32
+    loop.store(%5) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%3) {views = [#loop.view<4>]}
+}

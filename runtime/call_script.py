@@ -2,7 +2,7 @@
 
 Each object is a variable, so what was one object is one object again.  Tensors have their metadata and other elements; functions and classes are found
 again in the files they come from; objects of classes of Python are made without `__init__` and get their attributes.  What cannot be made again becomes
-`missing(...)` and stands in `CallScript.missing`.
+`missing(...)` and stands in `CallScript.missing`.  The environment of the process is never written, nor texts under names such as `password`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import enum
 import functools
 import math
 import operator
+import os
+import re
 import sys
 import types
 from collections import OrderedDict, defaultdict, deque
@@ -26,6 +28,10 @@ MOST_OBJECTS = 20_000
 LONGEST_TEXT = 10_000
 _HEAP_TYPE = 1 << 9  # of type.__flags__: the class was made by a class statement
 _WRITTEN_ALIKE = (torch.dtype, torch.layout, torch.memory_format, type(None), type(Ellipsis), type(NotImplemented), bool, int, complex, bytes, range, slice)
+# A text under such a name is not written.  Names of tokens in the sense of a tokenizer, such as `pad_token`, are none.
+PRIVATE = re.compile(
+    r"passw|passphrase|secret|credential|(api|access|private|auth)_?key|authorization|(^|_)(access|auth|api|bearer|session|refresh|hf)_?token$|^token$", re.I
+)
 # Modules whose classes of C are asked how their objects are made again.
 _REDUCED = frozenset({"builtins", "itertools", "collections", "functools", "operator", "datetime", "decimal"})
 # Where C functions without a module of their own are found by name.
@@ -87,7 +93,15 @@ class CallScript:
 
     def pairs(self, values: Mapping[Any, Any]) -> str:
         """A dict display, for text and other keys."""
-        return "{" + ", ".join(f"{self.expression(key)}: {self.expression(value)}" for key, value in values.items()) + "}"
+        return "{" + ", ".join(f"{self.expression(key)}: {self._under(key, value)}" for key, value in values.items()) + "}"
+
+    def _under(self, key: Any, value: Any) -> str:
+        """What stands for `value` under this name: another text of the same length when the name says that it is private."""
+        if type(key) is str and type(value) in (str, bytes) and PRIVATE.search(key):
+            self.missing.append(f"the text under the name {key!r}, which may be private")
+            one = "x" if type(value) is str else b"x"
+            return f"{one!r} * {len(value)}"
+        return self.expression(value)
 
     # ---- what has a name ------------------------------------------------------------------------------------------------------------------------
 
@@ -184,6 +198,8 @@ class CallScript:
         return None
 
     def _dict(self, value: Any) -> str | None:
+        if _is_environment(value):
+            return self._name(value, self._lost("a dictionary that looks like the environment of a process"))
         if type(value) in (dict, OrderedDict):
             return self._filled(value, "{}" if type(value) is dict else "OrderedDict()", "update", lambda: self.pairs(value))
         if type(value) is defaultdict:
@@ -244,6 +260,15 @@ def _slots(kind: type) -> list[str]:
     return found
 
 
+def _is_environment(value: dict[Any, Any]) -> bool:
+    """True for a copy of the variables of a process, whole or nearly so, which may hold anything."""
+    return any(name in value for name in ("PATH", b"PATH")) and all(type(each) in (str, bytes) for each in dict.values(value))
+
+
+def _environment(script: CallScript, value: Any) -> str:
+    return script.named(value, "os", "environ") or script._name(value, script._lost("the environment of the process"))
+
+
 def _enum(script: CallScript, value: enum.Enum) -> str | None:
     return script.named(value, type(value).__module__, f"{type(value).__qualname__}.{value.name}")
 
@@ -279,6 +304,7 @@ def _cell(script: CallScript, value: CellType) -> str:
 
 _MAKERS: tuple[tuple[Any, Callable[[CallScript, Any], str | None]], ...] = (
     (torch.Tensor, CallScript.tensor),
+    (type(os.environ), _environment),
     (enum.Enum, _enum),
     (tuple, CallScript._tuple),
     ((list, set, deque), CallScript._list),

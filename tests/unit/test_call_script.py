@@ -3,6 +3,7 @@
 import enum
 import functools
 import math
+import os
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from dataclasses import dataclass, field
 
@@ -216,3 +217,36 @@ def test_what_cannot_be_made_again_is_named():
     exec("def f(x): return x", scope)
     _, missing = again(scope["f"])
     assert missing
+
+
+class Login:
+    def __init__(self):
+        self.password = "hunter2"
+        self.headers = {"Authorization": "Bearer k-123", "api_key": b"k-123", "accept": "text"}
+        self.pad_token, self.pad_token_id, self.key = "<pad>", 7, "left"
+
+
+def test_private_texts_are_not_written():
+    script = CallScript()
+    text = "\n".join([script.expression(Login()), *script.lines, script.pairs({"hf_token": "hunter2"}), *script.missing])
+    assert "hunter2" not in text
+    assert "k-123" not in text
+    assert "the text under the name 'password', which may be private" in script.missing
+    assert "the text under the name 'hf_token', which may be private" in script.missing
+
+
+def test_other_texts_stand_for_private_ones():
+    login, _ = again(Login())
+    assert (login.password, login.headers["api_key"]) == ("x" * 7, b"x" * 5)
+    assert (login.pad_token, login.pad_token_id, login.key, login.headers["accept"]) == ("<pad>", 7, "left", "text")
+
+
+def test_the_environment_is_not_written(monkeypatch):
+    monkeypatch.setenv("PATH", "/bin")
+    monkeypatch.setenv("A_NAME_OF_MINE", "swordfish")
+    for value in (os.environ, os.environb, dict(os.environ), {"nested": [OrderedDict(os.environ)]}, dict(os.environb)):
+        script = CallScript()
+        text = "\n".join([script.expression(value), *script.lines, *script.missing])
+        assert "swordfish" not in text
+        assert "A_NAME_OF_MINE" not in text
+    assert again(os.environ) == (os.environ, [])

@@ -304,7 +304,7 @@ def _cell(script: CallScript, value: CellType) -> str:
 
 _MAKERS: tuple[tuple[Any, Callable[[CallScript, Any], str | None]], ...] = (
     (torch.Tensor, CallScript.tensor),
-    (type(os.environ), _environment),
+    (os._Environ, _environment),
     (enum.Enum, _enum),
     (tuple, CallScript._tuple),
     ((list, set, deque), CallScript._list),

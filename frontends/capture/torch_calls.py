@@ -30,6 +30,8 @@ _IN_PLACE_OPERATORS = frozenset(
 # These copy Python numbers into a new tensor; torch makes it before any dispatch.
 _MAKE_FROM_DATA = frozenset({torch.tensor, torch.as_tensor, torch.scalar_tensor})
 _OF_ONE_NUMBER = frozenset({torch.tensor, torch.as_tensor})
+# Questions for a bit that traced tensors do not have, and calls that give their operand itself where it is not set.
+_LAZY_BITS = frozenset({"is_conj", "is_neg", "resolve_conj", "resolve_neg"})
 _RANDOM = frozenset({"seed", "manual_seed", "set_rng_state", "get_rng_state", "initial_seed"})
 
 
@@ -147,6 +149,8 @@ def _check_allowed(t: Tracer, function: Any, name: str, short: str, raw: list[An
         if raw and id(raw[0]) in t.real_of:
             raise t.stop("LB0016", "_is_view of an input")
         t.repeats.views_are_told_apart()
+    if short in _LAZY_BITS and raw and type(raw[0]) is LT and (raw[0].is_complex() or raw[0]._is_view()):
+        raise t.stop("LB0005", "a tensor that may be conjugated or negated lazily")
     converts = function is torch.Tensor.type and len(raw) > 1 and isinstance(raw[1], torch.dtype)  # else it gives or takes the name of a class
     refused = short in policy.REFUSED_METHODS and not converts and function is not torch.autograd.grad
     if refused or short in _RANDOM:

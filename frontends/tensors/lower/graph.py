@@ -211,6 +211,8 @@ class Execution:
 
     def place_results(self, op: FxReturnOp, entries: list[Entry]) -> list[Any]:
         """For each result whose memory it lies in (none: its own).  Results that share memory become views of one value."""
+        if any(entry.lazy for entry in entries):
+            raise LectError("a result is conjugated or negated lazily, which its memory does not tell", op=op)
         sharing = Counter(entry.storage for entry in entries)
         for entry in entries:
             if sharing[entry.storage] > 1:

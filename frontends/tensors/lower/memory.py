@@ -7,6 +7,7 @@ through a view is kept in a list; when another view is read, the writes are put 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from lect.dialects.functional.creation import CopyOp
 from lect.dialects.functional.types import TensorType
 from lect.frontends.tensors.lower.emitter import Emitter, type_of
 from lect.frontends.tensors.lt import layout_of
+from lect.frontends.tensors.metadata import TensorMeta
 from lect.ir import LectError, Operation, Value
 
 Path = tuple[Operation, ...]
@@ -57,7 +59,7 @@ class Storage:
 class Entry:
     """What a traced tensor stands for: `value`, as of the storage's `version`; `path` leads there from the root (None: it is not known).
 
-    `tensor` is kept alive, so that its id stays its own.
+    `tensor` is kept alive, so that its id stays its own.  `lazy` says that eager's tensor may have its conjugate or negative bit set.
     """
 
     tensor: torch.Tensor
@@ -65,6 +67,7 @@ class Entry:
     storage: Storage
     version: int
     path: Path | None
+    lazy: bool = False
 
     def refresh(self, e: Emitter, op: Operation | None) -> None:
         """Bring the value up to the writes through other views.  Raises `LectError` where one of the views is not known."""
@@ -117,6 +120,29 @@ def may_overlap(layout: TensorType) -> bool:
                 return True
             reach += (size - 1) * stride
     return False
+
+
+def overlaps_in_part(one: TensorMeta, other: TensorMeta) -> bool:
+    """True where eager may refuse to write to one of two tensors of a storage what it reads from the other: both are dense and share some places only."""
+    if 0 in one.shape or 0 in other.shape:
+        return False
+    if one.dtype is not other.dtype:
+        return True  # their places are counted in other units
+    if not is_dense(one) or not is_dense(other):
+        return False
+    if (one.storage_offset, one.reach) == (other.storage_offset, other.reach):
+        return one.strides != other.strides
+    return one.storage_offset <= other.reach and other.storage_offset <= one.reach
+
+
+def is_dense(layout: TensorMeta) -> bool:
+    """True for a tensor with elements that fills the memory between its first and its last one."""
+    return layout.reach - layout.storage_offset + 1 == math.prod(layout.shape)
+
+
+def repeats_elements(layout: TensorMeta) -> bool:
+    """True for a tensor that shows one place many times along some dim."""
+    return any(size > 1 and stride == 0 for size, stride in zip(layout.shape, layout.strides))
 
 
 def path_between(value: Value, base: Value) -> Path | None:

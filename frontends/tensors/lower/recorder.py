@@ -21,7 +21,7 @@ from lect.frontends.tensors.elements import type_of as type_of_meta
 from lect.frontends.tensors.errors import NumberNeeded, UnsupportedTensor
 from lect.frontends.tensors.lower.emitter import Emitter, RunTimeScalar, restride, type_of
 from lect.frontends.tensors.lower.inplace import functional_variant, with_defaults, without_outputs
-from lect.frontends.tensors.lower.memory import Entry, Storage, path_between
+from lect.frontends.tensors.lower.memory import Entry, Storage, overlaps_in_part, path_between, repeats_elements
 from lect.frontends.tensors.lower.opaque import emit_opaque, gives_nothing
 from lect.frontends.tensors.lower.recipes import Recipe, signature, write, written
 from lect.frontends.tensors.lower.rules_views import constant
@@ -51,6 +51,8 @@ FILLS_IN_MEMORY_ORDER = frozenset(
         aten.geometric_.default,
     }
 )
+# Views that set a bit of the tensor and leave its elements as they are.
+LAZY = frozenset({aten._conj.default, aten._neg_view.default})
 
 
 def memory_order(strides: Sequence[int]) -> list[int]:
@@ -78,7 +80,7 @@ class Recorder(Propagation):
         """Let `tensor` stand for `value`, which was made of that of another tensor and lies in its memory."""
         step = path_between(value, of.value) if of.path is not None else None
         path = None if step is None else (*of.path, *step)  # type: ignore[misc]
-        self.entries[id(tensor)] = Entry(tensor, value, of.storage, of.storage.version, path)
+        self.entries[id(tensor)] = Entry(tensor, value, of.storage, of.storage.version, path, of.lazy)
 
     def entry(self, tensor: torch.Tensor) -> Entry:
         """What a tensor holds at this point.  Raises `LectError` for one whose memory was changed through a view that is not known."""
@@ -162,7 +164,7 @@ class Recorder(Propagation):
         for made, position, steps in zip((result,) if known.is_one else result, recipe.results, recipe.paths):
             if made is not None:
                 way = None if steps is None or path is None else (*path, *[ops[step] for step in steps])
-                entries[id(made)] = Entry(made, values[position], storage, storage.version, way)
+                entries[id(made)] = Entry(made, values[position], storage, storage.version, way, source.lazy or facts.func in LAZY)
 
     def _entry_of(self, tensor: torch.Tensor) -> Entry:
         """`entry`, with an error of ours kept in `failure`."""
@@ -216,6 +218,8 @@ class Recorder(Propagation):
                 self.bind(tensor, value)
             else:
                 self.bind_view(tensor, value, source)
+                if func in LAZY:
+                    self.entries[id(tensor)].lazy = True
 
     def _relative(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """as_strided counts from the start of the storage; a value has none, so the offset is made one from its first element."""
@@ -305,6 +309,7 @@ class Recorder(Propagation):
 
     def _observe_mutation(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         written = _written(func, args, kwargs)
+        self._refuse_overlapping_writes(func, args, kwargs, written)
         if len(written) != 1 or result is not written[0]:
             self._observe_several(func, args, kwargs, result, written)
             return
@@ -331,7 +336,10 @@ class Recorder(Propagation):
         for tensor, type, value in zip(results, types, values):
             assert value is not None and type is not None
             self.bind(tensor, self.emitter.laid_out(value, type))
-        for entry, value in zip(entries, values[len(results) :]):
+        found = values[len(results) :]
+        if len(found) != len(entries) or None in found:
+            raise LectError(f"{func} writes to lists of tensors and is not taken apart, so it is not lowered", op=self.operation)
+        for entry, value in zip(entries, found):
             assert value is not None
             wanted = type_of(entry.value)
             entry.write(self.emitter, self.emitter.laid_out(self.emitter.to(value, wanted.element), wanted), self.operation)
@@ -356,6 +364,21 @@ class Recorder(Propagation):
             entry.write(self.emitter, self.emitter.laid_out(value, wanted), self.operation)
             if tensor is not entry.tensor:
                 self.bind_view(tensor, entry.value, entry)
+
+    def _refuse_overlapping_writes(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], written: list[torch.Tensor]) -> None:
+        """Leave to eager what it refuses: to write to memory that it reads in another place, or to one place many times."""
+        if torch.Tag.inplace_view in func.tags:
+            return
+        operands = [*_tensors(args), *_tensors(list(kwargs.values()))]
+        for target in written:
+            own, entry = layout_of(target), self.entry(target)
+            if repeats_elements(own):
+                raise LectError(f"{func} writes to a tensor that repeats its elements", op=self.operation)
+            for tensor in operands:
+                if tensor is None or tensor is target or self.entry(tensor).storage is not entry.storage:
+                    continue
+                if overlaps_in_part(own, layout_of(tensor)):
+                    raise LectError(f"{func} reads a part of the memory that it writes to", op=self.operation)
 
     def _pure_value(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], target: torch.Tensor, entry: Entry) -> Value:
         """What the written tensor holds behind the op."""

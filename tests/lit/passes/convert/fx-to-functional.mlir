@@ -161,8 +161,26 @@ fx.graph @no_lowering_as_sizes_of_an_input_change(%x: !fx.tensor<2x3xf32>) {
 // -----
 
 fx.graph @no_lowering_as_the_written_input_repeats_elements(%x: !fx.tensor<3x4xf32, strides [0, 1]>) {
-  // expected-error @+1 {{this writes to an input through a view that is not lowered}}
+  // expected-error @+1 {{aten.relu_.default writes to a tensor that repeats its elements}}
   %0 = fx.call(%x) {target = @torch.relu_, args = [#fx.operand<0>]} : !fx.tensor<3x4xf32, strides [0, 1]>
+  fx.return(%0)
+}
+
+// -----
+
+fx.graph @no_lowering_as_a_write_reads_a_part_of_its_memory(%x: !fx.tensor<4x4xf32>) {
+  %0 = fx.call(%x) {target = @torch.exp, args = [#fx.operand<0>]} : !fx.tensor<4x4xf32>
+  %1 = fx.call(%0) {target = @torch.t, args = [#fx.operand<0>]} : !fx.tensor<4x4xf32, strides [1, 4]>
+  // expected-error @+1 {{aten.add_.Tensor reads a part of the memory that it writes to}}
+  %2 = fx.call(%0, %1) {target = @torch.Tensor.add_, args = [#fx.operand<0>, #fx.operand<1>]} : !fx.tensor<4x4xf32>
+  fx.return(%2)
+}
+
+// -----
+
+fx.graph @no_lowering_as_a_result_is_conjugated_lazily(%x: !fx.tensor<4xcomplex<f32>>) {
+  %0 = fx.call(%x) {target = @torch.conj, args = [#fx.operand<0>]} : !fx.tensor<4xcomplex<f32>>
+  // expected-error @+1 {{a result is conjugated or negated lazily}}
   fx.return(%0)
 }
 

@@ -11,6 +11,7 @@ them.  Random numbers are those of the first run: see `random_replay`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -173,7 +174,7 @@ class _Step(torch.autograd.Function):
         step = call.step
         given = tuple([number for number, gradient in zip(step.differentiable, gradients) if gradient is not None])
         slopes = [gradient for gradient in gradients if gradient is not None]
-        saved = ctx.saved_tensors  # first of all: it raises when the backward was freed or a tensor was written to
+        saved = _saved(ctx)  # first of all: it raises when the backward was freed or a tensor was written to
         plain = not torch.is_grad_enabled() and all(type(slope) is torch.Tensor for slope in slopes)
         backward = step.backward_for(given, slopes) if plain and given else None
         if not given:  # what came behind has derivatives that are nowhere defined, such as those of a norm of order 0
@@ -185,6 +186,17 @@ class _Step(torch.autograd.Function):
         if not torch._C._autograd._get_current_graph_task_keep_graph():
             call.free()
         return (None, *[found.get(number) for number in step.inputs])
+
+
+def _saved(ctx: Any) -> tuple[torch.Tensor, ...]:
+    """What the forward saved.  Where a tensor was written to, the error names the tensor and not the node of the whole graph, which no program made."""
+    try:
+        return ctx.saved_tensors  # type: ignore[no-any-return]
+    except RuntimeError as error:
+        told = re.sub(rf", which is output \d+ of {_Step.__name__},", "", str(error))
+        if told == str(error):
+            raise
+        raise RuntimeError(told) from None
 
 
 def _run(call: _Call, backward: Backward, saved: Sequence[torch.Tensor], slopes: Sequence[torch.Tensor]) -> dict[int, torch.Tensor]:

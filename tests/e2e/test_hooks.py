@@ -194,3 +194,13 @@ def test_old_weight_norm_is_a_pre_hook():
     linear.requires_grad_(False)
     check(lambda x: linear(x), torch.randn(2, 4))
     assert fallbacks() == []
+
+
+def test_error_of_a_written_result_names_no_part_of_the_compiler():
+    x = torch.ones(3, requires_grad=True)
+    exponential, double = lect.compile(lambda x: (x.exp(), x.exp() * 2))(x)
+    exponential.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation: ") as caught:
+        (exponential.sum() + double.sum()).backward()
+    assert "[torch.FloatTensor [3]] is at version 1; expected version 0 instead" in str(caught.value)
+    assert "_Step" not in str(caught.value)

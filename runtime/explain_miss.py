@@ -84,11 +84,17 @@ def _found(op: Operation, function: Any, bound: Mapping[str, Any], objects: Sequ
 def describe_value(value: Any) -> str:
     """A value in one line that never runs user code."""
     if isinstance(value, torch.Tensor):
-        grad = ", requires_grad" if value.requires_grad else ""
-        return f"{type(value).__name__} {tuple(value.shape)} {value.dtype} strides {value.stride()} {value.device}{grad}"
+        return _describe_tensor(value)
     if type(value) in (int, float, bool, str, bytes, complex, type(None), torch.dtype, torch.device):
         return repr(value)
     if type(value) in (list, tuple, dict, set):
         return f"{type(value).__name__} of {len(value)}"
     name = getattr(value, "__qualname__", None) if isinstance(value, type) or callable(value) else None
     return f"{type(value).__module__}.{type(value).__qualname__}" + (f" {name}" if isinstance(name, str) else "")
+
+
+def _describe_tensor(value: torch.Tensor) -> str:
+    with torch._C.DisableTorchFunctionSubclass():  # a subclass may count or log what is asked of it
+        grad = ", requires_grad" if value.requires_grad else ""
+        strides = f" strides {value.stride()}" if value.layout is torch.strided else f" {value.layout}"
+        return f"{type(value).__name__} {tuple(value.shape)} {value.dtype}{strides} {value.device}{grad}"

@@ -59,6 +59,9 @@ def build_predicate(guards: Operation, function: FunctionType, parameters: Mappi
     """
     writer = _Writer(function, objects, Reader(function, bound, objects))
     writer.condition(_unequal(syntax.attribute(writer.held(function), "__defaults__"), writer.held(function.__defaults__)), RAISED)
+    if function.__code__.co_kwonlyargcount:
+        # The predicate shares this dictionary, so guards see what changes in it; of a new one they would see nothing.
+        writer.condition(_unequal(syntax.attribute(writer.held(function), "__kwdefaults__"), writer.held(function.__kwdefaults__)), RAISED)
     conditions = _write_all(writer, guards)
     holds = _function(writer, function, _parameters(parameters))
     holds.__defaults__ = function.__defaults__

@@ -166,8 +166,26 @@ def _with_fallback(t: Tracer, box: Box, name: str, getter: FunctionType) -> Box:
     except UserError as raised:
         fallback = python_method(t, type(box[0]), "__getattr__")
         if not isinstance(raised.error, AttributeError) or fallback is None:
+            _say_what_is_missing(raised.error, name, box[0])
             raise
-        return call_function(t, t.static(fallback), [box, (name, None)], {})
+        return _call_getattr(t, fallback, box, name)
+
+
+def _call_getattr(t: Tracer, hook: FunctionType, box: Box, name: str) -> Box:
+    """What a `__getattr__` of the program gives."""
+    from lect.frontends.capture.calls import call_function
+
+    try:
+        return call_function(t, t.static(hook), [box, (name, None)], {})
+    except UserError as raised:
+        _say_what_is_missing(raised.error, name, box[0])
+        raise
+
+
+def _say_what_is_missing(error: BaseException, name: str, value: Any) -> None:
+    """Fill in what CPython adds to an AttributeError of the program that names nothing."""
+    if isinstance(error, AttributeError) and error.name is None and error.obj is None:
+        error.name, error.obj = name, value
 
 
 def module_attr(t: Tracer, box: Box, name: str) -> Box:
@@ -343,8 +361,6 @@ def bound_method(t: Tracer, function: FunctionType, box: Box) -> Box:
 
 
 def _missing_attr(t: Tracer, box: Box, name: str, names: dict[str, Any] | None, fallback: bool) -> Box:
-    from lect.frontends.capture.calls import call_function
-
     value, source = box
     kind = type(value)
     hook = python_method(t, kind, "__getattr__") if fallback else None
@@ -365,7 +381,7 @@ def _missing_attr(t: Tracer, box: Box, name: str, names: dict[str, Any] | None, 
     elif hook is not None:
         if source is not None and names is not None and (id(value), name) not in t.written:
             t.guards.no_attr(source, name)
-        return call_function(t, t.static(hook), [box, (name, None)], {})
+        return _call_getattr(t, hook, box, name)
     elif source is not None and names is not None and (id(value), name) not in t.written:
         t.guards.no_attr(source, name)
     if isinstance(value, FunctionType | MethodType | BuiltinFunctionType) and hasattr(value, name):

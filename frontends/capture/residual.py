@@ -292,7 +292,7 @@ class ResidualBuilder:
         if isinstance(value, tuple):
             return self._tuple_subclass(value, kind)
         if isinstance(value, types.BuiltinMethodType | types.MethodWrapperType) and bound_to_object(value):
-            return self.emit(py.LoadAttrOp(self.value(value.__self__), value.__name__))
+            return self._c_method(value)
         if isinstance(value, type | types.ModuleType | types.CodeType) or (not t.is_fresh(value) and isinstance(value, _STATIC)):
             return self.resource(value)
         if t.is_fresh(value):
@@ -360,6 +360,17 @@ class ResidualBuilder:
         if isinstance(value.__func__, types.MethodDescriptorType | types.WrapperDescriptorType):
             return self.emit(py.LoadAttrOp(self.value(value.__self__), value.__func__.__name__))
         return self.call(MethodType, self._callable(value.__func__), self.value(value.__self__))
+
+    def _c_method(self, value: Any) -> Value:
+        """A bound method of C code.  Where the object's own attribute is another one, as behind `super()`, the method of the base class is bound."""
+        owner, name = value.__self__, value.__name__
+        entries = [base.__dict__[name] for base in type(owner).__mro__ if name in base.__dict__]
+        wanted = next((number for number, entry in enumerate(entries) if _binds_to(entry, owner, value)), None)
+        if wanted == 0 and type(find_in_type(type(owner), "__getattribute__")) is not FunctionType and name not in (_own_names(owner) or ()):
+            return self.emit(py.LoadAttrOp(self.value(owner), name))
+        if wanted is None:
+            raise GraphBreak("LB0008", describe(value), self.loc)
+        return self.call(type(entries[wanted]).__get__, self.resource(entries[wanted]), self.value(owner))
 
     def _callable(self, function: Any) -> Value:
         known = self.t.seen.get(id(function))
@@ -465,6 +476,11 @@ def _own_names(value: Any) -> Any:
         return object.__getattribute__(value, "__dict__")
     except AttributeError:
         return None
+
+
+def _binds_to(entry: Any, owner: Any, method: Any) -> bool:
+    """True if C code's `entry` of a class dictionary gives `method` for the object `owner`."""
+    return isinstance(entry, types.MethodDescriptorType | types.WrapperDescriptorType) and entry.__get__(owner) == method
 
 
 def bound_to_object(function: Any) -> bool:

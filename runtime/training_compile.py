@@ -86,13 +86,23 @@ class Training:
             differentiable=tuple([n for n in range(results) if wanted[n] and aliases[n] is None]),
             views=tuple(views),
             kept=backward.training["kept"],
-            inputs=tuple([n for n, value in enumerate(graph.body.args) if getattr(value.type, "requires_grad", False)]),
+            inputs=self._followed(),
             dtypes=dict(numbers),
             graph=graph,
             compiler=self.compile_backward,
             draws=self.find_draws if self.draws else None,
             restored=restored_inputs(forward),
         )
+
+    def _followed(self) -> tuple[int, ...]:
+        """The inputs that autograd connects to the results.
+
+        One whose elements are only read, as by `item()`, gets no gradient.  It is not connected: the engine would run through what it was computed
+        from all the same, which may have been freed long ago.
+        """
+        asking = [n for n, value in enumerate(self.graph.body.args) if getattr(value.type, "requires_grad", False)]
+        reached = set(self.backward.training["gradients"])
+        return tuple([n for n in asking if n in reached] or asking)
 
     @cached_property
     def _draws(self) -> tuple[Draw, ...]:

@@ -76,6 +76,8 @@ def _write_counts(tensors: list[LT]) -> list[int]:
 
 def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]) -> Box:
     """Call a torch function (or an operator on tensors) and record it."""
+    if function is torch.Tensor.new_tensor:
+        function, args, kwargs = _of_data(t, args, kwargs)
     if t.numbers and function in _OF_ONE_NUMBER:
         function, kwargs = _of_number(function, args, kwargs)
     raw = [lower_box(t, box) for box in args]
@@ -177,6 +179,15 @@ def _of_number(function: Any, args: list[Box], kwargs: dict[str, Box]) -> tuple[
     chosen = torch.int64 if type(args[0][0].value) is int else torch.get_default_dtype()
     given = kwargs.get("dtype", NONE)
     return torch.scalar_tensor, {**kwargs, "dtype": given if given[0] is not None else (chosen, None)}
+
+
+def _of_data(t: Tracer, args: list[Box], kwargs: dict[str, Box]) -> tuple[Any, list[Box], dict[str, Box]]:
+    """`x.new_tensor(data)` of Python numbers as `torch.tensor(data)` with the dtype and the device of `x`."""
+    if len(args) != 2 or type(args[0][0]) is not LT or holds_tensor(lower_box(t, args[1])) or not set(kwargs) <= {"dtype", "device", "requires_grad"}:
+        return torch.Tensor.new_tensor, args, kwargs
+    like = args[0][0]
+    own: dict[str, Box] = {"dtype": (like.dtype, None), "device": (like.device, None)}
+    return torch.tensor, args[1:], {**own, **{name: box for name, box in kwargs.items() if box[0] is not None}}
 
 
 def _is_in_place(function: Any, short: str) -> bool:

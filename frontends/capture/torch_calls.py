@@ -76,10 +76,7 @@ def _write_counts(tensors: list[LT]) -> list[int]:
 
 def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]) -> Box:
     """Call a torch function (or an operator on tensors) and record it."""
-    if function is torch.Tensor.new_tensor:
-        function, args, kwargs = _of_data(t, args, kwargs)
-    if t.numbers and function in _OF_ONE_NUMBER:
-        function, kwargs = _of_number(function, args, kwargs)
+    function, args, kwargs = _as_recorded(t, function, args, kwargs)
     raw = [lower_box(t, box) for box in args]
     raw_kwargs = {name: lower_box(t, box) for name, box in kwargs.items()}
     name = name_of(function)
@@ -170,6 +167,15 @@ def _is_elementwise(short: str) -> bool:
     """True for operators whose out may be one of the operands; the others refuse that."""
     packet = getattr(torch.ops.aten, short, None)
     return packet is not None and any(torch.Tag.pointwise in getattr(packet, overload).tags for overload in packet.overloads())
+
+
+def _as_recorded(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]) -> tuple[Any, list[Box], dict[str, Box]]:
+    """The call that the graph has in the place of this one: the same, but for functions that look at data which the graph has otherwise."""
+    if function is torch.Tensor.new_tensor:
+        function, args, kwargs = _of_data(t, args, kwargs)
+    if t.numbers and function in _OF_ONE_NUMBER:
+        function, kwargs = _of_number(function, args, kwargs)
+    return function, args, kwargs
 
 
 def _of_number(function: Any, args: list[Box], kwargs: dict[str, Box]) -> tuple[Any, dict[str, Box]]:

@@ -50,6 +50,15 @@ def bind_arguments(t: Tracer, callee: Box, func: Signature, args: list[Box], kwa
     return bound
 
 
+def keeps_its_code(t: Tracer, callee: Box) -> None:
+    """Guard that a function of the program has the code that is followed: tools that reload modules give functions other code."""
+    function, source = callee
+    if source is None or id(function) in t.kept_codes or t.is_fresh(function) or (function.__module__ or "").startswith("torch."):
+        return
+    t.kept_codes.add(id(function))
+    t.guards.is_object(source.attr("__code__"), function.__code__)
+
+
 def _bind_defaults(t: Tracer, callee: Box, func: Signature, bound: dict[str, Box]) -> bool:
     """Give parameters their defaults; False when one has none."""
     function, source = callee

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 from lect.dialects.pyframe.control import FuncOp
 from lect.dialects.pyframe.types import PLACE
 from lect.frontends.bytecode.decode import FrameDecoder, Symbols, UnsupportedCode, begin_function, decode_function, instruction_handlers
-from lect.frontends.capture.arguments import Signature, bind_arguments
+from lect.frontends.capture.arguments import Signature, bind_arguments, keeps_its_code
 from lect.frontends.capture.breaks import FrameState, GraphBreak, Reached, Stop, UserError
 from lect.frontends.capture.effects import store_cell
 from lect.frontends.capture.generators import TracedGenerator
@@ -143,6 +143,7 @@ class CodeTable:
     def inline(self, t: Tracer, callee: Box, args: list[Box], kwargs: dict[str, Box]) -> Box:
         """Run a Python function inside of the trace."""
         program = self.program(t, callee[0].__code__)
+        keeps_its_code(t, callee)
         if program.is_generator or not t.memo.on:
             return self._follow(t, program, callee, args, kwargs)
         asked = t.memo.ask(callee, args, kwargs)

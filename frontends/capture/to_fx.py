@@ -13,6 +13,7 @@ import torch
 from lect.dialects.fx.modes import kept_modes, without_saved_tensor_hooks
 from lect.dialects.pyframe.control import FuncOp
 from lect.frontends.capture.api import LiveFrame, cell_parameter, rest_parameters
+from lect.frontends.capture.arguments import keeps_its_code
 from lect.frontends.capture.breaks import FrameState, GraphBreak, Reached, Refused, Stop, UserError
 from lect.frontends.capture.calls import check_hooks
 from lect.frontends.capture.cut import CutWriter, chain_of
@@ -225,6 +226,8 @@ def _trace(t: Tracer, func: FuncOp, live: LiveFrame, program: Program) -> Box:
     """Follow the call to its end: what it returns."""
     function = live.function
     callee = t.wrap(function, t.sources.function)
+    if live.rest is None:
+        keeps_its_code(t, callee)
     if t.policy.arguments:
         _mark_arguments(t, func, live.bound)
     bound = {name: t.wrap(value, t.sources.local(name)) for name, value in live.bound.items()}

@@ -152,6 +152,7 @@ class Tracer:
         self.operators: dict[type, bool] = {}  # whether operators of a class are Python code
         self.guarded_entries: set[tuple[type, str]] = set()
         self.namespaces: dict[int, Source | None] = {}  # the modules whose dictionaries are globals, by the identity of these
+        self.kept_codes: set[int] = set()  # functions by identity whose code is guarded
         self.calls = 0
         self.autocast_read = False
         self.inference: list[tuple[Any, Any]] = []  # the open blocks of inference mode: the program's context manager and torch's

@@ -17,3 +17,8 @@ class NumberNeeded(LectError):
 
 class UnsupportedTensor(LectError):
     """A tensor or an operation on one that propagation cannot stand in for: sparse layouts, `resize_`, `set_`, absent devices."""
+
+
+def internal(error: Exception) -> Exception | None:
+    """The cause of a refusal, when it is one of lect: what torch itself refuses, as it does for a backward that does not exist, is no cause to report."""
+    return None if type(error) in (RuntimeError, NotImplementedError) else error

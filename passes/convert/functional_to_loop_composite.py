@@ -270,7 +270,7 @@ def _hardsigmoid_backward(body: Body, op: Any) -> Num:
 
 def _hardtanh_backward(body: Body, op: Any) -> Num:
     x = body.read(op.x)
-    return ((x <= op.min) | (x >= op.max)).choose(0, body.read(op.gradient))
+    return ((x > op.min) & (x < op.max)).choose(body.read(op.gradient), 0)
 
 
 def _elu_backward(body: Body, op: Any) -> Num:

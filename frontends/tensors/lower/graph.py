@@ -22,6 +22,7 @@ from lect.dialects.fx.regions import AutogradFunctionOp, CheckpointOp, Transform
 from lect.dialects.fx.types import NumberType, ObjectRef
 from lect.dialects.fx.types import TensorType as FxTensorType
 from lect.frontends.tensors.elements import meta_of_type
+from lect.frontends.tensors.errors import internal
 from lect.frontends.tensors.lower.emitter import Emitter, type_of
 from lect.frontends.tensors.lower.memory import Entry
 from lect.frontends.tensors.lower.recorder import ArgumentNode, Recorder
@@ -130,7 +131,7 @@ class Execution:
         except Exception as error:
             if self.recorder.failure is not None:
                 raise self.recorder.failure from None
-            raise LectError(f"{op.target.leaf} raises {type(error).__name__}: {_first_line(error)}", op=op) from error
+            raise LectError(f"{op.target.leaf} raises {type(error).__name__}: {_first_line(error)}", op=op) from internal(error)
         self._define(op, python_values.flatten_results(returned, op.structure, len(op.results)))
 
     def _checkpoint(self, op: CheckpointOp) -> None:
@@ -156,7 +157,7 @@ class Execution:
         except Exception as error:
             if self.recorder.failure is not None:
                 raise self.recorder.failure from None
-            raise LectError(f"'{op.name}' raises {type(error).__name__}: {_first_line(error)}", op=op) from error
+            raise LectError(f"'{op.name}' raises {type(error).__name__}: {_first_line(error)}", op=op) from internal(error)
         self._define(op, found)
 
     def _in_backward(self, region: Any, *args: Any) -> list[Any]:

@@ -17,6 +17,7 @@ from lect.dialects.fx.modes import kept_modes, without_saved_tensor_hooks
 from lect.dialects.fx.ops import GraphOp
 from lect.dialects.fx.ops import ReturnOp as FxReturnOp
 from lect.frontends.tensors.elements import type_of
+from lect.frontends.tensors.errors import internal
 from lect.frontends.tensors.lower.graph import Execution, functional_type
 from lect.frontends.tensors.lower.repeats import BOUND_TO_AUTOGRAD, build_repeated
 from lect.frontends.tensors.lt import LT, layout_of, make_lt
@@ -166,7 +167,7 @@ class _Backward:
             if recorder.failure is not None:
                 raise recorder.failure from None
             message = (str(error).splitlines() or [""])[0]
-            raise LectError(f"the backward of the graph raises {type(error).__name__}: {message}", op=self.end) from error
+            raise LectError(f"the backward of the graph raises {type(error).__name__}: {message}", op=self.end) from internal(error)
         if recorder.draws != draws:
             raise LectError("the backward draws random numbers, whose place among those of the forward is not known", op=self.end)
         return {number: tensor for number, tensor in zip(wanted, found) if tensor is not None}

@@ -193,7 +193,7 @@ def _saved(ctx: Any) -> tuple[torch.Tensor, ...]:
     try:
         return ctx.saved_tensors  # type: ignore[no-any-return]
     except RuntimeError as error:
-        told = re.sub(rf", which is output \d+ of {_Step.__name__},", "", str(error))
+        told = re.sub(rf", which is output \d+ of {_Step.__name__}(?:Backward)?,", "", str(error))
         if told == str(error):
             raise
         raise RuntimeError(told) from None

@@ -14,6 +14,7 @@ import torch
 
 from lect.dialects.fx.types import OperandRef
 from lect.dialects.guard import ops as guard
+from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.numbers import Computed, RunTimeNumber
 from lect.frontends.capture.objects import ObjectTable
 from lect.frontends.capture.scalars import ELEMENT_OF, greatest, guard_value
@@ -269,8 +270,11 @@ _MAKERS: Mapping[str, Maker] = MappingProxyType(
 
 
 def tensor_attributes(tensor: torch.Tensor) -> dict[str, Any]:
-    """What a `guard.tensor` says of a tensor."""
-    attrs: dict[str, Any] = {"dtype": ELEMENT_OF[tensor.dtype], "sizes": tuple(tensor.shape), "strides": tensor.stride()}
+    """What a `guard.tensor` says of a tensor.  Breaks for dtypes that no level has."""
+    element = ELEMENT_OF.get(tensor.dtype)
+    if element is None:
+        raise GraphBreak("LB0005", f"a tensor of dtype {tensor.dtype}")
+    attrs: dict[str, Any] = {"dtype": element, "sizes": tuple(tensor.shape), "strides": tensor.stride()}
     if tensor.device.type != "cpu":
         attrs["device"] = str(tensor.device)
     if tensor.requires_grad:

@@ -97,3 +97,17 @@ def test_a_good_call_behind_a_bad_one_gives_eagers_value(name):
     want = bad.compute(*good)
     torch.manual_seed(1)
     torch.testing.assert_close(compiled(*good), want)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", [torch.complex32, torch.float8_e4m3fn, torch.float8_e5m2], ids=str)
+def test_a_dtype_that_no_level_has(dtype):
+    """As an input, and as what a rest of the function begins with."""
+    x = torch.randn(3)
+    for fn, given in ((lambda x: x.to(torch.complex64 if dtype.is_complex else torch.float32) + 1, x.to(dtype)), (lambda x: (x + 1).to(dtype), x)):
+        lect.reset()
+        found, wanted = lect.compile(fn)(given), fn(given)
+        assert found.dtype is wanted.dtype
+        wide = torch.complex64 if dtype.is_complex else torch.float32
+        assert torch.equal(found.to(wide), wanted.to(wide))
+        assert "LB0020" not in {event.number for event in lect.events("fallback", "note", "graph break")}

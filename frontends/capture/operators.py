@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from lect.dialects.guard.containers import has, own_item
-from lect.frontends.capture.attributes import find_in_type, lookup, python_method
+from lect.frontends.capture.attributes import find_in_type, load_attr, lookup, python_method
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import mutate, run_real, stored_key, tensor_key
 from lect.frontends.capture.identities import pin
@@ -418,7 +418,7 @@ def load_item(t: Tracer, container: Box, key: Box) -> Box:
     if type(key[0]) is LT and not isinstance(value, dict | type):
         key = (_index(t, key[0]), None)
     if isinstance(value, type):
-        return (run_real(operator.getitem, value, t.leak(key)), None)
+        return _class_item(t, container, key)
     if isinstance(value, dict):
         return dict_item(t, container, key)
     index = t.leak(key)
@@ -440,6 +440,17 @@ def load_item(t: Tracer, container: Box, key: Box) -> Box:
     if source is not None and isinstance(value, list | tuple) and type(index) in (int, bool) and id(value) not in t.shadows:
         return t.wrap(read, entry(t, value, source, int(index)))
     return t.result(read, 1)
+
+
+def _class_item(t: Tracer, cls: Box, key: Box) -> Box:
+    """`cls[key]` where the metaclass has no `__getitem__`: the class's own `__class_getitem__`, which may do anything when it is the program's."""
+    from lect.frontends.capture.calls import call
+
+    held = find_in_type(cls[0], "__class_getitem__")
+    function = held.__func__ if isinstance(held, classmethod | staticmethod) else held
+    if type(function) is FunctionType and function.__module__ != "typing":
+        return call(t, load_attr(t, cls, "__class_getitem__"), [key], {})
+    return (run_real(operator.getitem, cls[0], t.leak(key)), None)
 
 
 def _index(t: Tracer, tensor: LT) -> int:

@@ -339,7 +339,14 @@ class ResidualBuilder:
 
     def _ordered(self, value: OrderedDict) -> Value:
         pairs = [self.emit(building.BuildTupleOp([self.value(key), self.value(item)])) for key, item in value.items()]
-        return self.call(OrderedDict, self.emit(building.BuildListOp(pairs)))
+        made = self.call(OrderedDict, self.emit(building.BuildListOp(pairs)))
+        self._fill(made, _own_names(value))  # unlike a dict it may have attributes
+        return made
+
+    def _namespace(self, value: types.SimpleNamespace) -> Value:
+        made = self.call(types.SimpleNamespace)
+        self._fill(made, _own_names(value))
+        return made
 
     def _default_dict(self, value: defaultdict) -> Value:
         return self.call(defaultdict, self._callable(value.default_factory), self._dict(value))
@@ -426,6 +433,8 @@ class ResidualBuilder:
             raise GraphBreak("LB0008", describe(value), self.loc)
         if any("__slots__" in base.__dict__ and base.__dict__["__slots__"] for base in kind.__mro__):
             raise GraphBreak("LB0008", f"a {kind.__name__}, which has slots", self.loc)
+        if not _is_allocated_by_object(kind):
+            raise GraphBreak("LB0008", f"a {kind.__name__}, which C code allocates", self.loc)
         made = self.call(object.__new__, self.value(kind))
         self._fill(made, names)
         return made
@@ -483,6 +492,15 @@ def _binds_to(entry: Any, owner: Any, method: Any) -> bool:
     return isinstance(entry, types.MethodDescriptorType | types.WrapperDescriptorType) and entry.__get__(owner) == method
 
 
+def _is_allocated_by_object(kind: type) -> bool:
+    """True when `object.__new__` makes instances of a class: not when they have fields of a C struct (`types.SimpleNamespace`, `array.array`)."""
+    try:
+        object.__new__(kind)
+    except TypeError:
+        return False
+    return True
+
+
 def bound_to_object(function: Any) -> bool:
     """True for a method of C code that holds an object of the program."""
     if not isinstance(function, types.BuiltinMethodType | types.MethodWrapperType):
@@ -504,6 +522,7 @@ _MAKERS: Any = types.MappingProxyType[type, Callable[[ResidualBuilder, Any], Val
         list: ResidualBuilder._list,
         dict: ResidualBuilder._dict,
         OrderedDict: ResidualBuilder._ordered,
+        types.SimpleNamespace: ResidualBuilder._namespace,
         defaultdict: ResidualBuilder._default_dict,
         set: ResidualBuilder._set,
         frozenset: ResidualBuilder._frozenset,

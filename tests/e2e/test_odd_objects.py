@@ -1,10 +1,12 @@
 """Objects that answer in their own way: by thread, by class, by descriptor; and exceptions that outlive the call."""
 
+import array
 import collections
 import enum
 import functools
 import operator
 import threading
+import types
 import weakref
 
 import pytest
@@ -250,3 +252,81 @@ def test_a_constant_that_does_not_fit_is_refused_as_in_eager(name):
 def test_a_large_constant_that_torch_takes(name):
     assert check(NOT_TOO_LARGE[name], X) == []
     assert fallbacks() == []
+
+
+def test_namespaces_that_the_trace_made():
+    def program(x):
+        space = types.SimpleNamespace(x=x + 1, y=[2])
+        space.z = space
+        other = types.SimpleNamespace()
+        other.inner = space.y
+        return space.x, [other, types.SimpleNamespace(a=x * 2)], space.y
+
+    compiled = lect.compile(program)
+    for _ in range(2):
+        (value, (other, last), held), expected = compiled(X), program(X)
+        same(value, expected[0])
+        assert other.inner is held
+        same(last.a, expected[1][1].a)
+        assert set(vars(last)) == {"a"}
+
+
+def test_attributes_of_ordered_dictionaries():
+    def program(x):
+        made = collections.OrderedDict(a=x + 1)
+        made.x, made.z = ["x"], x
+        return made, made.x
+
+    made, held = lect.compile(program)(X)
+    assert made.x is held
+    assert made.z is X
+    assert type(made) is collections.OrderedDict
+    same(made["a"], X + 1)
+
+
+def test_objects_that_c_code_allocates():
+    """`object.__new__` does not make them."""
+
+    class Numbers(array.array):
+        pass
+
+    class Space(types.SimpleNamespace):
+        pass
+
+    def program(x):
+        numbers, space = Numbers("i"), Space(a=1)
+        numbers.scale = space
+        return x + 1, numbers, space.a
+
+    value, numbers, one = lect.compile(program)(X)
+    same(value, X + 1)
+    assert type(numbers) is Numbers
+    assert numbers.scale.a == one == 1
+
+
+def test_subscripts_of_classes_run_the_code_of_the_class():
+    """Once, and not while the function is followed."""
+
+    class Noted(dict):
+        notes = []
+        last = None
+
+        def __class_getitem__(cls, item):
+            cls.notes.append(item)
+            cls.last = item
+            return len(cls.notes)
+
+    class Inner(Noted):
+        pass
+
+    def program(x):
+        before = Inner.last
+        count = Inner[int]
+        return x + count, before, Inner.last, list[int], dict[str, int]
+
+    for number in (1, 2):
+        Inner.last = None
+        value, before, last, listed, mapped = lect.compile(program)(X)
+        same(value, X + number)
+        assert (before, last, Noted.notes) == (None, int, [int] * number)
+        assert (listed, mapped) == (list[int], dict[str, int])

@@ -1,0 +1,83 @@
+"""Memory stays flat over a million compiled calls and ten thousand compiled functions that die, with both triggers."""
+
+import gc
+import sys
+
+import pytest
+import torch
+
+import lect
+from lect.runtime.entry import RUNTIME
+from lect.runtime.events import KEPT_EVENTS, Event
+from tests.unit.frame_hook.support import resident
+
+CALLS = 1_000_000
+FUNCTIONS = 10_000
+MIB = 1 << 20
+SOURCE = "def f(x):\n    return x * {number}.5 + 1\ndef eager(x):\n    sys.stdout.write('')\n    return f(x)"
+
+
+@pytest.fixture(autouse=True)
+def fresh(trigger):
+    lect.reset()
+    yield
+    lect.reset()
+
+
+def made(number):
+    """A function that no one else has, and one that calls it and cannot be followed."""
+    names = {"sys": sys}
+    exec(SOURCE.format(number=number), names)
+    return names["f"], names["eager"]
+
+
+def growth(run, rounds, warm):
+    """(bytes, objects) of this process that `run(rounds)` adds, after a few rounds that fill caches, with as many events as are kept."""
+    run(warm)
+    for _ in range(KEPT_EVENTS):
+        RUNTIME.log.add(Event("for the test", 0.0))
+    gc.collect()
+    memory, objects = resident(), len(gc.get_objects())
+    run(rounds)
+    gc.collect()
+    return resident() - memory, len(gc.get_objects()) - objects
+
+
+def compiled_calls(eager):
+    options = {"level": "fx", **({"breaks": "eager"} if eager else {})}
+    compiled = lect.compile(made(3)[eager], options=options)
+    x = torch.ones(4)
+
+    def run(rounds):
+        for _ in range(rounds):
+            compiled(x)
+
+    return run
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("eager", [False, True], ids=["compiled", "below a frame that runs eagerly"])
+def test_calls_leave_nothing(eager):
+    memory, objects = growth(compiled_calls(eager), CALLS, 1000)
+    assert memory < 4 * MIB
+    assert objects < 100
+
+
+def compile_functions(eager):
+    options = {"level": "fx", **({"breaks": "eager"} if eager else {})}
+    x = torch.ones(4)
+
+    def run(rounds):
+        for number in range(rounds):
+            fn = made(number)[eager]
+            assert lect.compile(fn, options=options)(x)[0] == number + 1.5
+
+    return run
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("eager", [False, True], ids=["compiled", "below a frame that runs eagerly"])
+def test_functions_that_died_leave_nothing(eager):
+    memory, objects = growth(compile_functions(eager), FUNCTIONS, 1500)
+    assert memory < 16 * MIB
+    assert objects < 2000

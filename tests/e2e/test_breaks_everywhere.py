@@ -13,6 +13,7 @@ from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.interpreter import Program
 from lect.frontends.capture.resume import NotResumable
 from tests.e2e import break_places, break_programs, callback_programs, generator_programs
+from tests.e2e.conftest import use_trigger
 from tests.e2e.support import same
 
 PROGRAMS = [*break_programs.PROGRAMS, *break_places.PROGRAMS, *generator_programs.PROGRAMS, *callback_programs.PROGRAMS]
@@ -20,9 +21,10 @@ PROGRAMS = [*break_programs.PROGRAMS, *break_places.PROGRAMS, *generator_program
 NO_PLACE = frozenset(f"pyframe.{name}" for name in "push_exc pop_exc save_local restore_local return reraise drop".split())
 
 
-@pytest.fixture(autouse=True)
-def trigger():
-    """Of the two triggers one is enough."""
+@pytest.fixture(autouse=True, params=["function", pytest.param("hook", marks=pytest.mark.slow)])
+def trigger(request, monkeypatch):
+    """Both triggers; the second one where minutes are to spare."""
+    use_trigger(request.param, monkeypatch)
 
 
 @pytest.fixture(autouse=True)

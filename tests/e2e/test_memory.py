@@ -35,7 +35,7 @@ def growth(run, rounds, warm):
     """(bytes, objects) of this process that `run(rounds)` adds, after a few rounds that fill caches, with as many events as are kept."""
     run(warm)
     for _ in range(KEPT_EVENTS):
-        RUNTIME.log.add(Event("for the test", 0.0))
+        RUNTIME.log.add(Event("for the test"))
     gc.collect()
     memory, objects = resident(), len(gc.get_objects())
     run(rounds)

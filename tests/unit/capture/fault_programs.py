@@ -162,4 +162,15 @@ def gathered(x, items):
     return x + found[0](), [grow() for grow in found]
 
 
-PROGRAMS = (containers, flow, functions, patterns, defined, broken_off, left_by_an_exception, gathered)
+def shadowed(x, items):
+    """A comprehension whose variable, a cell, has the name of a cell of the function."""
+    item = 5
+
+    def kept():
+        return item
+
+    found = [lambda: item for item in items]
+    return x + found[0](), kept(), item
+
+
+PROGRAMS = (containers, flow, functions, patterns, defined, broken_off, left_by_an_exception, gathered, shadowed)

@@ -538,7 +538,7 @@ loop.func @bad_attribute() {note = #loop.space<d1: 4>} {
 
 // -----
 
-// expected-error @+1 {{expected one of horizontal, inline, vertical before this}}
+// expected-error @+1 {{expected one of horizontal, inline, reductions, vertical before this}}
 loop.func @bad_attribute() {note = #loop.fuse<sideways @a, @b saves 1>} {
   loop.return()
 }

@@ -50,14 +50,14 @@ class CallScript:
 
     def expression(self, value: Any) -> str:
         """What stands for `value`: a name or a literal.  Adds the lines that make it."""
-        if isinstance(value, float) and type(value) is float:
+        if type(value) is float:
             return repr(value) if math.isfinite(value) else f"float('{value}')"
         if type(value) in _WRITTEN_ALIKE and (not isinstance(value, bytes) or len(value) <= LONGEST_TEXT):
             return repr(value)
         if type(value) is str:
             return repr(value) if len(value) <= LONGEST_TEXT else self._lost(f"a text of {len(value)} characters")
         if isinstance(value, torch.device):
-            return f"torch.{value!r}" if not repr(value).startswith("torch.") else repr(value)
+            return f"torch.{value!r}"
         known = self._names.get(id(value))
         if known is None:
             if len(self._alive) >= MOST_OBJECTS:
@@ -222,7 +222,7 @@ class CallScript:
             return self._reduced(value) or self._name(value, self._lost(f"an object of type {kind.__module__}.{kind.__qualname__}"))
         name = self._name(value, f"instance({self.expression(kind)})")
         state = {key: each for key, each in (getattr(value, "__dict__", None) or {}).items() if type(key) is str}
-        for slot in _slots(kind):
+        for slot in slots_of(kind):
             if slot not in state and slot not in ("__dict__", "__weakref__"):
                 try:
                     state[slot] = object.__getattribute__(value, slot)
@@ -252,7 +252,8 @@ class CallScript:
         return name
 
 
-def _slots(kind: type) -> list[str]:
+def slots_of(kind: type) -> list[str]:
+    """The names in the `__slots__` of a class and its bases."""
     found: list[str] = []
     for base in kind.__mro__:
         slots = base.__dict__.get("__slots__", ())

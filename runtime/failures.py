@@ -14,20 +14,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 
 from lect.dialects import make_context
-from lect.dialects.builtin.ops import ModuleOp
-from lect.ir import Block, Context, LectError, Operation, Region, print_module
+from lect.ir import Context, LectError, Operation, VerifyError, print_module
 from lect.passes.functional.functional_split_joint import BACKWARD
 from lect.passes.instrument import CONFIGURATION, Reproducer
 from lect.passes.manager import PassManager
 from lect.runtime.call_script import CallScript
-from lect.runtime.events import Fallback
+from lect.runtime.events import BackwardFallback, Fallback
 from lect.runtime.failure_files import FailureFiles, Kept
+from lect.runtime.linking import module_of
 
+Told = TypeVar("Told", Fallback, BackwardFallback)
 LINKED = "-linked.mlir"  # how a file ends whose module is to be made executable
 LONGEST_IR = 400  # lines of a function's bytecode as IR in the head of a file
 
@@ -61,7 +62,7 @@ class Failure:
 
     @classmethod
     def of(cls, function: str, stage: str, error: BaseException, lowering: Lowering | None = None) -> Failure:
-        """The failure that an exception of lect is.  Keeps text alone."""
+        """The failure that an exception of lect is.  Of the exception it keeps text alone."""
         cause = error.__cause__ if isinstance(error, LectError) and error.__cause__ is not None else error
         trace = traceback.extract_tb(cause.__traceback__)
         place = f"{trace[-1].filename}:{trace[-1].lineno}" if trace else ""
@@ -152,7 +153,13 @@ def command_for(path: str) -> str:
     return f"lect-run --random-inputs {shlex.quote(path)}" if path.endswith(LINKED) else f"lect-opt --run-reproducer {shlex.quote(path)}"
 
 
-def with_file(event: Fallback, kept: Kept) -> Fallback:
+def is_internal(error: Exception) -> bool:
+    """True for a failure of lect, and not for a refusal: what is no `LectError`, or comes of that, or IR that a pass left invalid."""
+    cause = error if not isinstance(error, LectError) else error.__cause__
+    return isinstance(error, VerifyError) or (cause is not None and not isinstance(cause, LectError))
+
+
+def with_file(event: Told, kept: Kept) -> Told:
     """The event with the file, or with the reason why there is none."""
     if not kept.path:
         return replace(event, detail=f"{event.detail}; no file that replays it could be written: {kept.why_not}")
@@ -167,9 +174,7 @@ def _lower_again(lowering: Lowering) -> tuple[str, str] | None:
 
     Gives the end of the file's name, which tells the two apart, and its text.
     """
-    block = Block()
-    block.append(lowering.graph.clone({}))
-    module: Operation = ModuleOp(regions=[Region([block])])
+    module = module_of(lowering.graph.clone({}))
     ctx = make_context(options=lowering.options)
     ctx.target.update(lowering.target)
     written: list[str] = []

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from lect.ir import Context, Operation
+from lect.dialects.builtin.ops import ModuleOp
+from lect.ir import Block, Context, Operation, Region
+
+
+def module_of(op: Operation) -> Operation:
+    """A module with one function or graph, which belongs to no other."""
+    block = Block()
+    block.append(op)
+    return ModuleOp(regions=[Region([block])])
 
 
 def link_graph(module: Operation, ctx: Context) -> tuple[Any, Callable[..., list[Any]]]:

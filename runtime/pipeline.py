@@ -20,12 +20,12 @@ from lect.frontends.capture.cut import Cut
 from lect.frontends.capture.interpreter import CodeTable
 from lect.frontends.capture.numbers import NumberPolicy
 from lect.frontends.tensors.errors import NumberNeeded
-from lect.ir import Context, LectError, Operation, VerifyError
+from lect.ir import Context, LectError, Operation
 from lect.passes.manager import PassManager, collector_off
 from lect.runtime.continuation import ResumePoints, cut_resources, going_on
 from lect.runtime.events import Break, EventLog, Fallback, Note
 from lect.runtime.failure_files import FailureFiles
-from lect.runtime.failures import Failure, Lowering, with_file
+from lect.runtime.failures import Failure, Lowering, is_internal, with_file
 from lect.runtime.linking import link_graph
 from lect.runtime.training_compile import Training, any_results_differentiable, take_training
 
@@ -107,13 +107,10 @@ def compile_call(
         stage = "emit"
         if made.run is None:
             made.run = _timed(made, "emit", lambda: _link_through_torch(captured, made, ctx))
-    except LectError as error:
-        made.fallback = _refusal(made, name, stage, error)
-        _take_partial(made, ctx)
     except DoesNotBind as error:
         made.fallback = fallback(name, "LB0012", str(error))
     except Exception as error:
-        made.fallback = _internal(made, name, stage, error)
+        made.fallback = _reason(made, name, stage, error)
         _take_partial(made, ctx)
     finally:
         for resource in ("frame", "objects", "partial_guards", "function_op", "cut", "points"):  # what outlives the compile must not hold the call's objects
@@ -207,11 +204,10 @@ def _lower(module: Operation, graph: Operation, name: str, made: Compiled, ctx: 
         made.seeded = ctx.statistics.get("random operators seeded", 0)
     except NumberNeeded as error:
         made.constants = error.arguments
-        made.note = note(_refusal(made, name, stage, error))
+        made.note = note(_reason(made, name, stage, error))
     except Exception as error:
         lowering = Lowering(graph, STAGES[: REACHED[level]], dict(ctx.options), dict(ctx.target), link_graph)
-        refused = isinstance(error, LectError)
-        made.note = note(_refusal(made, name, stage, error, lowering) if refused else _internal(made, name, stage, error, lowering))  # type: ignore[arg-type]
+        made.note = note(_reason(made, name, stage, error, lowering))
 
 
 def _learns_constants(made: Compiled, ctx: Context, numbers: NumberPolicy | None) -> bool:
@@ -241,20 +237,16 @@ def break_event(name: str, cut: Cut) -> Break:
     return Break(name, stop.number, reason.title, stop.detail, str(stop.loc) if stop.loc.known else "", reason.hint, cut.frames)
 
 
-def _refusal(made: Compiled, name: str, stage: str, error: LectError, lowering: Lowering | None = None) -> Fallback:
-    place = str(error.loc) if error.loc.known else ""
+def _reason(made: Compiled, name: str, stage: str, error: Exception, lowering: Lowering | None = None) -> Fallback:
+    """The event for what a stage raised: a break, a refusal, or a failure of lect, which `made` keeps until its file is written."""
+    refused = isinstance(error, LectError)
+    place = str(error.loc) if refused and error.loc.known else ""  # type: ignore[attr-defined]
     if isinstance(error, Refused):
         return fallback(name, error.number, error.detail, place)
-    cause = error.__cause__
-    if (cause is not None and not isinstance(cause, LectError)) or isinstance(error, VerifyError):
-        made.failure = Failure.of(name, stage, error, lowering)
-        return fallback(name, "LB0020", error.message, place or made.failure.location, stage)
-    return fallback(name, "LB0024", error.message, place, stage)
-
-
-def _internal(made: Compiled, name: str, stage: str, error: Exception, lowering: Lowering | None = None) -> Fallback:
+    if not is_internal(error):
+        return fallback(name, "LB0024", error.message, place, stage)  # type: ignore[attr-defined]
     made.failure = Failure.of(name, stage, error, lowering)
-    return fallback(name, "LB0020", made.failure.summary, made.failure.location, stage)
+    return fallback(name, "LB0020", error.message if refused else made.failure.summary, place or made.failure.location, stage)  # type: ignore[attr-defined]
 
 
 def _link(module: Operation, made: Compiled, ctx: Context, training: Training | None) -> Callable[..., Any]:

@@ -12,19 +12,18 @@ import torch
 
 from lect.backends import llvm
 from lect.dialects import make_context
-from lect.dialects.builtin.ops import ModuleOp
 from lect.dialects.functional.ops import FuncOp
 from lect.dialects.functional.python_values import dtype_of
 from lect.dialects.fx.ops import GraphOp
-from lect.ir import Block, Context, LectError, Operation, Region, Value, VerifyError
+from lect.ir import Context, Operation, Value
 from lect.passes.convert.fx_build_joint import FxBuildJoint
 from lect.passes.functional.functional_split_joint import BACKWARD, backward_like
 from lect.passes.functional.joint_graph import JointGraph, joint_graphs
 from lect.passes.manager import PassManager, collector_off
 from lect.passes.pipelines import PIPELINES
 from lect.runtime.events import BackwardCompile, BackwardFallback, EventLog
-from lect.runtime.failures import Failure, Lowering, command_for
-from lect.runtime.linking import interpreted, link_graph
+from lect.runtime.failures import Failure, Lowering, is_internal, with_file
+from lect.runtime.linking import interpreted, link_graph, module_of
 from lect.runtime.random_replay import Draw, find_draws
 from lect.runtime.residual import without_autocast
 from lect.runtime.training import Backward, Layouts, SharedResult, TrainingStep, restored_inputs
@@ -106,7 +105,7 @@ class Training:
 
     @cached_property
     def _draws(self) -> tuple[Draw, ...]:
-        module = _module(self.graph.clone({}))
+        module = module_of(self.graph.clone({}))
         ctx = make_context(options=self.options)
         PassManager.parse("fx-build-joint").run(module, ctx)
         (func,) = [op for op in module.body if isinstance(op, FuncOp)]
@@ -138,21 +137,16 @@ class Training:
             self.log.add(BackwardCompile(self.name, time.perf_counter() - start, tangents))
         except Exception as error:
             self._tell(error, Lowering(backward, self._stages(), self.options, self._target(), link_graph))
-            run = interpreted(_module(backward))
+            run = interpreted(module_of(backward))
         return Backward(run, kept["kept"], tangents, tuple([(type.shape, type.strides, dtype_of(type.element)) for type in layouts]), kept["gradients"])
 
     def _tell(self, error: Exception, lowering: Lowering) -> None:
         """The event for a backward that is not compiled; with a file that replays it when that is a failure of lect."""
-        cause = error.__cause__
-        if isinstance(error, LectError) and not isinstance(error, VerifyError) and (cause is None or isinstance(cause, LectError)):
-            self.log.add(BackwardFallback(self.name, error.message))
+        if not is_internal(error):
+            self.log.add(BackwardFallback(self.name, error.message))  # type: ignore[attr-defined]
             return
         failure = Failure.of(self.name, "backward", error, lowering)
-        kept = failure.file_of_lowering(self.log.files)
-        if kept.path:
-            self.log.add(BackwardFallback(self.name, failure.summary, "LB0020", file=kept.path, replay=command_for(kept.path)))
-        else:
-            self.log.add(BackwardFallback(self.name, f"{failure.summary}; no file that replays it could be written: {kept.why_not}", "LB0020"))
+        self.log.add(with_file(BackwardFallback(self.name, failure.summary, "LB0020"), failure.file_of_lowering(self.log.files)))
 
     def _stages(self) -> tuple[str, ...]:
         return {"functional": (), "loop": ("loop",), "native": ("loop", "kernel")}[self.options.get("level", "native")]
@@ -180,7 +174,7 @@ class Training:
         return self._joint(FxBuildJoint())
 
     def _joint(self, build: FxBuildJoint) -> JointGraph:
-        module = _module(self.graph.clone({}))
+        module = module_of(self.graph.clone({}))
         passes = PassManager.parse(",".join(PIPELINES["aot"])).configured(self.options).passes
         chosen = tuple([build if each.name == build.name else each for each in passes if each.name != SPLIT])
         PassManager(chosen).run(module, make_context(options=self.options))
@@ -190,7 +184,7 @@ class Training:
     def _link(self, backward: FuncOp) -> Callable[..., list[Any]]:
         ctx = make_context(options=self.options)
         ctx.target.update(self._target())
-        module = _module(backward)
+        module = module_of(backward)
         for stage in self._stages():
             PassManager.parse(stage).run(module, ctx)
             self.observe(f"backward-{stage}", module)
@@ -201,12 +195,6 @@ class Training:
             return (guarded if torch.is_autocast_enabled("cpu") else run)(*tensors)
 
         return call
-
-
-def _module(op: Operation) -> Operation:
-    block = Block()
-    block.append(op)
-    return ModuleOp(regions=[Region([block])])
 
 
 def _returned(graph: GraphOp) -> list[Value]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
@@ -21,6 +21,7 @@ import torch
 
 from lect.frontends.capture.api import Rest
 from lect.ir import LectError
+from lect.runtime.call_script import slots_of
 from lect.tools.capture_file import load_file
 from lect.tools.decode_file import code_objects, compile_file
 
@@ -188,9 +189,9 @@ def fill(made: Any, state: Mapping[str, Any], items: Any = ()) -> None:
     """Give an object its attributes, and a list or dict its items."""
     if isinstance(made, Missing):
         return
-    own = getattr(made, "__dict__", None)
+    own, slots = getattr(made, "__dict__", None), slots_of(type(made))
     for name, value in state.items():
-        if own is None or name in _slot_names(type(made)) or (isinstance(made, BaseException) and hasattr(BaseException, name)):
+        if own is None or name in slots or (isinstance(made, BaseException) and hasattr(BaseException, name)):
             object.__setattr__(made, name, value)
         else:
             own[name] = value
@@ -198,14 +199,6 @@ def fill(made: Any, state: Mapping[str, Any], items: Any = ()) -> None:
         dict.update(made, items)
     elif isinstance(made, list):
         list.extend(made, items)
-
-
-def _slot_names(kind: type) -> frozenset[str]:
-    found: set[str] = set()
-    for base in kind.__mro__:
-        slots: Iterable[str] = base.__dict__.get("__slots__", ())
-        found.update([slots] if isinstance(slots, str) else slots)
-    return frozenset(found)
 
 
 # ---- the call --------------------------------------------------------------------------------------------------------

@@ -42,9 +42,12 @@ def growth(run, rounds, warm):
     return resident() - memory, len(gc.get_objects()) - objects
 
 
+def options_of(eager):
+    return {"level": "fx", **({"breaks": "eager"} if eager else {})}
+
+
 def compiled_calls(eager):
-    options = {"level": "fx", **({"breaks": "eager"} if eager else {})}
-    compiled = lect.compile(made(3)[eager], options=options)
+    compiled = lect.compile(made(3)[eager], options=options_of(eager))
     x = torch.ones(4)
 
     def run(rounds):
@@ -63,13 +66,12 @@ def test_calls_leave_nothing(eager):
 
 
 def compile_functions(eager):
-    options = {"level": "fx", **({"breaks": "eager"} if eager else {})}
     x = torch.ones(4)
 
     def run(rounds):
         for number in range(rounds):
             fn = made(number)[eager]
-            assert lect.compile(fn, options=options)(x)[0] == number + 1.5
+            assert lect.compile(fn, options=options_of(eager))(x)[0] == number + 1.5
 
     return run
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -78,6 +78,6 @@ def tensor_type(tensor: torch.Tensor) -> TensorType:
     return _type_of(layout_of(tensor), tensor.requires_grad)
 
 
-@cache
+@lru_cache(1024)
 def _type_of(layout: TensorMeta, requires_grad: bool) -> TensorType:
     return TensorType(layout.shape, ELEMENT_OF[layout.dtype], layout.strides, str(layout.device), requires_grad)

@@ -10,6 +10,7 @@ their keys alone.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -31,7 +32,6 @@ from lect.frontends.tensors.templates import Template, instantiate
 aten = torch.ops.aten
 
 
-
 class Known:
     """What is remembered of a call: the `template` of its result, and in `recipes` whatever a subclass of `Propagation` remembers beside it.
 
@@ -48,12 +48,16 @@ class Known:
 
 
 class PropagationCache:
-    """What is known of calls, by (op, arguments).  `hits` and `misses` count look-ups, for the benchmark."""
+    """What is known of calls, by (op, arguments).  `hits` and `misses` count look-ups, for the benchmark.
 
-    __slots__ = ("_known", "hits", "misses")
+    Numbers are arguments too, so programs that are made one after the other could fill any memory: of more than `limit` calls the oldest is forgotten.
+    """
 
-    def __init__(self) -> None:
-        self._known: dict[Any, Known] = {}
+    __slots__ = ("_known", "hits", "limit", "misses")
+
+    def __init__(self, limit: int = 1024) -> None:
+        self._known: OrderedDict[Any, Known] = OrderedDict()
+        self.limit = limit
         self.hits = 0
         self.misses = 0
 
@@ -64,6 +68,8 @@ class PropagationCache:
         if known is None:
             self.misses += 1
             known = self._known[key] = Known(_compute(facts.func, args, kwargs))
+            if len(self._known) > self.limit:
+                self._known.popitem(last=False)
         else:
             self.hits += 1
         return known

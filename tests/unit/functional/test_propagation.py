@@ -291,6 +291,20 @@ def test_the_cache_is_keyed_by_values_not_by_equality():
         assert meta_of(x * True).dtype is torch.int64
 
 
+def test_the_cache_forgets_the_oldest_call():
+    cache = PropagationCache(limit=3)
+    with Propagation(cache):
+        x = make_lt(PLAIN)
+        for number in range(5):
+            x * number
+        assert (cache.hits, cache.misses) == (0, 5)
+        for number in (4, 3, 2):
+            x * number
+        assert (cache.hits, cache.misses) == (3, 5)
+        assert meta_of(x * 0) == PLAIN._replace(requires_grad=meta_of(x).requires_grad)
+        assert (cache.hits, cache.misses) == (3, 6)
+
+
 LIKE = (torch.zeros_like, torch.ones_like, torch.empty_like, torch.rand_like, torch.randn_like, lambda x: torch.full_like(x, 2), lambda x: x.clone())
 OPTIONS = ({}, {"dtype": torch.float64}, {"memory_format": torch.contiguous_format})
 

@@ -78,6 +78,6 @@ def tensor_type(tensor: torch.Tensor) -> TensorType:
     return _type_of(layout_of(tensor), tensor.requires_grad)
 
 
-@lru_cache(1024)
+@lru_cache(4096)
 def _type_of(layout: TensorMeta, requires_grad: bool) -> TensorType:
     return TensorType(layout.shape, ELEMENT_OF[layout.dtype], layout.strides, str(layout.device), requires_grad)

@@ -55,7 +55,7 @@ class PropagationCache:
 
     __slots__ = ("_known", "hits", "limit", "misses")
 
-    def __init__(self, limit: int = 1024) -> None:
+    def __init__(self, limit: int = 4096) -> None:
         self._known: OrderedDict[Any, Known] = OrderedDict()
         self.limit = limit
         self.hits = 0

@@ -63,15 +63,8 @@ def lb0006(x: Any) -> Any:
     return torch.is_tensor(x), torch.add(x, _Value())  # type: ignore[call-overload]
 
 
-class _Frozen:
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-
 def lb0008(x: Any) -> Any:
-    return _Frozen(x * 2)
+    return x * 2, ValueError("kept")
 
 
 _ROWS = iter(range(1_000_000))
@@ -81,8 +74,13 @@ def lb0009(x: Any) -> Any:
     return x + next(_ROWS)
 
 
+class _Ordered(type):
+    def mro(cls) -> list[type]:
+        return super().mro()
+
+
 def lb0010(x: Any) -> Any:
-    class Local:
+    class Local(metaclass=_Ordered):
         factor = 2
 
     return x * Local.factor

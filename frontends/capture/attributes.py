@@ -337,19 +337,32 @@ def _class_entry(t: Tracer, box: Box, name: str, found: Found) -> Box:
     return (bound, None)
 
 
-def _place_in_type(t: Tracer, cls: type, name: str) -> Source:
-    """The source of an entry of a class, past what the metaclass has under that name."""
-    if find_in_type(type(cls), name) is MISSING:
+def _place_in_type(t: Tracer, cls: type, name: str) -> Source | None:
+    """The source of an entry of a class, past what the metaclass has under that name; None for an entry of a class that the trace has made."""
+    if not t.is_fresh(cls) and find_in_type(type(cls), name) is MISSING:
         return t.static_source(cls).attr(name)
-    owner = next(base for base in cls.__mro__ if name in base.__dict__)
-    return t.static_source(owner).attr("__dict__").item(name)
+    for base in cls.__mro__:
+        made = t.is_fresh(base)
+        if name in base.__dict__:
+            return None if made else t.static_source(base).attr("__dict__").item(name)
+        if not made and base is not object and t.is_fresh(cls):
+            t.guards.has_key(t.static_source(base).attr("__dict__"), name, False)  # a class made in the trace has no path that the guards follow
+    return None
+
+
+def forget_lookups(t: Tracer) -> None:
+    """A class that the trace has made is changed."""
+    for table in (t.lookups, t.getters, t.operators):
+        table.clear()  # type: ignore[attr-defined]
 
 
 def guard_class_entry(t: Tracer, cls: type, name: str, entry: Any) -> None:
     """A method or property that decided what runs is still the same; classes made in the trace cannot change behind its back."""
-    if (cls, name) not in t.guarded_entries and not t.is_fresh(cls):
+    if (cls, name) not in t.guarded_entries:
         t.guarded_entries.add((cls, name))
-        t.guards.is_object(_place_in_type(t, cls, name), entry)
+        place = _place_in_type(t, cls, name)
+        if place is not None:
+            t.guards.is_object(place, entry)
 
 
 def bound_method(t: Tracer, function: FunctionType, box: Box) -> Box:
@@ -394,7 +407,7 @@ def type_attr(t: Tracer, box: Box, name: str) -> Box:
     from lect.frontends.capture.calls import call
 
     cls, source = box
-    if source is None:
+    if source is None and not t.is_fresh(cls):
         source = t.static_source(cls)
     meta = lookup(t, type(cls), name)
     if meta.kind == "property":
@@ -405,33 +418,49 @@ def type_attr(t: Tracer, box: Box, name: str) -> Box:
         return t.static(type(cls))
     if name == "__flags__":
         return _flags(t, cls, source)
+    if name == "__dict__" and source is None and meta.kind == "c_data":
+        return t.made(_of_class(cls, name))
     if name in _TYPE_FACTS:
-        return t.wrap(_of_class(cls, name), source.attr(name))
+        return t.wrap(_of_class(cls, name), source.attr(name)) if source is not None else _fact(t, cls, name)
     written = _written_in_type(t, cls, name) if t.class_attrs else None
     if written is not None:
         return written
     entry = find_in_type(cls, name)
     if entry is MISSING:
         return _meta_entry(t, box, name, meta)
+    return _own_entry(t, box, name, entry, source.attr(name) if source is not None else _place_in_type(t, cls, name))
+
+
+def _fact(t: Tracer, cls: type, name: str) -> Box:
+    """A fact about a class that the trace has made."""
+    found = _of_class(cls, name)
+    return t.made(found) if name == "__annotations__" and find_in_type(type(cls), name) is type.__dict__.get(name, MISSING) else t.wrap(found)
+
+
+def _own_entry(t: Tracer, box: Box, name: str, entry: Any, place: Source | None) -> Box:
+    """What a class gives for an entry of its own or of a base class, which `place` leads to."""
+    from lect.frontends.capture.calls import call
+
+    cls = box[0]
     kind = _kind_of(entry)
     if kind == "function":
-        return t.wrap(entry, source.attr(name))
+        return t.wrap(entry, place)
     if kind == "classmethod" and type(entry) is classmethod and type(entry.__func__) is FunctionType:
-        return bound_method(t, entry.__func__, (cls, source))
+        return bound_method(t, entry.__func__, box if box[1] is not None or t.is_fresh(cls) else (cls, t.static_source(cls)))
     if kind == "staticmethod" and type(entry) is staticmethod:
-        return t.wrap(entry.__func__, source.attr(name))
+        return t.wrap(entry.__func__, place.attr("__func__") if place is not None and place.kind == "item" else place)
     if kind == "property":
         return t.static(entry)
     if kind == "plain":
-        return t.wrap(entry, source.attr(name))
+        return t.wrap(entry, place)
     if kind in ("python_data", "python_other") and not type(entry).__module__ == "enum":
         return call(t, load_attr(t, t.static(entry), "__get__"), [NONE, box], {})
-    return t.wrap(_of_class(cls, name), source.attr(name) if kind == "c_data" or kind == "c_method" else None)
+    return t.wrap(_of_class(cls, name), place if kind == "c_data" or kind == "c_method" else None)
 
 
-def _flags(t: Tracer, cls: type, source: Source) -> Box:
+def _flags(t: Tracer, cls: type, source: Source | None) -> Box:
     """`cls.__flags__`.  Of its bits, that for caches of CPython changes by itself, and that for abstract classes with their methods."""
-    if "__abstractmethods__" in cls.__dict__:
+    if source is not None and "__abstractmethods__" in cls.__dict__:
         t.guards.is_object(source.attr("__abstractmethods__"), cls.__abstractmethods__)  # type: ignore[attr-defined]
     return (cls.__flags__, None)
 
@@ -450,7 +479,8 @@ def _meta_entry(t: Tracer, box: Box, name: str, meta: Found) -> Box:
     if meta.kind == "python_other":
         return call(t, load_attr(t, t.static(meta.value), "__get__"), [box, t.static(type(cls))], {})
     if meta.kind != "missing":
-        return t.wrap(_of_class(cls, name), t.static_source(cls).attr(name) if meta.kind == "plain" else None)
+        of_meta = meta.kind == "plain" and not t.is_fresh(cls)
+        return t.wrap(_of_class(cls, name), t.static_source(cls).attr(name) if of_meta else None)
     hook = python_method(t, type(cls), "__getattr__")
     if hook is not None:
         return call_function(t, t.static(hook), [box, (name, None)], {})

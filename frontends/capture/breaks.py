@@ -48,7 +48,7 @@ REASONS: Mapping[str, Reason] = MappingProxyType(
             "a frame that is suspended before or after the call is not captured",
             "make, use up and close the generator inside of the compiled function",
         ),
-        "LB0010": Reason("class definition", "a class is made inside of the compiled function", "define the class outside"),
+        "LB0010": Reason("class definition", "making this class runs code that cannot be followed", "define the class outside"),
         "LB0011": Reason("import of a module", "a module that is not loaded would run its code", "import it at the top of the file"),
         "LB0012": Reason("exception", "the program raises out of the frame", "nothing to do: the frame runs eagerly and raises the same"),
         "LB0013": Reason("input or output", "the effect on the outside world happens while the function runs", "call it outside of the compiled function"),

@@ -19,6 +19,7 @@ from lect.dialects.guard.containers import has, own_item, redefines
 from lect.frontends.capture import policy
 from lect.frontends.capture.attributes import MISSING, find_in_type, guard_class_entry, instance_dict, load_attr, lookup, python_method
 from lect.frontends.capture.breaks import UserError
+from lect.frontends.capture.class_objects import rule_of_type
 from lect.frontends.capture.effects import items_to_add, mutate, run_real, stored_key
 from lect.frontends.capture.generators import Callback, IterableForC, TracedGenerator
 from lect.frontends.capture.getters import rule_of as rule_of_getter
@@ -97,7 +98,7 @@ def _special(t: Tracer, value: Any) -> Any:
         rule = t.code_table.specials.get(value.__objclass__.__dict__.get(value.__name__))
         return None if rule is None else lambda t, args, kwargs: rule(t, [t.static(value.__self__), *args], kwargs)
     if isinstance(value, C_FUNCTIONS) or type(value) in (type, FunctionType):
-        return t.code_table.specials.get(value)
+        return t.code_table.specials.get(value) or rule_of_type(value)
     return rule_of_getter(value)
 
 
@@ -334,6 +335,8 @@ def new_object(t: Tracer, new: Any, cls: type, args: list[Box], kwargs: Kwargs) 
     """`new(cls, *args)` for a `__new__` written in C."""
     if new is object.__new__:
         return t.made(run_real(object.__new__, cls))
+    if new is type.__new__:
+        return t.code_table.specials[new](t, [(cls, None), *args], kwargs)  # type: ignore[no-any-return]
     if issubclass(cls, dict | list | set | collections.deque):
         return t.made(run_real(new, cls))
     if issubclass(cls, BaseException):
@@ -359,7 +362,7 @@ def initialize(t: Tracer, made: Box, args: list[Box], kwargs: Kwargs) -> None:
         new = find_in_type(cls, "__new__")
         if (args or kwargs) and new is object.__new__:
             raise UserError(TypeError(f"{cls.__name__}() takes no arguments"))
-    elif isinstance(made[0], tuple | int | str | float | frozenset):
+    elif isinstance(made[0], tuple | int | str | float | frozenset) or init is type.__init__:
         return
     elif t.is_fresh(made[0]) and isinstance(made[0], dict | list | set | collections.deque | BaseException):
         call_c_init(t, init, made, args, kwargs)

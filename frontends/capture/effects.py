@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from lect.frontends.capture.attributes import MISSING, find_in_type, instance_dict, load_attr, lookup, python_method
+from lect.frontends.capture.attributes import MISSING, Found, find_in_type, forget_lookups, instance_dict, load_attr, lookup, python_method
 from lect.frontends.capture.breaks import Crossing, GraphBreak, UserError
 from lect.frontends.capture.gradients import store_grad
 from lect.frontends.capture.identities import pin
@@ -212,8 +212,6 @@ def store_attr(t: Tracer, box: Box, name: str, item: Box) -> None:
 
 def generic_store_attr(t: Tracer, box: Box, name: str, item: Box) -> None:
     """`object.__setattr__`."""
-    from lect.frontends.capture.calls import call
-
     value, source = box
     kind = type(value)
     if name == "__traceback__" and isinstance(value, BaseException):
@@ -229,13 +227,7 @@ def generic_store_attr(t: Tracer, box: Box, name: str, item: Box) -> None:
         store_cell(t, box, item)
         return
     found = lookup(t, kind, name)
-    if found.kind == "property":
-        if found.value.fset is None:
-            run_real(property.__set__, found.value, value, None)  # which raises
-        call(t, t.static(found.value.fset), [box, item], {})
-        return
-    if found.kind == "python_data":
-        call(t, load_attr(t, t.static(found.value), "__set__"), [box, item], {})
+    if _set_by_descriptor(t, found, box, item):
         return
     if t.is_fresh(value):
         raw = t.stored(item)
@@ -252,18 +244,38 @@ def generic_store_attr(t: Tracer, box: Box, name: str, item: Box) -> None:
 
 
 def _store_class_attr(t: Tracer, box: Box, name: str, item: Box) -> None:
-    """`cls.name = item` for a plain value, which reads through the class and its instances then find."""
+    """`cls.name = item`: on a class from outside for a plain value, which reads through the class and its instances then find."""
     cls = box[0]
+    of_meta = lookup(t, type(cls), name)
+    if t.is_fresh(cls):
+        if not _set_by_descriptor(t, of_meta, box, item):
+            run_real(type.__setattr__, cls, name, t.stored(item))
+            forget_lookups(t)
+        return
     entry = lookup(t, cls, name)
     plain = entry.kind in ("plain", "missing", "written") and find_in_type(type(item[0]), "__get__") is MISSING and not name.startswith("__")
-    if not plain or t.is_fresh(cls) or lookup(t, type(cls), name).kind != "missing" or not cls.__flags__ & _HEAP_TYPE:
+    if not plain or of_meta.kind != "missing" or not cls.__flags__ & _HEAP_TYPE:
         raise t.stop("LB0004", f"attribute {name} of the class {cls.__name__}")
     raw = t.leak(item)
     t.class_attrs[cls, name] = item
-    t.operators.clear()
-    t.lookups.clear()
+    forget_lookups(t)
     t.keep.append(raw)
     t.effects.append(Effect(type.__setattr__, t.static(cls), [name, raw], {}, t.loc))
+
+
+def _set_by_descriptor(t: Tracer, found: Found, box: Box, item: Box) -> bool:
+    """Hand `item` to a property or another data descriptor in Python that a class holds; False when it holds none."""
+    from lect.frontends.capture.calls import call
+
+    if found.kind == "property":
+        if found.value.fset is None:
+            run_real(property.__set__, found.value, box[0], None)  # which raises
+        call(t, t.static(found.value.fset), [box, item], {})
+    elif found.kind == "python_data":
+        call(t, load_attr(t, t.static(found.value), "__set__"), [box, item], {})
+    else:
+        return False
+    return True
 
 
 def _own_dict(t: Tracer, box: Box, name: str, kind: str) -> dict[str, Any]:
@@ -314,8 +326,10 @@ def generic_delete_attr(t: Tracer, box: Box, name: str) -> None:
             raise t.stop("LB0004", f"deletion of attribute {name}")
         call_function(t, t.static(deleter), [t.static(found.value), box], {})
         return
-    if t.is_fresh(value) and not isinstance(value, type):
-        run_real(object.__delattr__, value, name)
+    if t.is_fresh(value):
+        run_real(type.__delattr__ if isinstance(value, type) else object.__delattr__, value, name)
+        if isinstance(value, type):
+            forget_lookups(t)
         return
     if type(value) is LT or isinstance(value, type | types.ModuleType) or found.kind == "c_data":
         raise t.stop("LB0004", f"deletion of attribute {name}")

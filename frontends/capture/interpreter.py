@@ -165,6 +165,15 @@ class CodeTable:
         assert returned is not None
         return returned
 
+    def run_body(self, t: Tracer, callee: Box, namespace: Box) -> Box:
+        """Run the body of a class, whose names go to `namespace`."""
+        keeps_its_code(t, callee)
+        frame = Frame(t, self.program(t, callee[0].__code__), callee, {})
+        frame.namespace = namespace
+        returned = call_frame(t, frame)
+        assert returned is not None
+        return returned
+
     def resume(self, t: Tracer, generator: TracedGenerator, op: Any) -> Box | None:
         """Run a suspended frame on from the terminator `op`, or from its start; None when it is suspended again."""
         return call_frame(t, generator.frame, op)
@@ -194,9 +203,12 @@ def call_frame(t: Tracer, frame: Frame, op: Any = None) -> Box | None:
 
 
 class Frame:
-    """One activation: `env` holds the values of the current block, `locals` and `cells` the variables."""
+    """One activation: `env` holds the values of the current block, `locals` and `cells` the variables, `namespace` the names of a class body."""
 
-    __slots__ = ("caller", "cells", "env", "function", "generator", "globals", "globals_source", "locals", "now", "position", "program", "returned", "t")
+    __slots__ = (
+        *("caller", "cells", "env", "function", "generator", "globals", "globals_source", "locals", "namespace", "now", "position", "program", "returned"),
+        "t",
+    )
 
     def __init__(self, t: Tracer, program: Program, callee: Box, bound: dict[str, Box], cells: Mapping[str, Box] | None = None) -> None:
         self.t = t
@@ -210,6 +222,7 @@ class Frame:
         self.returned: Box | None = None
         self.caller: Frame | None = None
         self.generator: TracedGenerator | None = None
+        self.namespace: Box | None = None
         self.position = 0
         self.now = 0
         if cells is None:

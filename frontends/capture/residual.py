@@ -30,6 +30,7 @@ from lect.frontends.capture.generators import IndexIterator, IteratorForC, Trace
 from lect.frontends.capture.keys import hashed_in_python
 from lect.frontends.capture.numbers import Computed, RunTimeNumber
 from lect.frontends.capture.objects import describe
+from lect.frontends.capture.residual_classes import MAKERS, class_value, fill_cell, slots_of
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.sources import Source
 from lect.frontends.capture.suspended import GeneratorCode, Resumption
@@ -94,6 +95,7 @@ class ResidualBuilder:
         self._resources: dict[int, Value] = {}
         self._results: Value | None = None
         self.late: list[Callable[[], None]] = []  # what is to be emitted behind the effects
+        self.pending: list[tuple[Any, Callable[[], None]]] = []  # objects that are to be filled when all others are made, in front of the effects
         self.generators: dict[Any, tuple[Resumption, GeneratorCode]] = {}
 
     # ---- the function ------------------------------------------------------------------------------------------------
@@ -108,6 +110,7 @@ class ResidualBuilder:
             self._results = self.emit(py.CallGraphOp(arguments, SymbolRef(self.graph), loc=loc))
         prepared = [(effect, self._prepare(effect)) for effect in t.effects]
         end.prepare()
+        self._settle()
         check_finished(t, self._made)
         for effect, operands in prepared:
             self.loc = effect.loc
@@ -120,6 +123,16 @@ class ResidualBuilder:
         attrs = {name: self.func.attrs[name] for name in _PARAMETER_ATTRS if name in self.func.attrs}
         attrs.update(self.parameters)
         return control.FuncOp.create(attrs={"sym_name": self.func.attrs["sym_name"], **attrs}, regions=[Region([self.block])], loc=loc)
+
+    def _settle(self) -> None:
+        """Fill what is to be filled behind all others, which may make more of that kind."""
+        while self.pending:
+            value, fill = self.pending.pop(0)
+            try:
+                fill()
+            except GraphBreak as stop:
+                stop.values.append(value)
+                raise
 
     def _leave_modes(self) -> None:
         grad, autocast = self.left_modes
@@ -293,6 +306,8 @@ class ResidualBuilder:
             return self._tuple_subclass(value, kind)
         if isinstance(value, types.BuiltinMethodType | types.MethodWrapperType) and bound_to_object(value):
             return self._c_method(value)
+        if isinstance(value, type) and t.is_fresh(value):
+            return class_value(self, value)
         if isinstance(value, type | types.ModuleType | types.CodeType) or (not t.is_fresh(value) and isinstance(value, _STATIC)):
             return self.resource(value)
         if t.is_fresh(value):
@@ -391,7 +406,8 @@ class ResidualBuilder:
             return self.resource(value)
         closure = value.__closure__
         cells = self.constant(None) if closure is None else self.emit(building.BuildTupleOp([self.value(cell) for cell in closure]))
-        arguments = [self.resource(value.__code__), self.resource(value.__globals__), self.constant(value.__name__)]
+        names = self.value(value.__globals__) if self.t.is_fresh(value.__globals__) else self.resource(value.__globals__)
+        arguments = [self.resource(value.__code__), names, self.constant(value.__name__)]
         made = self.call(FunctionType, *arguments, self.value(value.__defaults__), cells)
         for name in ("__kwdefaults__", "__annotations__"):
             if getattr(value, name):
@@ -421,6 +437,8 @@ class ResidualBuilder:
             contents = value.cell_contents
         except ValueError:
             return self.call(CellType)
+        if isinstance(contents, type | FunctionType) and self.t.is_fresh(contents):
+            return fill_cell(self, value, contents)
         return self.call(CellType, self.value_of_box(box) if box is not None else self.value(contents))
 
     def _instance(self, value: Any, kind: type) -> Value:
@@ -429,17 +447,17 @@ class ResidualBuilder:
         base = next((base for base in (OrderedDict, dict, list) if isinstance(value, base)), None)
         if base is not None and type(names) is dict and find_in_type(kind, "__del__") is MISSING:
             return self._container_instance(value, kind, base)
-        if isinstance(value, _NOT_PLAIN) or find_in_type(kind, "__del__") is not MISSING or type(names) is not dict:
+        if isinstance(value, _NOT_PLAIN) or find_in_type(kind, "__del__") is not MISSING or type(names) not in (dict, type(None)):
             raise GraphBreak("LB0008", describe(value), self.loc)
-        if any("__slots__" in base.__dict__ and base.__dict__["__slots__"] for base in kind.__mro__):
-            raise GraphBreak("LB0008", f"a {kind.__name__}, which has slots", self.loc)
         if not _is_allocated_by_object(kind):
             raise GraphBreak("LB0008", f"a {kind.__name__}, which C code allocates", self.loc)
-        made = self.call(object.__new__, self.value(kind))
+        made = self._made[id(value)] = self.call(object.__new__, self.value(kind))  # it may be found again in what it holds
+        for name, held in slots_of(value).items():
+            self.call(object.__setattr__, made, self.constant(name), self.value(held))
         self._fill(made, names)
         return made
 
-    def _fill(self, made: Value, names: dict[str, Any]) -> None:
+    def _fill(self, made: Value, names: dict[str, Any] | None) -> None:
         if names:
             flat = [self.value(each) for pair in names.items() for each in pair]
             inner = self.call(object.__getattribute__, made, self.constant("__dict__"))
@@ -534,5 +552,6 @@ _MAKERS: Any = types.MappingProxyType[type, Callable[[ResidualBuilder, Any], Val
         CellType: ResidualBuilder._cell,
         functools.partial: ResidualBuilder._partial,
         weakref.ref: ResidualBuilder._reference,
+        **MAKERS,
     }
 )

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import builtins
 import collections
 import copy
 import functools
@@ -27,6 +26,7 @@ from lect.frontends.capture.autograd import AUTOGRAD
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.calls import call_c_init, call_function, initialize, new_object
 from lect.frontends.capture.checkpointing import CHECKPOINTS
+from lect.frontends.capture.classes import CLASSES, make_type
 from lect.frontends.capture.consumers import CONSUMERS, called_until
 from lect.frontends.capture.context_vars import CONTEXT_VARS
 from lect.frontends.capture.control_flow import CONTROL_FLOW
@@ -137,8 +137,8 @@ def _asked(t: Tracer, name: str, subject: Box, classes: Any) -> bool | None:
 
 
 def _type(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-    if len(args) != 1:
-        raise t.stop("LB0010", "type() with three arguments")
+    if len(args) != 1 or kwargs:
+        return make_type(t, args, kwargs)
     return t.static(class_of(t, args[0]))
 
 
@@ -432,10 +432,6 @@ def _regular_expression(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     return t.static(run_real(re._compile, *t.leak_all(args)))  # type: ignore[attr-defined]
 
 
-def _class_statement(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-    raise t.stop("LB0010", "a class statement")
-
-
 def _method_type(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     function = args[0][0]
     if type(function) is FunctionType and not t.is_fresh(function):
@@ -483,7 +479,6 @@ _OTHERS: Mapping[Any, Rule] = MappingProxyType(
     {
         FunctionType.__get__: _bind,
         LAZY_PROPERTY: _lazy_property,
-        builtins.__build_class__: _class_statement,
         re._compile: _regular_expression,  # type: ignore[attr-defined]
     }
 )
@@ -495,6 +490,7 @@ _BY_SUBJECT = (
     AUTOGRAD,
     LOCKS,
     CHECKPOINTS,
+    CLASSES,
     FUNCTORCH,
     CONTROL_FLOW,
     MODES,
@@ -545,6 +541,8 @@ def special_table() -> Mapping[Any, Rule]:
         type.__getattribute__: _type_getattribute,
         object.__setattr__: _object_setattr,
         object.__delattr__: _object_delattr,
+        type.__setattr__: _object_setattr,
+        type.__delattr__: _object_delattr,
         object.__new__: _object_new,
         object.__init__: _object_init,
         object.__init_subclass__: _nothing,

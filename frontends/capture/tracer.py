@@ -22,6 +22,7 @@ import torch
 from lect.dialects.guard.containers import compares_in_c, elements, redefines
 from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.call_memo import CallMemo
+from lect.frontends.capture.class_objects import disown
 from lect.frontends.capture.graph import GraphRecorder
 from lect.frontends.capture.guards import GuardList, tensor_attributes
 from lect.frontends.capture.input_elements import InputElements
@@ -135,6 +136,7 @@ class Tracer:
         self.inputs: list[GraphInput] = []
         self.seen: dict[int, Box] = {}
         self.keep: list[Any] = []
+        self.classes: list[type] = []  # made in the trace
         self.fresh: dict[int, Any] = {}
         self.tuples: dict[int, tuple[tuple, list[Box]]] = {}
         self.registered: dict[int, tuple[Any, bool]] = {}
@@ -189,6 +191,8 @@ class Tracer:
         for found in (self.class_attrs, self.getters, self.operators, self.guarded_entries, self.namespaces):
             found.clear()  # type: ignore[attr-defined]
         self.keep.clear()
+        disown(self.classes)
+        self.classes.clear()
         self.effects.clear()
         self.generators.clear()
         self.numbers.clear()
@@ -241,13 +245,16 @@ class Tracer:
         """The box of a code-like object found without a path (a module, class or function that a type refers to): kept by reference."""
         found = self.seen.get(id(value))
         if found is None:
+            if id(value) in self.fresh:
+                return (value, None)
             found = self.wrap(value, self.sources.kept(self.objects.number(value)))
         if self.log is not None:
             self.log.fixed(found)
         return found
 
     def static_source(self, value: Any) -> Source:
-        """The source of a code-like object that is kept by reference unless it was found by a path before."""
+        """The source of a code-like object from outside of the trace that is kept by reference unless it was found by a path before."""
+        assert id(value) not in self.fresh, "an object made in the trace is not found again"
         found = self.seen.get(id(value))
         if found is not None and found[1] is not None:
             return found[1]

@@ -124,10 +124,15 @@ def patterns(x, items):
 
 
 def defined(x, items):
-    class Local:
-        factor = 2
+    size = len(items)
 
-    return x * Local.factor
+    class Local:
+        factor: int = 2
+        bias = size + factor
+        passing = 1
+        del passing
+
+    return x * Local.factor + Local.bias
 
 
 def broken_off(x, items):

@@ -17,8 +17,8 @@ from lect.tools.replay import main
 from tests.unit.capture.fault_programs import PROGRAMS
 
 SINCE_312 = frozenset({"pyframe.save_local", "pyframe.restore_local", "pyframe.bind_cell", "pyframe.load_super_attr", "pyframe.make_cell"})
-# No bytecode is decoded to it, and no rest of a function has it: it is for hand-written code.
-ELSEWHERE = frozenset({"pyframe.load_exc"})
+# No bytecode is decoded to the first, and no rest of a function has it: it is for hand-written code.  The second needs syntax of Python 3.12.
+ELSEWHERE = frozenset({"pyframe.load_exc", "pyframe.load_from_dict_or_globals"})
 
 
 def used_rules(program):

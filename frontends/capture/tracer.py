@@ -155,12 +155,11 @@ class Tracer:
         self.guarded_entries: set[tuple[type, str]] = set()
         self.namespaces: dict[int, Source | None] = {}  # the modules whose dictionaries are globals, by the identity of these
         self.kept_codes: set[int] = set()  # functions by identity whose code is guarded
-        self.calls = 0
+        self.calls = self.depth = 0
         self.autocast_read = False
         self.inference: list[tuple[Any, Any]] = []  # the open blocks of inference mode: the program's context manager and torch's
         self.left_inference = False
         self.mode: Any = None  # the dispatch mode under which torch functions run
-        self.depth = 0
         self.frame: Any = None
         self.caught: BaseException | None = None  # what the running frame handles, and below what those around its generators do
         self.outer_caught: list[BaseException | None] = []

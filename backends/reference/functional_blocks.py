@@ -40,6 +40,8 @@ def put(op: Any, t: Any) -> Any:
 def scattered(op: Any, t: Any) -> Any:
     """scatter in all its modes."""
     x, index, src = t(op.x), t(op.index), t(op.src)
+    if op.stepwise:
+        return _scattered_stepwise(op, x, index, src)
     if op.mode == "set":
         return aten.scatter.value(x, op.dim, index, op.value) if src is None else aten.scatter.src(x, op.dim, index, src)
     if src is None:
@@ -49,6 +51,18 @@ def scattered(op: Any, t: Any) -> Any:
     if op.mode == "multiply":
         return aten.scatter.reduce(x, op.dim, index, src, reduce="multiply")
     return aten.scatter_reduce.two(x, op.dim, index, src, op.mode, include_self=op.include_self)
+
+
+def _scattered_stepwise(op: Any, x: Any, index: Any, src: Any) -> Any:
+    """sum, prod and mean of scatter_reduce, one slice after the other: nothing meets in a slice, so each step is stored, and rounded."""
+    counts = torch.ones_like(x) if op.include_self else torch.zeros_like(x)
+    if not op.include_self:
+        x = x.scatter(op.dim, index, 1.0 if op.mode == "prod" else 0.0)
+    for place in range(index.shape[op.dim]):
+        where, part = index.narrow(op.dim, place, 1), src.narrow(op.dim, place, 1)
+        x = torch.scatter_reduce(x, op.dim, where, part, "prod" if op.mode == "prod" else "sum")
+        counts = torch.scatter_reduce(counts, op.dim, where, torch.ones_like(part), "sum")
+    return x / counts.clamp(min=1) if op.mode == "mean" else x
 
 
 def attention(op: Any, t: Any) -> Any:
@@ -265,6 +279,8 @@ BLOCKS: Final[dict[str, Reference]] = {
     "bmm": lambda op, t: torch.bmm(t(op.x), t(op.y)),
     "addmm": lambda op, t: torch.addmm(t(op.added), t(op.x), t(op.y), beta=op.beta, alpha=op.alpha),
     "baddbmm": lambda op, t: torch.baddbmm(t(op.added), t(op.x), t(op.y), beta=op.beta, alpha=op.alpha),
+    "addmv": lambda op, t: torch.addmv(t(op.added), t(op.x), t(op.y), beta=op.beta, alpha=op.alpha),
+    "addbmm": lambda op, t: torch.addbmm(t(op.added), t(op.x), t(op.y), beta=op.beta, alpha=op.alpha),
     "attention": attention,
     "attention_backward": attention_backward,
     "convolution": convolution,

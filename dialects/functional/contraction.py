@@ -3,6 +3,8 @@
 Operands have one element type.  Halves accumulate in f32 and round once at the end; the order of a sum is not defined.
 """
 
+from typing import Any
+
 from lect.dialects.functional.families import FLOAT, FunctionalOp, Number, Types, common_device, common_element, require_kind, require_rank, tensor_types
 from lect.dialects.functional.shapes import ShapeError, preserved_strides
 from lect.dialects.functional.types import TensorType
@@ -51,13 +53,17 @@ class _AddProduct(FunctionalOp):
     batched = False
 
     def type_rule(self) -> Types:
-        found = product_type(self, self.x.type, self.y.type, self.batched)  # type: ignore[attr-defined]
-        added = self.added.type  # type: ignore[attr-defined]
-        common_element(self, [added, found])
-        missing = found.rank - added.rank
-        if missing < 0 or any(own not in (1, size) for own, size in zip(added.shape, found.shape[missing:])):
-            raise ShapeError(f"{list(added.shape)} does not broadcast to {list(found.shape)}")
-        return found
+        return _with_added(self, product_type(self, self.x.type, self.y.type, self.batched))  # type: ignore[attr-defined]
+
+
+def _with_added(op: Any, found: TensorType) -> TensorType:
+    """The type of a product to which a tensor that broadcasts is added."""
+    added: TensorType = op.added.type
+    common_element(op, [added, found])
+    missing = found.rank - added.rank
+    if missing < 0 or any(own not in (1, size) for own, size in zip(added.shape, found.shape[missing:])):
+        raise ShapeError(f"{list(added.shape)} does not broadcast to {list(found.shape)}")
+    return found
 
 
 @op("functional.addmm")
@@ -83,6 +89,44 @@ class BaddbmmOp(_AddProduct):
     alpha: Attr[Number] = 1
     output: Result[TensorType]
     batched = True
+
+
+@op("functional.addmv")
+class AddmvOp(FunctionalOp):
+    """beta * added + alpha * (x @ y) of a matrix and a vector; a beta of 0 ignores `added` and its NaN."""
+
+    added: Operand[TensorType]
+    x: Operand[TensorType]
+    y: Operand[TensorType]
+    beta: Attr[Number] = 1
+    alpha: Attr[Number] = 1
+    output: Result[TensorType]
+
+    def type_rule(self) -> Types:
+        require_rank(self, self.x, 2, "x")
+        require_rank(self, self.y, 1, "y")
+        column = self.y.type.like((*self.y.type.shape, 1))
+        found = product_type(self, self.x.type, column, False)
+        return _with_added(self, found.like(found.shape[:1]))
+
+
+@op("functional.addbmm")
+class AddbmmOp(FunctionalOp):
+    """beta * added + alpha * the sum of the products of two rows of matrices; a beta of 0 ignores `added` and its NaN.
+
+    Halves are rounded behind each product.
+    """
+
+    added: Operand[TensorType]
+    x: Operand[TensorType]
+    y: Operand[TensorType]
+    beta: Attr[Number] = 1
+    alpha: Attr[Number] = 1
+    output: Result[TensorType]
+
+    def type_rule(self) -> Types:
+        found = product_type(self, self.x.type, self.y.type, True)
+        return _with_added(self, found.like(found.shape[1:]))
 
 
 @op("functional.attention")

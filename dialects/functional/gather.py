@@ -98,6 +98,7 @@ class ScatterOp(_Checked):
     """x with `src` (or the number `value`) written, added, ... at the places that gather reads.
 
     The mode add is scatter_add's, multiply is scatter's own; sum, prod, mean, amax and amin are scatter_reduce's, where `include_self` counts x.
+    Sums and products of halves are taken in f32 and rounded in the end, or behind each step when `stepwise`, where the count of a mean is a half too.
     """
 
     x: Operand[TensorType]
@@ -107,6 +108,7 @@ class ScatterOp(_Checked):
     mode: Attr[MODES] = "set"
     value: Attr[Numeric] = None
     include_self: Attr[bool] = True
+    stepwise: Attr[bool] = False
     output: Result[TensorType]
 
     def type_rule(self) -> Types:

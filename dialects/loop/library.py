@@ -5,7 +5,7 @@ from __future__ import annotations
 # With operands of the right types and sizes, which guards have checked, these do not raise: nothing depends on the elements.
 _NEVER_RAISE = frozenset(
     """
-    mm bmm addmm baddbmm addmv mv dot matmul linear convolution convolution_backward
+    mm bmm addmm baddbmm addmv addbmm mv dot matmul linear convolution convolution_backward
     _scaled_dot_product_flash_attention_for_cpu _scaled_dot_product_flash_attention_for_cpu_backward _scaled_dot_product_attention_math
     sort topk cumsum cumprod cummax cummin logcumsumexp softmax log_softmax _softmax _log_softmax native_layer_norm native_batch_norm native_group_norm
     max_pool2d_with_indices avg_pool2d avg_pool3d avg_pool1d _adaptive_avg_pool2d _adaptive_avg_pool3d upsample_nearest2d upsample_bilinear2d upsample_bicubic2d
@@ -16,7 +16,7 @@ _NEVER_RAISE = frozenset(
 # Their results lie in memory of their own, which nothing else sees.
 _FRESH = frozenset(
     """
-    mm bmm addmm baddbmm addmv mv dot convolution convolution_backward _scaled_dot_product_flash_attention_for_cpu
+    mm bmm addmm baddbmm addmv addbmm mv dot convolution convolution_backward _scaled_dot_product_flash_attention_for_cpu
     _scaled_dot_product_flash_attention_for_cpu_backward native_layer_norm native_batch_norm native_group_norm native_layer_norm_backward
     native_batch_norm_backward native_group_norm_backward max_pool2d_with_indices avg_pool2d _adaptive_avg_pool2d embedding index_select gather
     cumsum cumprod

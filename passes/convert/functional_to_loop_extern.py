@@ -473,6 +473,8 @@ CALLS: Mapping[type[Operation], Describe] = MappingProxyType(
         contraction.BmmOp: _plain("aten.bmm.default", "x", "y"),
         contraction.AddmmOp: _added_product("aten.addmm.default"),
         contraction.BaddbmmOp: _added_product("aten.baddbmm.default"),
+        contraction.AddmvOp: _added_product("aten.addmv.default"),
+        contraction.AddbmmOp: _added_product("aten.addbmm.default"),
         contraction.AttentionOp: _attention,
         contraction.AttentionBackwardOp: _attention_backward,
         contraction.ConvolutionOp: _convolution,

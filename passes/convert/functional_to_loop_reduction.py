@@ -12,12 +12,14 @@ from typing import Any
 
 from lect.dialects.functional import reduction
 from lect.dialects.functional.types import TensorType
+from lect.dialects.loop.attributes import SpaceAttr
 from lect.ir import Operation, Value
-from lect.ir.index_map import linearize
+from lect.ir.index_map import linearize, space_dims
 from lect.ir.symbolic import ZERO
 from lect.ir.types import f32, i1, i32
 from lect.passes.convert.functional_to_loop_base import Body, Dims, Lowering, Num, Point, Rule, Seen, compute_type, truth
 from lect.passes.convert.functional_to_loop_pointwise import convert, rounded
+from lect.passes.convert.functional_to_loop_scatter import updated
 
 
 class Fold:
@@ -94,10 +96,44 @@ def _sum(fold: Fold, op: Any) -> Num:
     return fold.sum(convert(fold.read(), compute_type(op.output.type.element)))
 
 
-def _prod(fold: Fold, op: Any) -> Num | None:
-    if op.x.type.element.is_half or op.output.type.element.is_half:
-        return None
-    return convert(fold.read(), op.output.type.element).reduce("prod", fold.over)
+def _prod(fold: Fold, op: Any) -> Num:
+    element = op.output.type.element
+    number = convert(fold.read(), compute_type(element))
+    return (rounded(number, element) if element.is_half else number).reduce("prod", fold.over)
+
+
+def _product(lowering: Lowering, op: Any) -> list[Seen]:
+    """Products of halves are rounded behind each factor, from the first in memory to the last, as eager does where it has no lanes for them."""
+    element = op.output.type.element
+    if not element.is_half or not op.x.type.count or not op.dims or _many_in_a_row(op):
+        return _folded(_listed, _prod)(lowering, op)
+    body = lowering.body(op.output.type, op.loc)
+    body.store(body.const(1, element), op.output.type)
+    (base,) = body.finish()
+    type: TensorType = op.x.type
+    body = Body(lowering, SpaceAttr(type.shape), space_dims(type.shape), op.loc)
+    indices = body.indices
+    kept = [ZERO if dim in op.dims else index for dim, index in enumerate(indices)]
+    point = kept if op.keepdim else [index for dim, index in enumerate(kept) if dim not in op.dims]
+    order = sorted(op.dims, key=lambda dim: (-type.strides[dim], dim))
+    return [updated(body, "prod", convert(body.read(op.x, raw=True), element), base, point, order)]
+
+
+LANES = 64
+
+
+def _many_in_a_row(op: Any) -> bool:
+    """True when eager folds as many neighbours in memory as it has lanes for, in an order that depends on the processor."""
+    type: TensorType = op.x.type
+    count, expected = 1, 1
+    for dim in sorted(range(type.rank), key=lambda dim: (type.strides[dim], -dim)):
+        if type.shape[dim] == 1:
+            continue
+        if dim not in op.dims or type.strides[dim] != expected:
+            break
+        count *= type.shape[dim]
+        expected *= type.shape[dim]
+    return count >= LANES
 
 
 def _extremum(kind: str, test: str) -> Callable[[Fold, Any], Num]:
@@ -233,7 +269,7 @@ def _log_softmax_backward(lowering: Lowering, op: Any) -> list[Seen]:
 RULES: Mapping[type[Operation], Rule] = MappingProxyType(
     {
         reduction.SumOp: _folded(_listed, _sum),
-        reduction.ProdOp: _folded(_listed, _prod),
+        reduction.ProdOp: _product,
         reduction.AmaxOp: _folded(_listed, _extremum("max", "any")),
         reduction.AminOp: _folded(_listed, _extremum("min", "all")),
         reduction.AnyOp: _folded(_listed, _test("any")),

@@ -127,9 +127,9 @@ KINDS: Mapping[str, str] = MappingProxyType(
 
 
 def _scatter(lowering: Lowering, op: Any) -> list[Seen]:
-    """Sums and products of halves are taken in f32 and rounded in the end."""
+    """Sums and products of halves are taken in f32 and rounded in the end, or as they are stored behind each step."""
     x, index = op.x.type, op.index.type
-    if is_for_parameter(op) or (op.mode == "mean" and x.element is i1):
+    if (is_for_parameter(op) and not op.stepwise) or (op.mode == "mean" and x.element is i1):
         return call(lowering, op)
     if not index.count:
         return [copy_of(lowering, op, op.x, op.output.type)]
@@ -137,7 +137,7 @@ def _scatter(lowering: Lowering, op: Any) -> list[Seen]:
         return call(lowering, op)
     check_indices(lowering, op, op.index, x.shape[op.dim])
     kind = KINDS[op.mode]
-    wide = f32 if x.element.is_half and kind in ("sum", "prod") else x.element
+    wide = f32 if x.element.is_half and kind in ("sum", "prod") and not op.stepwise else x.element
     base = copy_of(lowering, op, op.x, op.output.type.with_element(wide))
 
     def put(kind: str, base: Seen, number: Any = None) -> Seen:
@@ -151,7 +151,8 @@ def _scatter(lowering: Lowering, op: Any) -> list[Seen]:
         base = put("set", base, neutral(kind, wide))
     found = put(kind, base, op.value)
     if op.mode == "mean":
-        counts = put("sum", full(lowering, op, int(op.include_self), op.output.type.with_element(i64)), 1)
+        counting = x.element if op.stepwise else i64
+        counts = put("sum", full(lowering, op, int(op.include_self), op.output.type.with_element(counting)), 1)
         return [_mean(lowering, op, found, counts)]
     return [found if wide is x.element else copy_of(lowering, op, found, op.output.type)]
 

@@ -15,7 +15,7 @@ from lect.ir import Builder, Context, Operation, PassFailure, Value, VerifyError
 NUMERICS = ("eager", "fused")
 VIEWS = frozenset(f"functional.{name}" for name in "reshape permute expand slice".split())
 # What reads its operands from memory and what ends a graph: no kernel could take an operand's computation in.
-LIBRARY = frozenset(f"functional.{name}" for name in "mm bmm addmm baddbmm attention convolution opaque return write".split())
+LIBRARY = frozenset(f"functional.{name}" for name in "mm bmm addmm baddbmm addmv addbmm attention convolution opaque return write".split())
 
 
 def functions(module: Operation) -> list[FuncOp]:

@@ -17,7 +17,7 @@ from tests.opinfo.compare import Snapshot, difference, no_less_exact, sharing_of
 from tests.opinfo.samples import OUT, RANDOM, UNDEFINED, Case, Copies, cases, dtype_name, entries, exactly, full_name, garbage_like, kinds_of, tensors_in
 
 GOOD = frozenset({"equal", "close", "metadata"})
-HEAVY = ("mm", "convolution", "attention")  # library calls that are meant to stay such
+HEAVY = ("mm", "addmv", "convolution", "attention")  # library calls that are meant to stay such
 
 
 @dataclass

@@ -14,19 +14,18 @@ from lect.dialects.functional import pointwise as p
 from lect.dialects.functional import reduction as r
 from lect.dialects.functional import view as v
 from lect.dialects.functional.creation import FullOp, IotaOp
-from lect.dialects.functional.gather import ScatterOp
+from lect.dialects.functional.gather import IndexPutOp, ScatterOp
 from lect.dialects.functional.shapes import contiguous_strides
 from lect.frontends.tensors.lower.emitter import Emitter, Rule, dim_of, type_of
-from lect.frontends.tensors.lower.rules_formulas import is_wide
 from lect.frontends.tensors.lower.rules_gather import index
-from lect.frontends.tensors.lower.rules_reductions import vector_norm
 from lect.frontends.tensors.lower.rules_views import emit_slice
 from lect.ir import Value
-from lect.ir.types import f64, i64
+from lect.ir.types import f32, f64, i64
 
 aten = torch.ops.aten
 Add, Sub, Mul = p.SUMS["AddOp"], p.SUMS["SubOp"], p.MIXED_BINARY["MulOp"]
 Sum = r.ACCUMULATE["SumOp"]
+MOST_UNROLLED = 32  # additions of halves one after the other
 
 
 # ---- products --------------------------------------------------------------------------------------------------------
@@ -36,8 +35,10 @@ def add_batches(e: Emitter, added: Value, x: Value, y: Value, *, beta: Any = 1, 
     """addbmm: the products of a batch added up are one product; halves are rounded for each of them."""
     batch, rows, inner = type_of(x).shape
     element = type_of(x).element
-    if element.is_half or element.kind in ("bool", "complex") or not batch:
+    if element.kind in ("bool", "complex") or not batch:
         return None
+    if element.is_half:
+        return e(k.AddbmmOp, added, x, y, beta=beta, alpha=alpha)
     left = e.reshape(e.permute(x, (1, 0, 2)), (rows, batch * inner))
     return e(k.AddmmOp, added, left, e.reshape(y, (batch * inner, type_of(y).shape[2])), beta=beta, alpha=alpha)
 
@@ -46,7 +47,7 @@ def add_outer(e: Emitter, added: Value, x: Value, y: Value, *, beta: Any = 1, al
     """addr; with beta = 0 what is added does not count."""
     elements = {type_of(value).element for value in (added, x, y)}
     element = type_of(x).element
-    if len(elements) > 1 or element.is_half or element.kind in ("bool", "complex") or not type_of(x).count or not type_of(y).count:
+    if len(elements) > 1 or element.kind in ("bool", "complex") or not type_of(x).count or not type_of(y).count:
         return None
     column, row = e.reshape(x, (type_of(x).count, 1)), e.reshape(y, (1, type_of(y).count))
     outer = e(Mul, e(Mul, column, other=e.number(alpha, element)), row)
@@ -54,8 +55,14 @@ def add_outer(e: Emitter, added: Value, x: Value, y: Value, *, beta: Any = 1, al
 
 
 def trilinear(e: Emitter, x: Value, y: Value, z: Value, at_x: Any, at_y: Any, at_z: Any, folded: Sequence[int], unroll: int = 1) -> Any:
-    """_trilinear: a sum of products of three tensors, each expanded at some dims."""
-    if not is_wide(x, y, z) and not all(type_of(value).element.is_integer for value in (x, y, z)):
+    """_trilinear: a sum of products of three tensors, each expanded at some dims.
+
+    Halves are rounded where eager rounds them: behind the product of the first two, folded over the dims that the third does not have, behind the whole
+    product, and along `unroll` behind each addition.
+    """
+    kinds = {type_of(value).element for value in (x, y, z)}
+    element = type_of(x).element
+    if len(kinds) > 1 or element.kind in ("bool", "complex"):
         return None
     spread = []
     for value, places in ((x, at_x), (y, at_y), (z, at_z)):
@@ -63,35 +70,48 @@ def trilinear(e: Emitter, x: Value, y: Value, z: Value, at_x: Any, at_y: Any, at
         for place in sorted(places):
             shape.insert(place, 1)
         spread.append(e.reshape(value, shape))
+    if not all(type_of(value).count for value in spread):
+        return e(FullOp, shape=e.result.shape, value=e.number(0, element), element=element)
+    if element.is_half:
+        return _trilinear_of_halves(e, spread, sorted(folded), unroll)
     product = e(Mul, e(Mul, spread[0], spread[1]), spread[2])
-    if not type_of(product).count:
-        return None
     return e(Sum, product, dims=tuple(sorted(folded)), keepdim=False) if folded else product
 
 
-def distances(e: Emitter, x: Value, y: Value, order: float, mode: Any = None) -> Any:
-    """_cdist_forward: norms of the differences of all pairs of rows.  Eager computes the Euclidean ones of many rows by a product of matrices."""
-    rows = max(type_of(x).shape[-2], type_of(y).shape[-2])
-    by_product = order == 2 and (mode == 1 or (mode in (None, 0) and rows > 25))
-    if not is_wide(x, y) or by_product or not e.result.count or not type_of(x).shape[-1]:
+def _trilinear_of_halves(e: Emitter, spread: Sequence[Value], folded: Sequence[int], unroll: int) -> Any:
+    element = type_of(spread[0]).element
+    shapes = [type_of(value).shape for value in spread]
+    sizes = [max(each) for each in zip(*shapes)]
+    early = [dim for dim in folded if shapes[2][dim] == 1 and dim != unroll]
+    late = [dim for dim in folded if dim not in early and dim != unroll]
+    if unroll in folded and sizes[unroll] > MOST_UNROLLED:
         return None
-    batch = type_of(x).shape[:-2]
-    if batch != type_of(y).shape[:-2]:
-        return None
-    column = e.reshape(x, (*batch, type_of(x).shape[-2], 1, type_of(x).shape[-1]))
-    row = e.reshape(y, (*batch, 1, *type_of(y).shape[-2:]))
-    return e(r.VectorNormOp, e(Sub, column, row), dims=(len(batch) + 2,), ord=order)
+
+    def product(left: Value, right: Value, over: Sequence[int]) -> Value:
+        found = e(Mul, e.to(left, f32), e.to(right, f32))
+        return e.to(e(Sum, found, dims=tuple(over), keepdim=True) if over else found, element)
+
+    whole = product(product(spread[0], spread[1], early), spread[2], late)
+    if unroll in folded:
+        whole = e.expand(whole, [size if dim == unroll else own for dim, (size, own) in enumerate(zip(sizes, type_of(whole).shape))])
+        parts = [emit_slice(e, whole, unroll, number, number + 1) for number in range(sizes[unroll])]
+        whole = parts[0]
+        for part in parts[1:]:
+            whole = e(Add, whole, part)
+    return e.reshape(whole, e.result.shape)
 
 
 def renorm(e: Emitter, x: Value, order: Any, dim: int, limit: Any) -> Any:
-    """Slices whose norm is above the limit are scaled down to it."""
-    if not is_wide(x) or not type_of(x).count:
+    """Slices whose norm is above the limit are scaled down to it; the factors of halves are computed in f32."""
+    element = type_of(x).element
+    if not element.is_float or not type_of(x).count:
         return None
     position = dim_of(x, dim)
-    norm = vector_norm(e, x, order, [d for d in range(type_of(x).rank) if d != position], True)
+    wide = f32 if element.is_half else element
+    norm = e(r.VectorNormOp, x, dims=tuple([d for d in range(type_of(x).rank) if d != position]), ord=order, keepdim=True, element=wide)
     factor = e(p.DivOp, e(Add, norm, other=1e-7), other=limit, reversed=True)
-    factor = e(p.WhereOp, e(p.COMPARISONS["GtOp"], norm, other=limit), factor, e.scalar(1, type_of(x).element))
-    return e(Mul, x, factor)
+    factor = e(p.WhereOp, e(p.COMPARISONS["GtOp"], norm, other=limit), factor, e.scalar(1, wide))
+    return e(Mul, x, e.to(factor, element))
 
 
 # ---- pieces ----------------------------------------------------------------------------------------------------------
@@ -142,9 +162,11 @@ def windows_copied(e: Emitter, x: Value, dim: int, size: int, step: int) -> Any:
 
 
 def _added_at(e: Emitter, gradient: Value, places: Value, count: int) -> Value:
-    """Elements of the last dim added up at the places that an index of that dim names."""
+    """Elements of the last dim added up at the places that an index of that dim names; halves are rounded each time."""
     element, shape = type_of(gradient).element, type_of(gradient).shape
     nothing = e(FullOp, shape=(*shape[:-1], count), value=e.number(0, element), element=element)
+    if element.is_half:
+        return e(IndexPutOp, nothing, gradient, [places], dims=(len(shape) - 1,), accumulate=True)  # type: ignore[no-any-return]
     return e(ScatterOp, nothing, e.expand(places, shape), gradient, dim=len(shape) - 1, mode="add")  # type: ignore[no-any-return]
 
 
@@ -155,8 +177,9 @@ def _steps(e: Emitter, count: int, step: int, first: int = 0) -> Value:
 
 def windows_added(e: Emitter, gradient: Value, sizes: Sequence[int], dim: int, size: int, step: int) -> Any:
     """unfold_backward: the elements of each window added where they came from."""
-    if not is_wide(gradient) or not type_of(gradient).count or not sizes:
-        return e.reshape(gradient, sizes) if is_wide(gradient) and not sizes and type_of(gradient).count == 1 else None
+    is_float = type_of(gradient).element.is_float
+    if not is_float or not type_of(gradient).count or not sizes:
+        return e.reshape(gradient, sizes) if is_float and not sizes and type_of(gradient).count == 1 else None
     rank = len(sizes)
     position = dim % rank
     rest = [d for d in range(rank) if d != position]
@@ -172,7 +195,7 @@ def windows_added(e: Emitter, gradient: Value, sizes: Sequence[int], dim: int, s
 
 def columns_added(e: Emitter, x: Value, output_size: Any, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
     """col2im: the columns of windows added up in the padded images, of which the middle is taken."""
-    if not is_wide(x) or not type_of(x).count:
+    if not type_of(x).element.is_float or not type_of(x).count:
         return None
     columns = x if type_of(x).rank == 3 else e.reshape(x, (1, *type_of(x).shape))
     padded = [size + 2 * pad for size, pad in zip(output_size, padding)]
@@ -232,11 +255,13 @@ def linear_range(e: Emitter, start: Any, end: Any, steps: int, **options: Any) -
     result = e.result.element
     element = result if result.is_float else f64
     given = any(type(value) not in (int, float) for value in (start, end))
-    if given or result.is_half or result.kind in ("bool", "complex"):
+    if (given and steps) or result.kind in ("bool", "complex"):
+        return None
+    if steps < 2:
+        return e(FullOp, shape=(steps,), value=e.number(start if steps else 0, result), element=result)
+    if result.is_half:
         return None
     first, last = float(e.number(start, result)), float(e.number(end, result))
-    if steps < 2:
-        return e(FullOp, shape=(steps,), value=e.number(start, result), element=result)
     step = torch.tensor(last, dtype=_dtype(element)).sub(first).div(steps - 1).item()
     number = e(IotaOp, size=steps, start=0, step=1, element=element)
     upward = e(Add, e(Mul, number, other=step), other=first)
@@ -281,19 +306,21 @@ def masked_scatter(e: Emitter, x: Value, mask: Value, source: Value) -> Any:
     return e.laid_out(e(p.WhereOp, e.expand(mask, shape), taken, e.expand(x, shape)), e.result)
 
 
+RANGES: Final = ("default", "Tensor_Tensor", "Tensor_Scalar", "Scalar_Tensor")
+
+
 TABLE: Final[Mapping[Any, Rule]] = MappingProxyType(
     {
         aten.addbmm.default: add_batches,
         aten.addr.default: add_outer,
         aten._trilinear.default: trilinear,
-        aten._cdist_forward.default: distances,
         aten.renorm.default: renorm,
         aten.block_diag.default: block_diagonal,
         aten.im2col.default: windows_in_columns,
         aten.max_unpool2d.default: unpool(2),
         aten.max_unpool3d.default: unpool(3),
-        aten.linspace.default: linear_range,
-        aten.logspace.default: power_range,
+        **{getattr(aten.linspace, kind): linear_range for kind in RANGES},
+        **{getattr(aten.logspace, kind): power_range for kind in RANGES},
         aten.angle.default: angle,
         aten.masked_scatter.default: masked_scatter,
         aten.unfold_copy.default: windows_copied,

@@ -74,7 +74,7 @@ def least_common_multiple(e: Emitter, x: Value, y: Value) -> Any:
 def distance(e: Emitter, x: Value, y: Value, order: Any = 2) -> Any:
     """dist: the norm of the difference."""
     element = e.promote(x, y)
-    if element not in (f32, f64):
+    if element is None or not element.is_float:
         return None
     difference = e(SubOp, e.to(x, element), e.to(y, element))
     return vector_norm(e, difference, order) if type_of(difference).count else None
@@ -117,10 +117,12 @@ def dropout_backward(e: Emitter, gradient: Value, mask: Value, scale: float) -> 
 
 def squared_error_backward(e: Emitter, gradient: Value, x: Value, target: Value, reduction: int) -> Any:
     """mse_loss_backward."""
-    if not is_wide(gradient, x, target) or type_of(x).shape != type_of(target).shape or not type_of(x).count:
+    element = type_of(x).element
+    same = len({type_of(value).element for value in (gradient, x, target)}) == 1
+    if not same or not element.is_float or type_of(x).shape != type_of(target).shape or not type_of(x).count:
         return None
     factor = 2.0 / type_of(x).count if reduction == 1 else 2.0
-    return e(MulOp, e(MulOp, e(SubOp, x, target), other=factor), gradient)
+    return e(MulOp, e(MulOp, e(SubOp, x, target), other=e.number(factor, element)), gradient)
 
 
 def bucketize(e: Emitter, x: Any, boundaries: Value, *, out_int32: bool = False, right: bool = False) -> Any:
@@ -137,7 +139,7 @@ TABLE: Final[Mapping[Any, Rule]] = MappingProxyType(
         aten.round.decimals: rounded_to_decimals,
         aten.lcm.default: least_common_multiple,
         aten.dist.default: distance,
-        aten.vdot.default: lambda e, x, y: dot(e, x, y) if is_wide(x, y) or type_of(x).element.kind in ("signed", "unsigned") else None,
+        aten.vdot.default: lambda e, x, y: dot(e, x, y) if type_of(x).element.kind not in ("bool", "complex") else None,
         aten.linalg_cross.default: cross,
         aten.isin.Tensor_Tensor: member_of_few,
         aten.native_dropout_backward.default: dropout_backward,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
@@ -10,11 +11,12 @@ import torch
 
 from lect.dialects.functional import gather as g
 from lect.dialects.functional import pointwise as p
+from lect.dialects.functional import reduction as r
 from lect.dialects.functional.creation import FullOp
 from lect.frontends.tensors.lower.emitter import Emitter, Rule, dim_of, type_of
 from lect.frontends.tensors.shape_views import slice_bounds
 from lect.ir import Value
-from lect.ir.types import i1, i32, i64, ui8
+from lect.ir.types import f64, i1, i32, i64, ui8
 
 aten = torch.ops.aten
 INDEX_ELEMENTS = (i64, i32)
@@ -78,6 +80,8 @@ def _scatter(e: Emitter, x: Value, dim: int, index: Value, src: Any, **how: Any)
     """A scatter of a tensor or a number; a 0-d tensor counts as having one dim."""
     is_tensor = isinstance(src, Value)
     element = type_of(x).element
+    if not type_of(index).count and (not is_tensor or type_of(src).element is element):
+        return e.fresh(x, e.result.strides)
     if type_of(index).element not in INDEX_ELEMENTS or (is_tensor and type_of(src).element is not element) or element.kind == "complex":
         return None
     if not is_tensor:
@@ -133,14 +137,19 @@ def _spread_index(e: Emitter, index: Value, dim: int, shape: Sequence[int]) -> V
 
 
 def index_add(e: Emitter, x: Value, dim: int, index: Value, src: Value, *, alpha: Any = 1) -> Any:
-    """index_add; along the first and the last dim of several eager makes it a scatter_add, which sums halves in f32."""
+    """index_add; along the first and the last dim of several eager makes it a scatter_add, which sums halves in f32.
+
+    Where there are several dims it adds slices, and rounds a half once for the product and the sum; that is the same where the product is exact.
+    """
     if not type_of(x).rank and type_of(src).count == 1:
         found = index_add(e, e.reshape(x, (1,)), 0, index, e.reshape(src, (1,)), alpha=alpha)
         return None if found is None else e.reshape(found, ())
     element, rank = type_of(x).element, type_of(x).rank
-    if not _row_index(index) or type_of(src).element is not element or type_of(src).rank != rank or (element.is_half and alpha != 1):
+    if not _row_index(index) or type_of(src).element is not element or type_of(src).rank != rank:
         return None
-    if element.is_half and rank > 1 and type_of(index).element is i64 and dim_of(x, dim) in (0, rank - 1):
+    if element.is_half and alpha != 1 and rank > 1 and math.frexp(abs(alpha))[0] not in (0.0, 0.5):
+        return None
+    if element.is_half and alpha == 1 and rank > 1 and type_of(index).element is i64 and dim_of(x, dim) in (0, rank - 1):
         return _scatter(e, x, dim, _spread_index(e, index, dim_of(x, dim), type_of(src).shape), src, mode="add")
     if alpha != 1:
         src = e(p.MIXED_BINARY["MulOp"], src, other=e.number(alpha, element))
@@ -166,16 +175,34 @@ def index_fill(e: Emitter, x: Value, dim: int, index: Value, value: Any) -> Any:
 
 
 def index_reduce(e: Emitter, x: Value, dim: int, index: Value, src: Value, reduce: str, *, include_self: bool = True) -> Any:
-    """index_reduce as scatter_reduce; products and means of halves are rounded otherwise."""
+    """index_reduce as scatter_reduce; halves are rounded behind each step."""
     if not type_of(x).rank and type_of(src).count == 1:
         found = index_reduce(e, e.reshape(x, (1,)), 0, index, e.reshape(src, (1,)), reduce, include_self=include_self)
         return None if found is None else e.reshape(found, ())
     shape = type_of(src).shape
-    halves = type_of(x).element.is_half and reduce in ("prod", "mean")
-    if not _row_index(index) or type_of(src).element is not type_of(x).element or halves or not shape or len(shape) != type_of(x).rank:
+    if not _row_index(index) or type_of(src).element is not type_of(x).element or not shape or len(shape) != type_of(x).rank:
         return None
     position = dim_of(x, dim)
-    return e(g.ScatterOp, x, _spread_index(e, index, position, shape), src, dim=position, mode=reduce, include_self=include_self)
+    how = {"mode": reduce, "include_self": include_self, "stepwise": type_of(x).element.is_half and reduce in ("prod", "mean")}
+    return e(g.ScatterOp, x, _spread_index(e, index, position, shape), src, dim=position, **how)
+
+
+def embedding_renorm(e: Emitter, weight: Value, indices: Value, limit: float, order: float) -> Any:
+    """embedding_renorm: the rows that are looked up and whose norm is above the limit are scaled down to it; the scale is computed in f64
+    and rounded to the type of the rows."""
+    element = type_of(weight).element
+    if not element.is_float or type_of(weight).rank != 2 or not type_of(weight).count or type_of(indices).element not in INDEX_ELEMENTS:
+        return None
+    rows = type_of(weight).shape[0]
+    chosen = e(FullOp, shape=(rows,), value=False, element=i1)
+    if type_of(indices).count:
+        flat = e.reshape(indices, (type_of(indices).count,))
+        chosen = e(g.IndexPutOp, chosen, e.scalar(True, i1), [flat], dims=(0,), negative=False)
+    norm = e.to(e(r.VectorNormOp, weight, dims=(1,), ord=order), f64)
+    scale = e(p.DivOp, e(p.SUMS["AddOp"], norm, other=1e-7), other=limit, reversed=True)
+    chosen = e(p.BIT_BINARY["BitwiseAndOp"], chosen, e(p.COMPARISONS["GtOp"], norm, other=limit))
+    scaled = e(p.MIXED_BINARY["MulOp"], weight, e.to(e.reshape(scale, (rows, 1)), element))
+    return e(p.WhereOp, e.reshape(chosen, (rows, 1)), scaled, weight)
 
 
 def put(e: Emitter, x: Value, index: Value, src: Value, accumulate: bool = False) -> Any:
@@ -274,6 +301,7 @@ TABLE: Final[Mapping[Any, Rule]] = MappingProxyType(
         aten.index_fill.int_Tensor: index_fill,
         aten.index_reduce.default: index_reduce,
         aten.put.default: put,
+        aten.embedding_renorm.default: embedding_renorm,
         aten._unsafe_masked_index.default: masked_index,
         aten._unsafe_masked_index_put_accumulate.default: masked_index_put,
         aten.scatter.src: scatter_tensor("set"),

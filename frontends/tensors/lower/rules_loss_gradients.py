@@ -1,6 +1,6 @@
 """Gradients of losses and of a few activations as formulas of a few operations.
 
-In f32 and f64 nothing is rounded between the steps; halves stay torch's, but where each step rounds in eager too.
+In f32 and f64 nothing is rounded between the steps.  Halves are rounded at each step, as these operations do, but where a rule says otherwise.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from lect.dialects.functional import pointwise as p
 from lect.frontends.tensors.lower.emitter import Emitter, Rule, type_of
 from lect.frontends.tensors.lower.rules_formulas import is_wide
 from lect.ir import Value
+from lect.ir.types import f32
 
 aten = torch.ops.aten
 Add, Sub, Mul, Exp = p.SUMS["AddOp"], p.SUMS["SubOp"], p.MIXED_BINARY["MulOp"], p.FLOAT_UNARY["ExpOp"]
@@ -32,22 +33,26 @@ def _norm(x: Value, target: Value, reduction: int) -> float:
 
 
 def _alike(gradient: Value, x: Value, target: Value) -> bool:
-    """True for wide operands of one shape that are not empty."""
-    return is_wide(gradient, x, target) and type_of(x).shape == type_of(target).shape and bool(type_of(x).count)
+    """True for floats of one type and tensors of one shape that are not empty."""
+    elements = {type_of(value).element for value in (gradient, x, target)}
+    return len(elements) == 1 and type_of(x).element.is_float and type_of(x).shape == type_of(target).shape and bool(type_of(x).count)
 
 
 def huber_backward(smooth: bool) -> Rule:
-    """huber_loss_backward and smooth_l1_loss_backward: the difference, cut off at delta."""
+    """huber_loss_backward and smooth_l1_loss_backward: the difference, cut off at delta; the second computes halves in f32."""
 
     def rule(e: Emitter, gradient: Value, x: Value, target: Value, reduction: int, delta: float) -> Any:
         if not _alike(gradient, x, target):
             return None
+        element, norm = type_of(x).element, _norm(x, target, reduction)
+        if smooth and element.is_half:
+            wide = [e.to(value, f32) for value in (gradient, x, target)]
+            return e.to(rule(e, *wide, reduction, delta), element)
         difference = e(Sub, x, target)
-        scaled = e(Mul, gradient, other=_norm(x, target, reduction))
-        inside = e(Mul, difference, scaled)
-        if smooth and delta:
-            inside = e(p.DivOp, inside, other=delta)
-        edge = e.expand(scaled if smooth else e(Mul, scaled, other=delta), type_of(inside).shape)
+        norm, delta = e.number(float(norm), element), e.number(float(delta), element)
+        part = e(p.DivOp, difference, other=delta) if smooth and delta else difference
+        inside = e(Mul, e(Mul, part, other=norm), gradient)
+        edge = e.expand(e(Mul, gradient, other=norm if smooth else e.number(delta * norm, element)), type_of(inside).shape)
         found = e(p.WhereOp, e(Ge, difference, other=delta), edge, inside)
         return e(p.WhereOp, e(Le, difference, other=-delta), e(Neg, edge), found)
 
@@ -56,9 +61,9 @@ def huber_backward(smooth: bool) -> Rule:
 
 def cross_entropy_backward(e: Emitter, gradient: Value, x: Value, target: Value, weight: Any = None, reduction: int = 1) -> Any:
     """binary_cross_entropy_backward."""
-    if not _alike(gradient, x, target) or (weight is not None and not is_wide(weight)):
+    if not _alike(gradient, x, target) or (weight is not None and type_of(weight).element is not type_of(x).element):
         return None
-    spread = e(p.ClampOp, e(Mul, e(Sub, x, other=1, reversed=True), x), min=1e-12)
+    spread = e(p.ClampOp, e(Mul, e(Sub, x, other=1, reversed=True), x), min=e.number(1e-12, type_of(x).element))
     found = e(p.DivOp, e(Mul, gradient, e(Sub, x, target)), spread)
     found = found if weight is None else e(Mul, found, weight)
     return e(p.DivOp, found, other=type_of(x).count) if reduction == MEAN else found
@@ -69,7 +74,8 @@ def soft_margin_backward(e: Emitter, gradient: Value, x: Value, target: Value, r
     if not _alike(gradient, x, target):
         return None
     power = e(Exp, e(Mul, e(Neg, target), x))
-    slope = e(p.DivOp, e(Mul, e(Mul, target, power), other=-_norm(x, target, reduction)), e(Add, power, other=1))
+    norm = e.number(-_norm(x, target, reduction), type_of(x).element)
+    slope = e(p.DivOp, e(Mul, e(Mul, target, power), other=norm), e(Add, power, other=1))
     return e(Mul, slope, gradient)
 
 

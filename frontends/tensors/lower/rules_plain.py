@@ -69,7 +69,7 @@ def signed_infinity(comparison: str) -> Rule:
 def add_matrix_vector(e: Emitter, added: Value, x: Value, y: Value, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """addmv: a matrix with one column; halves are rounded otherwise than by addmm."""
     if type_of(x).element.is_half:
-        return None
+        return e(k.AddmvOp, added, x, y, beta=beta, alpha=alpha)
     rows, columns = type_of(x).shape
     column = e.reshape(added, (type_of(added).shape[0], 1)) if type_of(added).rank else added
     product = e(k.AddmmOp, column, x, e.reshape(y, (columns, 1)), beta=beta, alpha=alpha)

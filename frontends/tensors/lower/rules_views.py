@@ -148,6 +148,22 @@ def repeat(e: Emitter, x: Value, repeats: Sequence[int]) -> Any:
     return e.fresh(e.reshape(e.expand(e.reshape(x, split), spread), e.result.shape), e.result.strides)
 
 
+def chunk_cat(e: Emitter, tensors: Sequence[Value], dim: int, chunks: int) -> Any:
+    """_chunk_cat: each tensor padded with zeros to whole chunks along `dim`, all behind it as one row for each chunk, and the rows side by side."""
+    if any(type_of(tensor).element is not e.result.element or not type_of(tensor).count for tensor in tensors) or e.result.element.kind == "complex":
+        return None
+    rows = []
+    for tensor in tensors:
+        shape = type_of(tensor).shape
+        position = dim % len(shape)
+        pads = [(0, 0)] * len(shape)
+        pads[position] = (0, -shape[position] % chunks)
+        padded = e(v.PadOp, tensor, pads=tuple(pads), value=e.number(0, e.result.element)) if pads[position][1] else tensor
+        count = type_of(padded).count // element_count(shape[:position]) // chunks
+        rows.append(e.reshape(padded, (*shape[:position], chunks, count)))
+    return e(v.CatOp, rows, dim=type_of(rows[0]).rank - 1)
+
+
 def roll(e: Emitter, x: Value, shifts: Sequence[int], dims: Sequence[int] = ()) -> Any:
     """roll: the end of each dim put in front."""
     shape = type_of(x).shape
@@ -304,6 +320,7 @@ TABLE: Final[Mapping[Any, Rule]] = MappingProxyType(
         **dict.fromkeys((aten.detach.default, aten.alias.default, aten.lift_fresh.default), detach_like),
         aten.flip.default: flip,
         aten.cat.default: cat,
+        aten._chunk_cat.default: chunk_cat,
         aten.stack.default: stack,
         aten.constant_pad_nd.default: pad,
         aten.repeat.default: repeat,

@@ -10,10 +10,12 @@ from lect.frontends.tensors.lower import (
     rules_block_gradients,
     rules_blocks,
     rules_compositions,
+    rules_distances,
     rules_edges,
     rules_formulas,
     rules_gather,
     rules_loss_gradients,
+    rules_margins,
     rules_plain,
     rules_pointwise,
     rules_reductions,
@@ -37,5 +39,7 @@ RULES: Final[Mapping[Any, Rule]] = MappingProxyType(
         **rules_formulas.TABLE,
         **rules_loss_gradients.TABLE,
         **rules_compositions.TABLE,
+        **rules_distances.TABLE,
+        **rules_margins.TABLE,
     }
 )

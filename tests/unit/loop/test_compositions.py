@@ -34,6 +34,12 @@ def floats(*shape, seed=0):
 
 
 I = torch.tensor([3, 0, 3, 1])  # noqa: E741
+def labels_backward(g, x, t):
+    return aten.multilabel_margin_loss_backward(g, x, t, 0, aten.multilabel_margin_loss_forward(x, t, 0)[1])
+
+
+NORMS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, float("inf"))
+LABELS = torch.tensor([[3, 0, -1, 1, 4], [-1, 0, 0, 0, 0], [2, 2, 1, -1, 0], [0, 1, 2, 3, 4]])
 CASES = {
     "index_add": (lambda x, i, s: x.index_add(0, i, s, alpha=2), floats(5, 6), I, floats(4, 6, seed=1)),
     "index_add of halves": (lambda x, i, s: x.index_add(0, i, s), floats(5, 6).bfloat16(), I, floats(4, 6, seed=1).bfloat16()),
@@ -53,6 +59,17 @@ CASES = {
     "addr without the addend": (lambda a, x, y: torch.addr(a, x, y, beta=0), torch.full((3, 5), float("nan")), floats(3), floats(5)),
     "bilinear": (lambda x, y, w, b: F.bilinear(x, y, w, b), floats(4, 3), floats(4, 5), floats(2, 3, 5), floats(2)),
     "cdist": (lambda x, y: torch.cdist(x, y, p=3.0), floats(2, 4, 3), floats(2, 5, 3)),
+    "cdist backward": (lambda g, x, y: [aten._cdist_backward(g, x, y, p, torch.cdist(x, y, p)) for p in NORMS], floats(4, 5), floats(4, 3), floats(5, 3, seed=1)),
+    "cdist of a batch": (lambda x, y: torch.cdist(x, y, p=1.0), floats(1, 4, 3), floats(2, 1, 5, 3)),
+    "pdist": (lambda x: [F.pdist(x, p) for p in NORMS], floats(9, 3)),
+    "pdist backward": (lambda g, x: [aten._pdist_backward(g, x, p, F.pdist(x, p)) for p in NORMS], floats(36), floats(9, 3)),
+    "multi_margin": (lambda x, t, w: F.multi_margin_loss(x, t, p=2, margin=0.5, weight=w), floats(4, 5), I, floats(5)),
+    "multi_margin backward": (lambda g, x, t: aten.multi_margin_loss_backward(g, x, t, 1, 0.5), floats(), floats(4, 5), I),
+    "multilabel_margin": (lambda x, t: F.multilabel_margin_loss(x, t, reduction="none"), floats(4, 5), LABELS),
+    "multilabel_margin backward": (lambda g, x, t: labels_backward(g, x, t), floats(4), floats(4, 5), LABELS),
+    "replicate what is cut off": (lambda x: F.pad(x, (-4, 5, 2, -4), mode="replicate"), floats(2, 3, 4, 4)),
+    "linspace of no steps": (lambda x: (torch.linspace(x, 3, 0), torch.logspace(1, x, 0)), floats()),
+    "scatter of nothing": (lambda x, i: x.scatter_add(0, i, x.new_zeros(2, 0)), floats(5), torch.zeros(2, 0, dtype=torch.int64)),
     "renorm": (lambda x: torch.renorm(x, 2, 1, 1.5), floats(5, 6)),
     "block_diag": (lambda x, y, z: torch.block_diag(x, y, z), floats(2, 3), floats(4), floats()),
     "unfold": (lambda x: F.unfold(x, (2, 3), dilation=2, padding=1, stride=2), floats(2, 3, 7, 8)),
@@ -98,13 +115,15 @@ def test_gradient_of_masked_scatter():
     same(step(*args), lect.compile(step)(*args))
 
 
-@pytest.mark.parametrize("broken", ["short source", "index", "class", "divisor"])
+@pytest.mark.parametrize("broken", ["short source", "index", "class", "divisor", "label", "margin"])
 def test_what_raises_in_eager_raises_here(broken):
     fn, *args = {
         "short source": (lambda x, m, s: x.masked_scatter(m, s), floats(4), torch.tensor([True] * 4), floats(3)),
         "index": (lambda x, i, s: x.index_add(0, i, s), floats(3, 2), I, floats(4, 2)),
         "class": (lambda x, t: F.cross_entropy(x, t), floats(4, 3), I),
         "divisor": (lambda x, y: x // y, I, I),
+        "label": (lambda x, t: F.multilabel_margin_loss(x, t), floats(2, 5), LABELS[:2] * 2 - 1),
+        "margin": (lambda x, t: F.multi_margin_loss(x, t), floats(4, 3), I),
     }[broken]
     with pytest.raises(Exception) as wanted:  # noqa: PT011
         fn(*args)

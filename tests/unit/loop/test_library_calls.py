@@ -34,6 +34,8 @@ X = (3, 4, 8, 8)
 CASES = {
     "mm": (contraction.MmOp, floats((3, 4), (4, 5)), {}),
     "bmm": (contraction.BmmOp, floats((2, 3, 4), (2, 4, 5)), {}),
+    "addmv": (contraction.AddmvOp, floats((3,), (3, 4), (4,)), {"beta": 0.5, "alpha": 2}),
+    "addbmm": (contraction.AddbmmOp, floats((3, 5), (2, 3, 4), (2, 4, 5)), {"alpha": 2}),
     "addmm": (contraction.AddmmOp, floats((5,), (3, 4), (4, 5)), {"beta": 0.5, "alpha": 2}),
     "baddbmm": (contraction.BaddbmmOp, floats((2, 3, 5), (2, 3, 4), (2, 4, 5)), {"beta": 0}),
     "lgamma": (pointwise.LgammaOp, floats((20,)), {}),

@@ -324,6 +324,12 @@ functional.func @product_of_rows(%x: !functional.tensor<3xf32>, %y: !functional.
   functional.return()
 }
 // -----
+functional.func @matrix_times_matrix_as_a_vector(%a: !functional.tensor<2xf32>, %x: !functional.tensor<2x3xf32>, %y: !functional.tensor<3x5xf32>) {
+  // expected-error @+1 {{'y' of 'functional.addmv' must have 1 dims, got 2}}
+  %0 = functional.addmv(%a, %x, %y) : !functional.tensor<2xf32>
+  functional.return()
+}
+// -----
 functional.func @added_matrix_is_too_large(%a: !functional.tensor<9xf32>, %x: !functional.tensor<2x3xf32>, %y: !functional.tensor<3x5xf32>) {
   // expected-error @+1 {{'functional.addmm' cannot be: [9] does not broadcast to [2, 5]}}
   %0 = functional.addmm(%a, %x, %y) : !functional.tensor<2x5xf32>

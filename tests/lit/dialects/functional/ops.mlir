@@ -451,6 +451,17 @@ functional.func @gathers(%x: !functional.tensor<8x16xf32>, %i: !functional.tenso
   functional.return(%15)
 }
 
+// Products with a sum: of a matrix and a vector, and of rows of matrices.
+// CHECK-LABEL: functional.func @summed_products(
+functional.func @summed_products(%x: !functional.tensor<8x16xbf16>, %v: !functional.tensor<16xbf16>, %a: !functional.tensor<1xbf16>, %bx: !functional.tensor<2x8x16xbf16>, %by: !functional.tensor<2x16x4xbf16>) {
+  // CHECK-NEXT: functional.addmv({{.*}}) {beta = 0.5} : !functional.tensor<8xbf16>
+  %0 = functional.addmv(%a, %x, %v) {beta = 0.5} : !functional.tensor<8xbf16>
+  // CHECK-NEXT: functional.addbmm({{.*}}) {alpha = 2} : !functional.tensor<8x4xbf16>
+  %1 = functional.addbmm(%a, %bx, %by) {alpha = 2} : !functional.tensor<8x4xbf16>
+  // CHECK-NEXT: functional.return({{.*}})
+  functional.return(%0, %1)
+}
+
 // Products, attention, convolution.
 // CHECK-LABEL: functional.func @products(%x: !functional.tensor<8x16xf32>, %y: !functional.tensor<16x4xf32>, %b: !functional.tensor<4xf32>, %bx: !functional.tensor<2x8x16xf32>, %by: !functional.tensor<2x16x4xf32>, %q: !functional.tensor<2x4x5x8xf32>, %im: !functional.tensor<2x3x8x8xf32>, %f: !functional.tensor<6x3x3x3xf32>, %ft: !functional.tensor<3x6x3x3xf32>)
 functional.func @products(%x: !functional.tensor<8x16xf32>, %y: !functional.tensor<16x4xf32>, %b: !functional.tensor<4xf32>, %bx: !functional.tensor<2x8x16xf32>, %by: !functional.tensor<2x16x4xf32>, %q: !functional.tensor<2x4x5x8xf32>, %im: !functional.tensor<2x3x8x8xf32>, %f: !functional.tensor<6x3x3x3xf32>, %ft: !functional.tensor<3x6x3x3xf32>) {

@@ -42,6 +42,7 @@ PASSES: Mapping[str, str] = MappingProxyType(
         "loop-inline": "lect.passes.loop.loop_inline:LoopInline",
         "loop-split-dims": "lect.passes.loop.loop_split_dims:LoopSplitDims",
         "loop-split-reduction": "lect.passes.loop.loop_split_reduction:LoopSplitReduction",
+        "loop-choose-kernel": "lect.passes.loop.loop_choose_kernel:LoopChooseKernel",
         "loop-fuse-vertical": "lect.passes.loop.loop_fuse_vertical:LoopFuseVertical",
         "loop-fuse-reductions": "lect.passes.loop.loop_fuse_reductions:LoopFuseReductions",
         "loop-fuse-horizontal": "lect.passes.loop.loop_fuse_horizontal:LoopFuseHorizontal",

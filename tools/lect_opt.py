@@ -52,7 +52,7 @@ def argument_parser() -> argparse.ArgumentParser:
     add("-h", "--help", action="store_true", help="show this text")
     add("-p", "--pipeline", action="append", default=[], metavar="PIPELINE", help="passes and named pipelines, 'a,b{option=1},loop'; may be repeated")
     add("-o", "--output", default="-", metavar="FILE", help="where the IR goes (default: standard output)")
-    add("--target", default="", metavar="KEY=VALUE,...", help="the machine that passes decide for: vector_bytes (of a register), threads")
+    add("--target", default="", metavar="KEY=VALUE,...", help="the machine that passes decide for: vector_bytes, registers, fma, l1_bytes to l3_bytes, threads")
     add("--emit", choices=("python", "llvm", "torch"), help="print what a backend makes of the result instead of IR")
     add("--capture", metavar="FILE.py:FUNCTION", help="start from a Python function, called with what FUNCTION_inputs() or inputs() of the file gives")
     add("--decode", metavar="FILE.py:FUNCTION", help="start from the bytecode of a Python function, which is compiled but not run")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lect.backends.llvm.caches import cache_sizes
 from lect.backends.llvm.emit import FunctionEmitter
 from lect.backends.llvm.jit import compile_object, host_target, load_object
 from lect.backends.llvm.masked import Masked, masked_functions
@@ -52,10 +53,18 @@ def features_of(ctx: Context) -> str:
 
 
 def cpu_target() -> dict[str, object]:
-    """This machine as `ctx.target` describes one: how wide its vector registers are, in bytes."""
+    """This machine as `ctx.target` describes one: how wide its vector registers are, in bytes, how many there are, whether it multiplies and adds in one
+    operation, and how large its caches are."""
     features = host_target().features
     enabled = {item[1:] for item in features.split(",") if item.startswith("+")}
-    return {"vector_bytes": 64 if "avx512f" in enabled else 32 if "avx" in enabled else 16}
+    wide = "avx512f" in enabled
+    arm = host_target().triple.startswith(("aarch64", "arm64"))
+    return {
+        "vector_bytes": 64 if wide else 32 if "avx" in enabled else 16,
+        "registers": 32 if wide or arm else 16,
+        "fma": int("fma" in enabled or arm),
+        **cache_sizes(),
+    }
 
 
 def print_llvm(func: Operation, ctx: Context) -> str:

@@ -108,11 +108,11 @@ class NestBuilder:
             value = self.select(mask, value, self.const(0, value.type))  # type: ignore[arg-type]
         return value
 
-    def reduce(self, kind: str, value: Value, over: tuple[int, ...]) -> Value:
-        """Fold a value over dims; over no dim it is the value."""
+    def reduce(self, kind: str, value: Value, over: tuple[int, ...], contract: bool = False) -> Value:
+        """Fold a value over dims; over no dim it is the value.  `contract`: it is a product that need not be rounded before it enters the sum."""
         if not over:
             return value
-        return self._find(("reduce", kind, value, over), lambda: ReduceOp(value, kind, over, result_types=(value.type,)))
+        return self._find(("reduce", kind, value, over, contract), lambda: ReduceOp(value, kind, over, contract, result_types=(value.type,)))
 
     def reduce_index(self, kind: str, value: Value, position: Value, over: tuple[int, ...]) -> Value:
         """The position of the greatest or least value."""
@@ -162,7 +162,7 @@ def _key(op: Any) -> Any:
     if kind is IndexOp:
         return ("index", op.map.offset)
     if kind is ReduceOp:
-        return ("reduce", op.kind, op.operands[0], op.over)
+        return ("reduce", op.kind, op.operands[0], op.over, op.contract)
     if kind is ReduceIndexOp:
         return ("reduce_index", op.kind, *op.operands, op.over)
     if kind is SelectOp:
@@ -244,7 +244,7 @@ def _copy(inner: Any, kind: type, operands: tuple[Value, ...], how: Inlining) ->
     if kind is SelectOp:
         return target.select(*operands)
     if kind is ReduceOp:
-        return target.reduce(inner.kind, operands[0], how.reduced(inner.over))
+        return target.reduce(inner.kind, operands[0], how.reduced(inner.over), inner.contract)
     if kind is ReduceIndexOp:
         return target.reduce_index(inner.kind, operands[0], operands[1], how.reduced(inner.over))
     if kind is IndexOp:

@@ -118,7 +118,8 @@ class NestOp(Operation):
 
     `realize` says of each result why it is stored, or "inline" when its users shall compute it themselves; `slots` the piece of planned memory
     of each result (none: memory of its own), `in_place` pairs (result, input) that share memory point by point; an input that
-    is a parameter lends its memory only to what `loop.write` puts there as a whole; `depends` says where it reads what other operations make.
+    is a parameter lends its memory only to what `loop.write` puts there as a whole; `depends` says where it reads what other operations make;
+    `chosen` why a matrix product or the like is this nest and no library call.
     """
 
     inputs: Variadic[BufferType]
@@ -130,6 +131,7 @@ class NestOp(Operation):
     slots: Attr[tuple] = ()
     in_place: Attr[tuple] = ()
     depends: Attr[tuple] = ()
+    chosen: Attr[str] = ""
     buffers: VariadicResult[BufferType]
     contents: RegionField
     traits = (Pure, SingleBlock, NoTerminator, HasParent("loop.func"))
@@ -159,6 +161,11 @@ class NestOp(Operation):
         """The buffers that the block loads or that results begin with, each once."""
         found = [inner.buffer if type(inner) is LoadOp else inner.base for inner in self.body if type(inner) in (LoadOp, UpdateOp)]
         return list(dict.fromkeys(found))
+
+    @property
+    def products(self) -> list[ReduceOp]:
+        """The sums of products of a matrix product or a convolution; empty for other nests."""
+        return [inner for inner in self.body if type(inner) is ReduceOp and inner.contract]
 
     @property
     def reduced(self) -> tuple[int, ...]:
@@ -377,12 +384,13 @@ class ReduceOp(Operation):
     """Fold a value over all points of the dims `over`; a value that does not vary there enters once for each point.
 
     `max` and `min` give NaN if a value is NaN.  Over no point, `sum` and `any` give zero, `prod` and `all` one, `max` and `min` the least and the
-    greatest number of the type.
+    greatest number of the type.  With `contract` the value is a product, and each may enter the sum before it is rounded, as in a matrix product.
     """
 
     value: Operand[ScalarType]
     kind: Attr[REDUCTIONS]
     over: Attr[tuple]
+    contract: Attr[bool] = False
     folded: Result[ScalarType]
     traits = (Pure, IN_NEST)
 
@@ -395,6 +403,8 @@ class ReduceOp(Operation):
         require(not type.is_half, self, "'loop.reduce' does not fold in {}, cast to f32 first", type)
         require((self.kind in ("any", "all")) <= (type is i1), self, "'{}' folds i1, got {}", self.kind, type)
         require(type is not i1 or self.kind in ("any", "all", "xor"), self, "'{}' does not fold i1", self.kind)
+        product = self.kind == "sum" and type.is_float and self.value.op is not None and self.value.op.name == "loop.mul"
+        require(product or not self.contract, self, "'contract' is for sums of float products")
 
 
 @op("loop.reduce_index")
@@ -510,7 +520,8 @@ class ExternOp(Operation):
 
     `views` says how each operand is seen as a tensor, `result_views` the tensors that the library returns, each in a new buffer whose sizes are its
     physical order.  A type among the arguments stands for a torch dtype.  A call may raise, so it is never dropped.
-    `in_place` pairs (result, operand): the library writes to the operand, a parameter that `loop.write` gives the result in the end.
+    `in_place` pairs (result, operand): the library writes to the operand, a parameter that `loop.write` gives the result in the end.  `chosen` says why
+    this is a library call where a nest could do it.
     """
 
     operands_: Variadic[BufferType]
@@ -522,6 +533,7 @@ class ExternOp(Operation):
     result_views: Attr[tuple] = ()
     slots: Attr[tuple] = ()
     in_place: Attr[tuple] = ()
+    chosen: Attr[str] = ""
     buffers: VariadicResult[BufferType]
     traits = (HasParent("loop.func"),)
 

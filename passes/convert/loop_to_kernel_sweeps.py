@@ -210,6 +210,9 @@ class NestSweeps(NestValues):
     def _accumulate(self, op: Reduction, old: tuple[Value, ...]) -> list[Value]:
         level, axis = self.levels[-1], self.loops[-1]
         rows = axis.name != self.vector and axis.name in self.cut
+        if isinstance(op, loop.ReduceOp) and op.contract and not rows and axis.name not in level.bounds:
+            first, second = op.value.op.operands  # type: ignore[union-attr]
+            return [self.insert(level, KERNEL_OPS["fma"](self.value(first), self.value(second), old[0])).result]
         value = self._masked(self.value(op.value), neutral(op.kind, op.value.type))
         if isinstance(op, loop.ReduceIndexOp):
             return self._accumulate_index(op, old, value, rows)

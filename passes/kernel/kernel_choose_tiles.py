@@ -3,9 +3,10 @@
     loop.nest @n0(%x) {space = <d0: 2048, d1: 1024>} ...  =>  ... {tiles = #kernel.tiles<"row", R: d1 by 32 loop, vector R>}
 
 The vector axis is the dim along which the most bytes lie next to each other.  Variants: "row" (the reduced dim is such), "column" (a reduction,
-but another dim is), "ordered" (elements are updated in an order, neighbours in memory at once), "tiled" (no reduction, and two dims compete, as in
-a transposition: blocks are turned in registers), "flat" (no reduction), "point" (no dims).  The number of lanes comes from the target
-("vector_bytes", "register_count") and from how much the nest computes.
+but another dim is), "ordered" (elements are updated in an order, neighbours in memory at once), "product" (a sum of
+products: rows of one factor by lanes of the other), "tiled" (no reduction, and two dims compete, as in a transposition: blocks are turned in
+registers), "flat" (no reduction), "point" (no dims).  The number of lanes comes from the target
+("vector_bytes", "registers") and from how much the nest computes.
 A nest that has `tiles` already keeps them.
 """
 
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from lect.dialects.kernel.attributes import TileAxis, TilesAttr
-from lect.dialects.loop.ops import NestOp, ReduceIndexOp, ScanOp, StoreOp, UpdateOp
+from lect.dialects.loop.ops import LoadOp, NestOp, ReduceIndexOp, ScanOp, StoreOp, UpdateOp, variance
 from lect.dialects.scalars import HEAVY
 from lect.ir import Context, Operation
 from lect.ir.index_map import coefficient
@@ -25,6 +26,7 @@ from lect.passes.loop.nests import unit_stride_bytes
 
 RANDOM = frozenset({"loop.philox32", "loop.philox64"})
 VECTOR_BYTES = 32
+REGISTERS = 16
 SHORT_GRID = 64
 LONG_ROW = 2048
 ROWS = 4
@@ -52,6 +54,10 @@ def choose_tiles(nest: NestOp, target: Mapping[str, Any]) -> TilesAttr:
     dims = range(len(sizes))
     if not sizes:
         return TilesAttr("point", ())
+    if nest.products:
+        tiles = product_tiles(nest, target)
+        if tiles is not None:
+            return tiles
     if nest.updates:
         return _ordered(nest, votes, lanes)
     best = max(dims, key=lambda k: (votes[k], k))
@@ -70,6 +76,38 @@ def choose_tiles(nest: NestOp, target: Mapping[str, Any]) -> TilesAttr:
         rows = TileAxis("R", reduced[-1], min(ROWS, _block(sizes[reduced[-1]], ROWS)), "loop")
         return TilesAttr("column", [rows, TileAxis("X", best, _block(sizes[best], _column_lanes(nest, lanes)), "grid")], "X")
     return _parallel(sizes, votes, best, lanes, _native_lanes(nest, target))
+
+
+def product_tiles(nest: NestOp, target: Mapping[str, Any]) -> TilesAttr | None:
+    """Tiles of a matrix product or a convolution: rows of one factor by lanes of the other, so that every element that is loaded enters many sums.
+
+    The accumulators fill half of the registers: two vectors, or one of a short dim, for each row.  None when no factor lies along a dim of the result.
+    """
+    sizes, varying = nest.space.sizes, variance(nest)
+    folded = sum(1 << k for k in nest.reduced)
+    best: tuple[int, int, int] | None = None
+    for product in nest.products:
+        first, second = product.value.op.operands  # type: ignore[union-attr]
+        for along, across in ((first, second), (second, first)):
+            load = along.op
+            if not isinstance(load, LoadOp):
+                continue
+            alone, others = varying[along] & ~varying[across] & ~folded, varying[across] & ~varying[along] & ~folded
+            for k, size in enumerate(sizes):
+                if alone >> k & 1 and size > 1 and coefficient(load.map.offset, k) == 1:
+                    best = max(best or (0, 0, 0), (size, k, others))
+    if best is None:
+        return None
+    size, lane_dim, others = best
+    native = _native_lanes(nest, target)
+    lanes = min(2 * native, _block(size, 2 * native))
+    registers = int(target.get("registers", REGISTERS)) // 2 // max(lanes // native, 1)
+    rows = max((k for k in range(len(sizes)) if others >> k & 1), key=lambda k: (sizes[k], k), default=None)
+    lane_axis = TileAxis("X", lane_dim, lanes, "grid")
+    if rows is None or sizes[rows] < 2:
+        return TilesAttr("product", [lane_axis], "X")
+    block = 1 << (min(registers, sizes[rows]).bit_length() - 1)
+    return TilesAttr("product", [lane_axis, TileAxis("Y", rows, block, "grid")], "X")
 
 
 def _ordered(nest: NestOp, votes: Sequence[int], lanes: int) -> TilesAttr:

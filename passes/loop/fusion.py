@@ -12,7 +12,7 @@ from typing import Any
 
 from lect.dialects.loop.attributes import FuseAttr, SpaceAttr
 from lect.dialects.loop.building import Inlining, NestBuilder, copy_block, has_division, whole_range
-from lect.dialects.loop.ops import NestOp
+from lect.dialects.loop.ops import LoadOp, NestOp
 from lect.ir import Value
 from lect.ir.index_map import delinearize, dims_of, indices_of, is_affine, linearize, substitute
 from lect.ir.symbolic import ZERO, Expr, dim, ranges_of
@@ -87,6 +87,12 @@ def _with_folded(first: NestOp, second: NestOp, placed: dict[int, Expr], folded:
     return Joint(placed, sizes)
 
 
+def factors(nest: NestOp) -> set[Value]:
+    """The buffers whose elements are factors of sums of products."""
+    loads = [value.op for product in nest.products for value in product.value.op.operands]  # type: ignore[union-attr]
+    return {load.buffer for load in loads if isinstance(load, LoadOp)}
+
+
 def vertical(first: NestOp, second: NestOp, buffers: Sequence[Value], stays: bool, max_body: int) -> Joint:
     """How a producer joins a consumer that reads `buffers` of it.  `stays`: another reader needs one of them.  Raises `Blocked`."""
     if has_scan(first) or has_scan(second):
@@ -95,6 +101,8 @@ def vertical(first: NestOp, second: NestOp, buffers: Sequence[Value], stays: boo
         raise Blocked(f"more than {max_body} operations")
     if points(first) == 0 or points(second) == 0:
         raise Blocked("empty space")
+    if factors(second) & set(buffers):
+        raise Blocked("each element of it is a factor of many products")
     joint: Joint | None = None
     for buffer in buffers:
         written = first.store_of(buffer.index).map.offset
@@ -114,7 +122,7 @@ def vertical(first: NestOp, second: NestOp, buffers: Sequence[Value], stays: boo
     if stays or first.reduced:
         _require_rows(first, second, joint)
     repeated = count(joint.sizes) // max(1, points(first))
-    if repeated > 1 and (stays or heavy_ops(first)):
+    if repeated > 1 and (stays or heavy_ops(first) or first.products):
         raise Blocked(f"it would be computed {repeated} times")
     return joint
 
@@ -189,6 +197,8 @@ def _decisions(first: NestOp, second: NestOp, keep: Sequence[int], done: FuseAtt
     refused = tuple([note for note in (*first.blocked, *second.blocked) if note.other not in (first.sym_name, second.sym_name)])
     if refused:
         found["blocked"] = refused
+    if first.chosen or second.chosen:
+        found["chosen"] = "; ".join(reason for reason in (first.chosen, second.chosen) if reason)
     if first.realize or second.realize:
         reasons = first.realize or ("",) * len(first.results)
         found["realize"] = (*[reasons[k] for k in keep], *(second.realize or ("",) * len(second.results)))
@@ -204,6 +214,8 @@ def sideways(first: NestOp, second: NestOp, buffer: Value, max_body: int) -> Joi
         raise Blocked("a scan is bound to its nest")
     if body_size(first) + body_size(second) > max_body:
         raise Blocked(f"more than {max_body} operations")
+    if first.products or second.products:
+        raise Blocked("a product keeps its loops for itself")
     sizes: Sizes = second.space.sizes
     if points(first) == 0 or points(first) != points(second):
         raise Blocked("spaces differ")

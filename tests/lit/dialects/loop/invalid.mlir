@@ -294,6 +294,19 @@ loop.func @sum_of_truths(%x: !loop.buffer<4x8xf32>) {
 
 // -----
 
+loop.func @contracted_sum_of_what_is_no_product(%x: !loop.buffer<4x8xf32>) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 4, d1: 8>} : !loop.buffer<4x8xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>} : f32
+    // expected-error @+1 {{'contract' is for sums of float products}}
+    %2 = loop.reduce(%1) {kind = "sum", over = [1], contract = true} : f32
+    loop.store(%2) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>}
+  }
+  loop.return(%0) {views = [#loop.view<4x8>]}
+}
+
+// -----
+
 loop.func @unknown_kind_of_fold(%x: !loop.buffer<4x8xf32>) {
   %0 = loop.nest @n0(%x) {space = #loop.space<d0: 4, d1: 8>} : !loop.buffer<4x8xf32> {
   ^bb0(%d0: index, %d1: index):

@@ -130,3 +130,18 @@ loop.func @random_words_do_not_count(%key: !loop.buffer<i64>) {
   }
   loop.return(%y) {views = [#loop.view<4096>]}
 }
+
+// Four rows of x by two registers of w: each element that is loaded enters many sums.
+// CHECK-LABEL: loop.func @a_product_fills_the_registers
+loop.func @a_product_fills_the_registers(%x: !loop.buffer<64x32xf32>, %w: !loop.buffer<32x48xf32>) {
+  // CHECK: tiles = #kernel.tiles<"product", X: d1 by 16 grid, Y: d0 by 4 grid, vector X>
+  %y = loop.nest @n0(%x, %w) {space = #loop.space<d0: 64, d1: 48, d2: 32>} : !loop.buffer<64x48xf32> {
+  ^bb0(%d0: index, %d1: index, %d2: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1, d2) -> (d0 * 32 + d2)>} : f32
+    %1 = loop.load(%w) {map = #loop.map<(d0, d1, d2) -> (d2 * 48 + d1)>} : f32
+    %2 = loop.mul(%0, %1) : f32
+    %3 = loop.reduce(%2) {kind = "sum", over = [2], contract = true} : f32
+    loop.store(%3) {map = #loop.map<(d0, d1, d2) -> (d0 * 48 + d1)>}
+  }
+  loop.return(%y) {views = [#loop.view<64x48>]}
+}

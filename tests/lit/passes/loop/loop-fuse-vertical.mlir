@@ -211,3 +211,35 @@ loop.func @no_fuse_as_rows_are_seen_in_halves(%x: !loop.buffer<8x64xf32>) {
   }
   loop.return(%4) {views = [#loop.view<16x32>]}
 }
+
+// -----
+
+// What stands behind a product joins it; what makes its factors would be computed for each column of the result.
+// CHECK-LABEL: @fuses_behind_a_product_and_not_in_front
+// CHECK-NEXT:    %[[A:.*]] = loop.nest @n0(%x)
+// CHECK:         loop.nest @n2(%[[A]], %w) {space = #loop.space<d0: 8, d1: 16, d2: 4>, fused = [#loop.fuse<vertical @n1, @n2 saves 1024>], blocked = [#loop.blocked<@n0 by "%{{.*}}: each element of it is a factor of many products">], chosen = "own"}
+// CHECK:           loop.reduce({{.*}}) {kind = "sum", over = [2], contract = true}
+// CHECK:           loop.tanh
+loop.func @fuses_behind_a_product_and_not_in_front(%x: !loop.buffer<8x4xf32>, %w: !loop.buffer<4x16xf32>) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 8, d1: 4>} : !loop.buffer<8x4xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 4 + d1)>} : f32
+    %2 = loop.neg(%1) : f32
+    loop.store(%2) {map = #loop.map<(d0, d1) -> (d0 * 4 + d1)>}
+  }
+  %3 = loop.nest @n1(%0, %w) {space = #loop.space<d0: 8, d1: 16, d2: 4>, chosen = "own"} : !loop.buffer<8x16xf32> {
+  ^bb0(%d0: index, %d1: index, %d2: index):
+    %4 = loop.load(%0) {map = #loop.map<(d0, d1, d2) -> (d0 * 4 + d2)>} : f32
+    %5 = loop.load(%w) {map = #loop.map<(d0, d1, d2) -> (d2 * 16 + d1)>} : f32
+    %6 = loop.mul(%4, %5) : f32
+    %7 = loop.reduce(%6) {kind = "sum", over = [2], contract = true} : f32
+    loop.store(%7) {map = #loop.map<(d0, d1, d2) -> (d0 * 16 + d1)>}
+  }
+  %8 = loop.nest @n2(%3) {space = #loop.space<d0: 8, d1: 16>} : !loop.buffer<8x16xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %9 = loop.load(%3) {map = #loop.map<(d0, d1) -> (d0 * 16 + d1)>} : f32
+    %10 = loop.tanh(%9) : f32
+    loop.store(%10) {map = #loop.map<(d0, d1) -> (d0 * 16 + d1)>}
+  }
+  loop.return(%8) {views = [#loop.view<8x16>]}
+}

@@ -1,0 +1,155 @@
+"""Choose for each matrix product between the library and a nest of our own, and write down why.
+
+    %0 = loop.extern @e0(%x, %w) {callee = @aten.mm.default, ..}
+        =>   %0 = loop.nest @e0(%x, %w) {chosen = "own: 8.1 us against 12.0 us of the library", ..} { sum of load %x * load %w }
+
+Both are predicted from the target.  The library computes at `library_rate` of what the processor can, each call costs `call_ns`, and pointwise work
+behind it reads its result again.  A nest computes at `own_rate`; pointwise work behind it, which is launched anyway, joins it (`loop-fuse-vertical`
+does that), else its launch costs `launch_ns`; and the second matrix may have to be copied into panels first.  So small products with something behind
+them, batches of tiny ones and products whose result is large beside the length of their sums become nests; others stay calls.
+The `own_rate` holds for sums of at most `longest_sum` products, which are added one after another as the library's are; the error grows with their number.
+Products of halves, and those with factors, stay with the library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from lect.dialects.loop.ops import ExternOp, FuncOp, NestOp
+from lect.ir import Context, Operation
+from lect.passes.base import Pass, option
+from lect.passes.loop.nests import functions, readers
+from lect.passes.loop.products import CALLS, Product, ProductNests
+
+VECTOR_BYTES = 32
+L1_BYTES = 32 << 10
+L2_BYTES = 512 << 10
+ROWS = 4  # fewer rows do not fill the pipeline of the processor
+
+
+@dataclass(frozen=True)
+class LoopChooseKernel(Pass):
+    """Replace matrix products by nests where a nest is faster."""
+
+    name: ClassVar[str] = "loop-choose-kernel"
+    call_ns: int = option(3500, "what a library call costs beside its work, in nanoseconds")
+    matrix_ns: int = option(300, "what each further matrix of a batch costs the library, in nanoseconds")
+    launch_ns: int = option(3500, "what a launch costs with the memory of its result, in nanoseconds")
+    program_ns: int = option(10, "what each program of a nest costs beside its work, in nanoseconds")
+    library_rate: int = option(88, "speed of the library's products, in percent of the processor's")
+    own_rate: int = option(80, "speed of nests, in percent of the processor's")
+    operations_per_ns: int = option(12, "operations in a nanosecond for each lane of a vector register, at full speed")
+    near_bytes_per_ns: int = option(32, "bytes that are read or written in a nanosecond in the second cache")
+    far_bytes_per_ns: int = option(14, "the same beyond it")
+    own_margin: int = option(5, "by how much a nest must be faster, in percent")
+    longest_sum: int = option(512, "longest sum that a nest adds up")
+
+    def run(self, op: Operation, ctx: Context) -> None:
+        if not ctx.target.get("fma"):
+            return
+        for func in functions(op):
+            for call in [inner for inner in func.body if isinstance(inner, ExternOp) and inner.callee.leaf in CALLS]:
+                product = Product.of(call)
+                if product is None:
+                    continue
+                choice = Choice(self, product, ctx.target)
+                if choice.own:
+                    choice.replace(func)
+                    ctx.count("products by nests")
+                else:
+                    call.chosen = choice.reason
+                    ctx.count("products by the library")
+
+
+class Choice:
+    """The prediction for one product, in nanoseconds; `reason` says it in words."""
+
+    def __init__(self, options: LoopChooseKernel, product: Product, target: Mapping[str, Any]) -> None:
+        self.options = options
+        self.product = product
+        self.l2_bytes = int(target.get("l2_bytes", L2_BYTES))
+        width = int(target.get("vector_bytes", VECTOR_BYTES)) // product.element_bytes
+        self.lanes = min(2 * width, 1 << (product.columns.bit_length() - 1))
+        self.panels = product.needs_panels(self.lanes, int(target.get("l1_bytes", L1_BYTES)))
+        self.peak = options.operations_per_ns * width / 100
+        self.library = self._library()
+        self.nest = self._nest()
+        self.refusal = self._refusal(width)
+        self.own = not self.refusal and self.nest * (100 + options.own_margin) < self.library * 100
+
+    def _refusal(self, width: int) -> str:
+        product = self.product
+        if product.inner > self.options.longest_sum:
+            return f"sums of {product.inner} products are longer than {self.options.longest_sum}"
+        if product.columns < width:
+            return f"{product.columns} columns do not fill a vector register"
+        if self.panels and product.columns % self.lanes:
+            return f"{product.columns} columns are no whole panels of {self.lanes}"
+        if product.inner * product.columns * product.element_bytes > self.l2_bytes:
+            return f"the second matrix is larger than the {self.l2_bytes} bytes of the second cache"
+        return ""
+
+    def _moved(self, count: int) -> float:
+        """Time to write and read `count` elements once each."""
+        size = count * self.product.element_bytes
+        return 2 * size / (self.options.near_bytes_per_ns if size <= self.l2_bytes else self.options.far_bytes_per_ns)
+
+    def _library(self) -> float:
+        options, product = self.options, self.product
+        calls = options.call_ns + (product.batch - 1) * options.matrix_ns
+        again = self._moved(product.batch * product.rows * product.columns) if self.followed() else 0
+        return calls + again + product.operations / (options.library_rate * self.peak)
+
+    def _nest(self) -> float:
+        options, product = self.options, self.product
+        launches = (not self.followed()) + self.panels
+        copied = self._moved(product.batch * product.inner * product.columns) if self.panels else 0
+        programs = product.batch * -(-product.rows // ROWS) * -(-product.columns // self.lanes)
+        rate = options.own_rate * min(product.rows, ROWS) / ROWS
+        return launches * options.launch_ns + programs * options.program_ns + copied + product.operations / (rate * self.peak)
+
+    def followed(self) -> bool:
+        """Whether a nest without reductions is all that reads the product, so that it can be joined with it."""
+        users = readers(self.product.op.results[0])
+        return len(users) == 1 and isinstance(users[0], NestOp) and not users[0].reduced
+
+    @property
+    def reason(self) -> str:
+        """`own: 8.1 us against 12.0 us of the library`."""
+        if self.refusal:
+            return f"library: {self.refusal}"
+        own, library = f"{self.nest / 1000:.1f} us", f"{self.library / 1000:.1f} us"
+        return f"own: {own} against {library} of the library" if self.own else f"library: {library} against {own} of a nest"
+
+    def replace(self, func: FuncOp) -> None:
+        """Put the nests where the call stands."""
+        call = self.product.op
+        taken = {op.sym_name for op in func.body if isinstance(op, (NestOp, ExternOp))}
+        nests = ProductNests(self.product, self.lanes, lambda wanted: _free_name(wanted, taken))
+        assert call.parent is not None
+        panels = None
+        if self.panels:
+            panels = call.parent.insert_before(call, nests.panels()).results[0]
+        users = readers(call.results[0])
+        made = call.parent.insert_before(call, nests.product_nest(panels, _why_stored(users), self.reason))
+        made.results[0].hint = call.results[0].hint
+        call.replace(made.results)
+
+
+def _why_stored(users: list[Operation]) -> str:
+    for user in users:
+        if isinstance(user, ExternOp):
+            return f"operand of {user.callee.leaf}"
+        if user.name == "loop.return":
+            return "graph output"
+    return "a product"
+
+
+def _free_name(wanted: str, taken: set[str]) -> str:
+    name, number = wanted, 1
+    while name in taken:
+        name, number = f"{wanted}_{number}", number + 1
+    taken.add(name)
+    return name

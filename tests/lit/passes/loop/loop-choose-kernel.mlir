@@ -1,0 +1,108 @@
+// RUN: lect-opt %s -p loop-choose-kernel --target fma=1,vector_bytes=32,l1_bytes=32768,l2_bytes=524288 --split-input-file | filecheck %s
+
+// The call and the second reading of its result cost more than a nest that the pointwise work joins.
+// CHECK-LABEL: @takes_a_small_product_with_work_behind_it
+// CHECK-NEXT:    %0 = loop.nest @e0(%x, %w) {space = #loop.space<d0: 1, d1: 64, d2: 1, d3: 64, d4: 64>, realize = ["a product"], chosen = "own: 7.5 us against 10.7 us of the library"}
+// CHECK:           loop.load(%x) {map = #loop.map<(d0, d1, d2, d3, d4) -> (d1 * 64 + d4)>}
+// CHECK:           loop.load(%w) {map = #loop.map<(d0, d1, d2, d3, d4) -> (d4 * 64 + d3)>}
+// CHECK:           loop.mul
+// CHECK:           loop.reduce({{.*}}) {kind = "sum", over = [4], contract = true}
+// CHECK:           loop.store({{.*}}) {map = #loop.map<(d0, d1, d2, d3, d4) -> (d1 * 64 + d3)>}
+loop.func @takes_a_small_product_with_work_behind_it(%x: !loop.buffer<64x64xf32>, %w: !loop.buffer<64x64xf32>) {
+  %0 = loop.extern @e0(%x, %w) {callee = @aten.mm.default, views = [#loop.view<64x64>, #loop.view<64x64>], args = [#loop.operand<0>, #loop.operand<1>], result_views = [#loop.view<64x64>]} : !loop.buffer<64x64xf32>
+  %1 = loop.nest @n0(%0) {space = #loop.space<d0: 64, d1: 64>} : !loop.buffer<64x64xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %2 = loop.load(%0) {map = #loop.map<(d0, d1) -> (d0 * 64 + d1)>} : f32
+    %3 = loop.tanh(%2) : f32
+    loop.store(%3) {map = #loop.map<(d0, d1) -> (d0 * 64 + d1)>}
+  }
+  loop.return(%1) {views = [#loop.view<64x64>]}
+}
+
+// -----
+
+// The library pays for each matrix.
+// CHECK-LABEL: @takes_a_batch_of_tiny_products
+// CHECK-NEXT:    loop.nest @e0(%x, %w) {space = #loop.space<d0: 256, d1: 8, d2: 1, d3: 8, d4: 8>, realize = ["graph output"], chosen = "own: {{.*}} against {{.*}} of the library"}
+// CHECK:         loop.return
+loop.func @takes_a_batch_of_tiny_products(%x: !loop.buffer<256x8x8xf32>, %w: !loop.buffer<256x8x8xf32>) {
+  %0 = loop.extern @e0(%x, %w) {callee = @aten.bmm.default, views = [#loop.view<256x8x8>, #loop.view<256x8x8>], args = [#loop.operand<0>, #loop.operand<1>], result_views = [#loop.view<256x8x8>]} : !loop.buffer<256x8x8xf32>
+  loop.return(%0) {views = [#loop.view<256x8x8>]}
+}
+
+// -----
+
+// A weight that lies row by row is turned into panels first; what the call adds is added behind the sum.
+// CHECK-LABEL: @turns_the_second_matrix_into_panels
+// CHECK-NEXT:    %[[P:.*]] = loop.nest @e0_panels(%w) {space = #loop.space<d0: 1, d1: 4, d2: 16, d3: 16>, realize = ["panels of 16 columns for @e0"]} : !loop.buffer<1x4x16x16xf32>
+// CHECK:           loop.load(%w) {map = #loop.map<(d0, d1, d2, d3) -> (d1 * 256 + d3 * 16 + d2)>}
+// CHECK:         loop.nest @e0(%x, %[[P]], %b) {space = #loop.space<d0: 1, d1: 4096, d2: 4, d3: 16, d4: 16>
+// CHECK:           loop.load(%[[P]]) {map = #loop.map<(d0, d1, d2, d3, d4) -> (d2 * 256 + d4 * 16 + d3)>}
+// CHECK:           %[[S:.*]] = loop.reduce({{.*}}) {kind = "sum", over = [4], contract = true}
+// CHECK:           %[[B:.*]] = loop.load(%b) {map = #loop.map<(d0, d1, d2, d3, d4) -> (d2 * 16 + d3)>}
+// CHECK:           loop.add(%[[S]], %[[B]])
+loop.func @turns_the_second_matrix_into_panels(%b: !loop.buffer<64xf32>, %x: !loop.buffer<4096x16xf32>, %w: !loop.buffer<64x16xf32>) {
+  %0 = loop.extern @e0(%b, %x, %w) {callee = @aten.addmm.default, views = [#loop.view<64>, #loop.view<4096x16>, #loop.view<16x64, strides [1, 16]>], args = [#loop.operand<0>, #loop.operand<1>, #loop.operand<2>], result_views = [#loop.view<4096x64>]} : !loop.buffer<4096x64xf32>
+  %1 = loop.nest @n0(%0) {space = #loop.space<d0: 4096, d1: 64>} : !loop.buffer<4096x64xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %2 = loop.load(%0) {map = #loop.map<(d0, d1) -> (d0 * 64 + d1)>} : f32
+    %3 = loop.neg(%2) : f32
+    loop.store(%3) {map = #loop.map<(d0, d1) -> (d0 * 64 + d1)>}
+  }
+  loop.return(%1) {views = [#loop.view<4096x64>]}
+}
+
+// -----
+
+// CHECK-LABEL: @no_nest_as_the_library_is_faster
+// CHECK-NEXT:    loop.extern @e0(%x, %w) {callee = @aten.mm.default, {{.*}}chosen = "library: {{.*}} against {{.*}} of a nest"}
+loop.func @no_nest_as_the_library_is_faster(%x: !loop.buffer<256x256xf32>, %w: !loop.buffer<256x256xf32>) {
+  %0 = loop.extern @e0(%x, %w) {callee = @aten.mm.default, views = [#loop.view<256x256>, #loop.view<256x256>], args = [#loop.operand<0>, #loop.operand<1>], result_views = [#loop.view<256x256>]} : !loop.buffer<256x256xf32>
+  loop.return(%0) {views = [#loop.view<256x256>]}
+}
+
+// -----
+
+// CHECK-LABEL: @no_nest_as_sums_are_long
+// CHECK-NEXT:    loop.extern @e0{{.*}}chosen = "library: sums of 1024 products are longer than 512"
+loop.func @no_nest_as_sums_are_long(%x: !loop.buffer<8x1024xf32>, %w: !loop.buffer<1024x8xf32>) {
+  %0 = loop.extern @e0(%x, %w) {callee = @aten.mm.default, views = [#loop.view<8x1024>, #loop.view<1024x8>], args = [#loop.operand<0>, #loop.operand<1>], result_views = [#loop.view<8x8>]} : !loop.buffer<8x8xf32>
+  loop.return(%0) {views = [#loop.view<8x8>]}
+}
+
+// -----
+
+// CHECK-LABEL: @no_nest_as_no_vector_is_filled
+// CHECK-NEXT:    loop.extern @e0{{.*}}chosen = "library: 4 columns do not fill a vector register"
+loop.func @no_nest_as_no_vector_is_filled(%x: !loop.buffer<8x8xf32>, %w: !loop.buffer<8x4xf32>) {
+  %0 = loop.extern @e0(%x, %w) {callee = @aten.mm.default, views = [#loop.view<8x8>, #loop.view<8x4>], args = [#loop.operand<0>, #loop.operand<1>], result_views = [#loop.view<8x4>]} : !loop.buffer<8x4xf32>
+  loop.return(%0) {views = [#loop.view<8x4>]}
+}
+
+// -----
+
+// CHECK-LABEL: @no_nest_as_the_columns_are_no_whole_panels
+// CHECK-NEXT:    loop.extern @e0{{.*}}chosen = "library: 20 columns are no whole panels of 16"
+loop.func @no_nest_as_the_columns_are_no_whole_panels(%x: !loop.buffer<64x64xf32>, %w: !loop.buffer<20x64xf32>) {
+  %0 = loop.extern @e0(%x, %w) {callee = @aten.mm.default, views = [#loop.view<64x64>, #loop.view<64x20, strides [1, 64]>], args = [#loop.operand<0>, #loop.operand<1>], result_views = [#loop.view<64x20>]} : !loop.buffer<64x20xf32>
+  loop.return(%0) {views = [#loop.view<64x20>]}
+}
+
+// -----
+
+// Sums of halves are the library's.
+// CHECK-LABEL: @no_choice_for_halves
+// CHECK-NEXT:    loop.extern @e0
+// CHECK-NOT:     chosen
+// CHECK-LABEL: @no_choice_as_the_sum_has_a_factor
+// CHECK-NEXT:    loop.extern @e0
+// CHECK-NOT:     chosen
+loop.func @no_choice_for_halves(%x: !loop.buffer<16x16xbf16>, %w: !loop.buffer<16x16xbf16>) {
+  %0 = loop.extern @e0(%x, %w) {callee = @aten.mm.default, views = [#loop.view<16x16>, #loop.view<16x16>], args = [#loop.operand<0>, #loop.operand<1>], result_views = [#loop.view<16x16>]} : !loop.buffer<16x16xbf16>
+  loop.return(%0) {views = [#loop.view<16x16>]}
+}
+
+loop.func @no_choice_as_the_sum_has_a_factor(%b: !loop.buffer<16xf32>, %x: !loop.buffer<16x16xf32>, %w: !loop.buffer<16x16xf32>) {
+  %0 = loop.extern @e0(%b, %x, %w) {callee = @aten.addmm.default, views = [#loop.view<16>, #loop.view<16x16>, #loop.view<16x16>], args = [#loop.operand<0>, #loop.operand<1>, #loop.operand<2>], kwargs = {alpha = 2}, result_views = [#loop.view<16x16>]} : !loop.buffer<16x16xf32>
+  loop.return(%0) {views = [#loop.view<16x16>]}
+}

@@ -150,20 +150,26 @@ class ResumePoints:
         return found
 
 
+def _line(resume: Resume) -> int | None:
+    """The line that a rest begins with."""
+    block = list(resume.base.blocks[resume.place.block])
+    return next((op.loc.line for op in block[resume.place.op :] if op.loc.known), None)
+
+
 def _where(resume: Resume) -> str:
     """Where a rest begins, for people."""
-    block = list(resume.base.blocks[resume.place.block])
-    line = next((op.loc.line for op in block[resume.place.op :] if op.loc.known), None)
+    line = _line(resume)
     return f"({'handler' if resume.place.raises else 'rest'} from line {line})" if line else "(rest)"
 
 
 def _stand_in(resume: Resume, symbol: str) -> CodeType:
-    """The code of a function that has the parameters of a rest and does nothing."""
+    """The code of a function that has the parameters of a rest, stands where it begins, and does nothing."""
     base = resume.base.func
     block = Block()
     block.append(control.ReturnOp(block.append(py.LoadConstOp(None)).results[0]))
+    line = _line(resume) or base.first_line
     func = control.FuncOp(
-        regions=[Region([block])], sym_name=symbol, code_name=base.code_name, args=rest_parameters(resume), file=base.file, first_line=base.first_line
+        regions=[Region([block])], sym_name=symbol, code_name=base.code_name, args=rest_parameters(resume), file=base.file, first_line=line
     )
     return assemble(func)
 

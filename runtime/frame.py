@@ -20,7 +20,7 @@ from lect.runtime.failures import Failure, with_file
 from lect.runtime.guards import HOLDS, RAISED, build_predicate
 from lect.runtime.module_calls import call_of, does_more
 from lect.runtime.numbers import changed_numbers
-from lect.runtime.pipeline import Compiled, Observer, break_event, compile_call, fallback
+from lect.runtime.pipeline import Compiled, Observer, break_event, compile_call, fallback, place_of
 from lect.runtime.settings import Settings
 
 # Reasons that are no fault of the program, so that `fullgraph=True` does not raise for them.
@@ -96,7 +96,7 @@ class CompiledFrame:
             front = args[1:] if isinstance(self.target, torch.nn.Module) else args
             self._fail(Failure(self.function.__qualname__, "run", raised[:80], f"the graph raised {raised}", ()), front, kwargs)
         else:
-            self.log.add(fallback(self.function.__qualname__, "LB0012", f"the graph raised {raised}", "", "run"))
+            self.log.add(fallback(self.function.__qualname__, "LB0012", f"the graph raised {raised}", place_of(self.function), "run"))
         return self.eager(*args, **kwargs)
 
     def _fail(self, failure: Failure, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -187,7 +187,7 @@ class CompiledFrame:
         if cache.full:
             cache.gave_up = True
             self._run_armed_when_given_up()
-            self.log.add(fallback(name, "LB0027", f"{len(cache.versions)} versions; {reason}"))
+            self.log.add(fallback(name, "LB0027", f"{len(cache.versions)} versions; {reason}", place_of(self.function)))
             return False
         self.log.add(Recompile(name, len(cache.versions), reason, self._learn_numbers(args, kwargs, bound)))
         return True

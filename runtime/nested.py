@@ -25,7 +25,7 @@ from lect.runtime.events import EventLog
 from lect.runtime.frame import CompiledFrame
 from lect.runtime.frame_hook import DEFAULT, SETTLED, Hook, Outcome, call_arguments, flatten
 from lect.runtime.guards import build_frame_guard
-from lect.runtime.pipeline import Compiled, Observer, fallback
+from lect.runtime.pipeline import Compiled, Observer, fallback, place_of
 from lect.runtime.settings import Settings
 
 KNOWN_CODES = 1024  # per region: beyond it the oldest is forgotten, so that a program that makes functions for ever stays flat
@@ -177,7 +177,7 @@ class NestedFrames:
             limit = self.settings.options.get("version_limit", VERSION_LIMIT)
             if len(frames) >= limit or len(known.frames) > INSTANCES:
                 what = f"{len(frames)} functions" if len(frames) >= limit else f"{INSTANCES} instances of {type(flat[0]).__qualname__}"
-                self.log.add(fallback(function.__qualname__, "LB0027", f"{what} with one code object"))
+                self.log.add(fallback(function.__qualname__, "LB0027", f"{what} with one code object", place_of(function)))
                 return None
             frame = NestedFrame(function, function, function, self.settings, self.log, self.code_table, self.observe)
             if frame.points is not None:

@@ -14,7 +14,7 @@ from lect.backends import llvm
 from lect.dialects import make_context
 from lect.dialects.fx.python_values import dtype_of
 from lect.dialects.fx.types import NumberType
-from lect.frontends.capture.api import DoesNotBind, open_frame
+from lect.frontends.capture.api import DoesNotBind, Rest, open_frame
 from lect.frontends.capture.breaks import REASONS, Refused
 from lect.frontends.capture.cut import Cut
 from lect.frontends.capture.interpreter import CodeTable
@@ -91,7 +91,7 @@ def compile_call(
         _only_residual(made, module)
         if not made.statistics.get("torch calls"):
             if made.cut is None and not ctx.options.get("without_graph"):  # which tests of the capture alone ask for
-                made.fallback = fallback(name, "LB0022", "no torch function was called on a tensor")
+                made.fallback = fallback(name, "LB0022", "no torch function was called on a tensor", place_of(fn))
             else:
                 stage = "emit"
                 made.run = _timed(made, "emit", lambda: _link_residual(made, ctx, None, False))
@@ -108,7 +108,7 @@ def compile_call(
         if made.run is None:
             made.run = _timed(made, "emit", lambda: _link_through_torch(captured, made, ctx))
     except DoesNotBind as error:
-        made.fallback = fallback(name, "LB0012", str(error))
+        made.fallback = fallback(name, "LB0012", str(error), place_of(fn))
     except Exception as error:
         made.fallback = _reason(made, name, stage, error)
         _take_partial(made, ctx)
@@ -229,6 +229,13 @@ def fallback(name: str, number: str, detail: str, location: str = "", stage: str
     """The event for a reason of the table."""
     reason = REASONS[number]
     return Fallback(name, number, reason.title, detail, location, reason.hint, stage)
+
+
+def place_of(fn: Any) -> str:
+    """Where the code of a function, of the rest of one or of a module's forward begins, as `file:line`; empty for what is no Python code."""
+    function = fn.function if isinstance(fn, Rest) else type(fn).forward if isinstance(fn, torch.nn.Module) else fn
+    code = getattr(function, "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}" if isinstance(code, CodeType) else ""
 
 
 def break_event(name: str, cut: Cut) -> Break:

@@ -44,11 +44,21 @@ class GraphRecorder:
         self.calls = 0
         self.places: list[RunTimeNumber | None] = []  # by argument: the number that is passed there, None for a tensor
         self.numbers: dict[int, Value] = {}
-        self.writes = False
+        self.first_write: Location | None = None  # where the first call stands that writes to a tensor
         self.gradients = False  # a call changes what autograd does with a tensor
         self.foreign_numbers = False  # a number of numpy was written as Python's
         self.rebound: list[tuple[LT, Value]] = []  # calls gave a tensor that was there before, for which this value stands then
         self.writers: set[int] = set()  # ids of the operations that wrote to a tensor in place
+
+    @property
+    def writes(self) -> bool:
+        """True when a call writes to a tensor in place."""
+        return self.first_write is not None
+
+    def note_write(self, loc: Location) -> None:
+        """A call at `loc` writes to a tensor in place."""
+        if self.first_write is None:
+            self.first_write = loc
 
     def add_input(self, tensor: LT, hint: str) -> None:
         """A new block argument for `tensor`."""

@@ -294,6 +294,8 @@ def run(frame: Frame, suspended: Any = None) -> Box | None:
 
 def _left(frame: Frame, op: Operation, stop: GraphBreak) -> None:
     """Note that a break leaves the frame at `op`."""
+    if not stop.loc.known:
+        stop.loc = op.loc
     stop.frames.append(FrameState(frame, op, Stop(frame.position, _index(frame.program.steps, op)), frame.t.caught))
 
 

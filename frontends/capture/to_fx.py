@@ -27,7 +27,7 @@ from lect.frontends.capture.resume import resume_function
 from lect.frontends.capture.sources import Source
 from lect.frontends.capture.tracer import Box, Tracer
 from lect.frontends.tensors import LT, propagating
-from lect.ir import Block, Context, Location, Operation, PassFailure, Region
+from lect.ir import UNKNOWN, Block, Context, Location, Operation, PassFailure, Region
 
 RECURSION_LIMIT = 12_000
 MAX_PAIRS = 64  # of objects that are compared one by one
@@ -361,8 +361,8 @@ def _guard_identities(t: Tracer) -> None:
                     t.guards.distinct(source, other)
 
 
-def _guard_overlap(t: Tracer, gradients: str) -> tuple[str, str] | None:
-    """Why torch must run the graph call by call, if it must: the number and words of a reason.
+def _guard_overlap(t: Tracer, gradients: str) -> tuple[str, ...] | None:
+    """Why torch must run the graph call by call, if it must: the number and words of a reason, and the place of the first write.
 
     Inputs of a lowered graph that writes must not overlap.  Torch does not mind, unless a write makes an input require gradients: then another that
     shares its memory does too, and the trace would not know.
@@ -370,12 +370,13 @@ def _guard_overlap(t: Tracer, gradients: str) -> tuple[str, str] | None:
     writes = t.graph.writes and len(t.inputs) > 1
     turned = any(each.traced.requires_grad and not t.real_of[id(each.traced)].requires_grad for each in t.inputs)
     if writes and (turned or not gradients or t.elements.used):
+        loc = t.graph.first_write or UNKNOWN
         if _overlapping(t):
             if t.elements.used:
-                raise GraphBreak("LB0023", "two inputs share memory, and a number in one is read behind a write")
+                raise GraphBreak("LB0023", "two inputs share memory, and a number in one is read behind a write", loc)
             if turned:
-                raise GraphBreak("LB0023", "two inputs share memory, and a write makes one require gradients")
-            return "LB0023", "two inputs share memory and the graph writes in place"
+                raise GraphBreak("LB0023", "two inputs share memory, and a write makes one require gradients", loc)
+            return "LB0023", "two inputs share memory and the graph writes in place", str(loc) if loc.known else ""
         t.guards.no_overlap([each.source for each in t.inputs])
     return ("LB0021", gradients) if gradients else None
 

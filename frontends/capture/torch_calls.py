@@ -123,7 +123,8 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
         wrote = True
         if recorded:
             t.graph.writers.add(id(t.graph.block.last))
-    t.graph.writes = t.graph.writes or wrote
+    if wrote:
+        t.graph.note_write(t.loc)
     special = raw is not given or t.graph.foreign_numbers or t.graph.gradients
     t.memo.disturbed += wrote or special or (not recorded and short not in policy.OF_METADATA)
     if t.graph.foreign_numbers:
@@ -261,7 +262,7 @@ def _record(t: Tracer, function: Any, name: str, raw: list[Any], raw_kwargs: dic
             raise t.stop("LB0007", f"{name} gave a tensor that is not traced")
         returned = make_lt(meta_of(returned))
     if torch.is_inference_mode_enabled():
-        t.graph.writes = True
+        t.graph.note_write(t.loc)
     t.graph.record(name, raw, raw_kwargs, returned, t.loc)
     return _boxed(t, returned)
 

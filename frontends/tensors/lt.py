@@ -45,6 +45,8 @@ class LT(torch.Tensor):
         raise UnsupportedTensor("a traced tensor cannot be serialized")
 
 
+# Messages name it, and to the user it is a tensor.
+LT.__name__ = LT.__qualname__ = "Tensor"
 _MAKE = torch.Tensor._make_wrapper_subclass
 
 

@@ -45,6 +45,7 @@ def test_program(program, level):
         assert says == said
         same(want, got, exact=level == "fx")
     assert breaks(), [str(event) for event in lect.events()]
+    assert not [str(event) for kind in ("graph break", "fallback") for event in lect.events(kind) if not event.location]
     assert set(fallbacks()) <= {"LB0022", "LB0012"}, [str(event) for event in lect.events("fallback")]
 
 

@@ -306,6 +306,8 @@ def test_overlapping_inputs_are_another_version():
     same(program(twin[:4], twin[2:]), compiled(base[:4], base[2:]))
     same(twin, base)
     assert through_torch() == ["LB0023"]
+    first_line = program.__code__.co_firstlineno
+    assert [event.location.rsplit(":", 2)[1] for event in lect.events("note")] == [str(first_line + 1)]
 
 
 def test_autograd_notices_a_compiled_write():

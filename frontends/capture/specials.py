@@ -12,7 +12,6 @@ import re
 import sys
 import types
 import warnings
-import weakref
 from collections.abc import Callable, Mapping
 from types import FunctionType, MappingProxyType, MethodType
 from typing import Any
@@ -26,6 +25,7 @@ from lect.frontends.capture.autograd import AUTOGRAD
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.calls import call_c_init, call_function, initialize, new_object
 from lect.frontends.capture.checkpointing import CHECKPOINTS
+from lect.frontends.capture.class_checks import PROXIES, class_of, is_instance, is_subclass, stand_in
 from lect.frontends.capture.classes import CLASSES, make_type
 from lect.frontends.capture.consumers import CONSUMERS, called_until
 from lect.frontends.capture.context_vars import CONTEXT_VARS
@@ -35,14 +35,13 @@ from lect.frontends.capture.effects import delete_attr, generic_delete_attr, gen
 from lect.frontends.capture.functorch import FUNCTORCH
 from lect.frontends.capture.generators import Exhausted, TracedGenerator, close, exception_of, in_program, resume
 from lect.frontends.capture.getters import GETTERS
-from lect.frontends.capture.identities import pin
 from lect.frontends.capture.inference import INFERENCE
 from lect.frontends.capture.iteration import get_iter, get_next
 from lect.frontends.capture.locks import LOCKS
 from lect.frontends.capture.log_calls import LOGGING
 from lect.frontends.capture.modes import MODES
 from lect.frontends.capture.module_moves import MODULE_MOVES
-from lect.frontends.capture.numbers import RunTimeNumber, without_numbers
+from lect.frontends.capture.numbers import without_numbers
 from lect.frontends.capture.operators import answer_of, check_plain, truth
 from lect.frontends.capture.optimizers import OPTIMIZERS, in_arithmetic
 from lect.frontends.capture.random_state import RANDOM_STATE
@@ -50,90 +49,13 @@ from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.shortcuts import SHORTCUTS
 from lect.frontends.capture.special_methods import SPECIAL_METHODS
 from lect.frontends.capture.torch_calls import torch_call
-from lect.frontends.capture.tracebacks import TRACEBACKS, TracedTraceback, a_traceback, traceback_of
+from lect.frontends.capture.tracebacks import TRACEBACKS, traceback_of
 from lect.frontends.capture.tracer import NONE, Box, Tracer
 from lect.frontends.tensors import LT
 
 LAZY_PROPERTY: Any = torch.distributions.utils._lazy_property_and_property  # type: ignore[attr-defined]
 Kwargs = dict[str, Box]
-# Modules whose metaclasses answer as C code does, whoever asks.
-_HONEST = ("abc", "torch", "typing", "enum")
-PROXIES = (weakref.ProxyType, weakref.CallableProxyType)
 Rule = Callable[[Tracer, list[Box], Kwargs], Box]
-
-
-def class_of(t: Tracer, box: Box) -> type:
-    """`type(x)`, the real class of a traced tensor included."""
-    value = box[0]
-    if type(value) is LT:
-        real = t.real_of.get(id(value))
-        return type(real) if real is not None else torch.Tensor
-    if type(value) is TracedGenerator:
-        return types.GeneratorType
-    if type(value) is TracedTraceback:
-        return types.TracebackType
-    if type(value) is RunTimeNumber:
-        return type(value.value)
-    if box[1] is not None and type(value) in SCALAR_TYPES:
-        t.guards.equals(box[1], value)
-    return t.guard_type(box)
-
-
-def _stand_in(t: Tracer, box: Box) -> Any:
-    """An object for which isinstance answers as for the real one."""
-    value = box[0]
-    if type(value) is TracedGenerator:
-        return (_ for _ in ())
-    if type(value) is TracedTraceback:
-        return a_traceback()
-    if type(value) is RunTimeNumber:
-        return value.value
-    if type(value) is not LT:
-        return value
-    real = t.real_of.get(id(value))
-    if real is not None:
-        return real
-    return torch.empty(0, device="meta")
-
-
-def _isinstance(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-    if type(args[0][0]) in PROXIES:
-        raise t.stop("LB0003", f"isinstance of a {type(args[0][0]).__name__}")
-    class_of(t, args[0])
-    classes, source = args[1]
-    if source is not None:
-        t.guards.is_object(source, classes) if isinstance(classes, type) else t.register(args[1])
-    pin(t, classes)
-    found = _asked(t, "__instancecheck__", args[0], classes)
-    return (run_real(isinstance, _stand_in(t, args[0]), classes) if found is None else found, None)
-
-
-def _issubclass(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-    for value, source in args:
-        if source is not None and isinstance(value, type):
-            t.guards.is_object(source, value)
-        pin(t, value)
-    found = _asked(t, "__subclasscheck__", args[0], args[1][0])
-    return (run_real(issubclass, args[0][0], args[1][0]) if found is None else found, None)
-
-
-def _asked(t: Tracer, name: str, subject: Box, classes: Any) -> bool | None:
-    """What a metaclass of the program answers, for one class or a tuple of them; None when there is none and C code may be asked."""
-    parts = classes if isinstance(classes, tuple) else (classes,)
-    methods = [python_method(t, type(cls), name) if not type(cls).__module__.startswith(_HONEST) else None for cls in parts]
-    if not any(methods):
-        return None
-    for cls, method in zip(parts, methods):
-        if name == "__instancecheck__" and type(_stand_in(t, subject)) is cls:
-            return True
-        if method is None:
-            rule = _isinstance if name == "__instancecheck__" else _issubclass
-            answer = rule(t, [subject, t.static(cls)], {})
-        else:
-            answer = call_function(t, t.static(method), [t.static(cls), subject], {})
-        if truth(t, answer):
-            return True
-    return False
 
 
 def _type(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
@@ -280,7 +202,7 @@ def _bool(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
 
 def _callable(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     class_of(t, args[0])
-    return (callable(_stand_in(t, args[0])), None)
+    return (callable(stand_in(t, args[0])), None)
 
 
 class _SaysWrong:
@@ -529,8 +451,8 @@ def special_table() -> Mapping[Any, Rule]:
     """All rules by callable."""
     table: dict[Any, Rule] = {
         **CONSUMERS,
-        isinstance: _isinstance,
-        issubclass: _issubclass,
+        isinstance: is_instance,
+        issubclass: is_subclass,
         type: _type,
         getattr: _getattr,
         hasattr: _hasattr,

@@ -26,6 +26,7 @@ from lect.frontends.capture.api import Rest
 
 MOST_OBJECTS = 20_000
 LONGEST_TEXT = 10_000
+MAX_NESTING = 100  # of objects in objects
 _HEAP_TYPE = 1 << 9  # of type.__flags__: the class was made by a class statement
 _WRITTEN_ALIKE = (torch.dtype, torch.layout, torch.memory_format, type(None), type(Ellipsis), type(NotImplemented), bool, int, complex, bytes, range, slice)
 # A text under such a name is not written.  Names of tokens in the sense of a tokenizer, such as `pad_token`, are none.
@@ -46,23 +47,28 @@ class CallScript:
         self.missing: list[str] = []
         self.roots: list[str] = []
         self._names: dict[int, str] = {}
+        self._depth = 0
         self._alive: list[Any] = []  # so that no id is used twice
 
     def expression(self, value: Any) -> str:
         """What stands for `value`: a name or a literal.  Adds the lines that make it."""
         if type(value) is float:
             return repr(value) if math.isfinite(value) else f"float('{value}')"
-        if type(value) in _WRITTEN_ALIKE and (not isinstance(value, bytes) or len(value) <= LONGEST_TEXT):
+        if type(value) in _WRITTEN_ALIKE and (type(value) is not bytes or len(value) <= LONGEST_TEXT):
             return repr(value)
         if type(value) is str:
             return repr(value) if len(value) <= LONGEST_TEXT else self._lost(f"a text of {len(value)} characters")
-        if isinstance(value, torch.device):
+        if type(value) is torch.device:
             return f"torch.{value!r}"
         known = self._names.get(id(value))
         if known is None:
             if len(self._alive) >= MOST_OBJECTS:
                 return self._lost(f"an object of type {type(value).__qualname__}, behind {MOST_OBJECTS} others")
+            if self._depth >= MAX_NESTING:
+                return self._lost(f"an object of type {type(value).__qualname__}, inside of {MAX_NESTING} others")
+            self._depth += 1
             known = self._make(value)
+            self._depth -= 1
         return known
 
     def _lost(self, what: str) -> str:
@@ -81,7 +87,7 @@ class CallScript:
         if type(value).__module__ == "numpy" and hasattr(value, "dtype"):
             return self._name(value, f"named('numpy', 'zeros')({tuple(value.shape)}, {str(value.dtype)!r})[()]")
         for kind, maker in _MAKERS:
-            if isinstance(value, kind):
+            if issubclass(type(value), kind):
                 found = maker(self, value)
                 if found is not None:
                     return found
@@ -149,7 +155,7 @@ class CallScript:
 
     def _builtin(self, value: BuiltinFunctionType) -> str | None:
         owner = value.__self__
-        if owner is not None and not isinstance(owner, ModuleType | type):
+        if owner is not None and not issubclass(type(owner), ModuleType | type):
             return self._name(value, f"getattr({self.expression(owner)}, {value.__name__!r})")
         found = self.named(value, value.__module__, value.__name__)
         for holder in _HOLDERS:
@@ -170,7 +176,7 @@ class CallScript:
             return None
         given = f"{tuple(value.shape)}, {value.stride()}, {value.dtype}"
         options = [f"device={str(value.device)!r}"] if value.device.type != "cpu" else []
-        if isinstance(value, torch.nn.Parameter):
+        if issubclass(type(value), torch.nn.Parameter):
             return self._name(value, f"parameter({', '.join([given, *options, f'requires_grad={value.requires_grad}'])})")
         if value.requires_grad:
             options.append("requires_grad=True" if value.is_leaf else "recorded=True")
@@ -218,17 +224,17 @@ class CallScript:
 
     def _object(self, value: Any) -> str:
         kind = type(value)
-        if not kind.__flags__ & _HEAP_TYPE or isinstance(value, torch.Tensor | ModuleType | types.GeneratorType | type):
+        if not kind.__flags__ & _HEAP_TYPE or issubclass(kind, torch.Tensor | ModuleType | types.GeneratorType | type):
             return self._reduced(value) or self._name(value, self._lost(f"an object of type {kind.__module__}.{kind.__qualname__}"))
         name = self._name(value, f"instance({self.expression(kind)})")
-        state = {key: each for key, each in (getattr(value, "__dict__", None) or {}).items() if type(key) is str}
+        state = {key: each for key, each in _own_names(value).items() if type(key) is str}
         for slot in slots_of(kind):
             if slot not in state and slot not in ("__dict__", "__weakref__"):
                 try:
                     state[slot] = object.__getattribute__(value, slot)
                 except AttributeError:
                     continue
-        items = self.pairs(dict(dict.items(value))) if isinstance(value, dict) else f"[{self.all(list.__iter__(value))}]" if isinstance(value, list) else "()"
+        items = self.pairs(dict(dict.items(value))) if issubclass(kind, dict) else f"[{self.all(list.__iter__(value))}]" if issubclass(kind, list) else "()"
         self.lines.append(f"fill({name}, {self.pairs(state)}, {items})")
         return name
 
@@ -250,6 +256,15 @@ class CallScript:
         links = self.pairs({key: each for key, each in causes.items() if each})
         self.lines += [f"fill({name}, {state})", *([f"fill({name}, {links})"] if links != "{}" else [])]
         return name
+
+
+def _own_names(value: Any) -> dict[Any, Any]:
+    """The instance dictionary, read past code of the program; empty when there is none."""
+    try:
+        found = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return {}
+    return found if type(found) is dict else {}
 
 
 def slots_of(kind: type) -> list[str]:

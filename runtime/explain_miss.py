@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from lect.runtime.events import GuardMiss
 from lect.runtime.guard_checks import read_path
 
 SHOWN = 120
+_NAMED = (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 
 
 def explain_miss(
@@ -83,13 +85,13 @@ def _found(op: Operation, function: Any, bound: Mapping[str, Any], objects: Sequ
 
 def describe_value(value: Any) -> str:
     """A value in one line that never runs user code."""
-    if isinstance(value, torch.Tensor):
+    if issubclass(type(value), torch.Tensor):
         return _describe_tensor(value)
     if type(value) in (int, float, bool, str, bytes, complex, type(None), torch.dtype, torch.device):
         return repr(value)
     if type(value) in (list, tuple, dict, set):
         return f"{type(value).__name__} of {len(value)}"
-    name = getattr(value, "__qualname__", None) if isinstance(value, type) or callable(value) else None
+    name = getattr(value, "__qualname__", None) if issubclass(type(value), _NAMED) else None
     return f"{type(value).__module__}.{type(value).__qualname__}" + (f" {name}" if isinstance(name, str) else "")
 
 

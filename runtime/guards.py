@@ -162,7 +162,7 @@ class Reader:
         """The table (parameters, buffers or children) in which `module.name` is found, when that is how the read goes."""
         value = self.read(root, key, steps)
         cls = type(value)
-        if not isinstance(value, torch.nn.Module) or cls.__getattr__ is not torch.nn.Module.__getattr__ or cls.__getattribute__ is not object.__getattribute__:
+        if not issubclass(cls, torch.nn.Module) or cls.__getattr__ is not torch.nn.Module.__getattr__ or cls.__getattribute__ is not object.__getattribute__:
             return None
         if name in value.__dict__ or any(name in base.__dict__ for base in cls.__mro__):
             return None
@@ -200,7 +200,7 @@ class _Writer:
     def object(self, ref: ObjectRef) -> ast.expr:
         """A live object: a call of its weak reference, or the object where there can be none."""
         value = self.objects[ref.number]
-        if isinstance(value, types.ModuleType | types.BuiltinFunctionType):
+        if issubclass(type(value), types.ModuleType | types.BuiltinFunctionType):
             return self.held(value)
         try:
             reference = weakref.ref(value)

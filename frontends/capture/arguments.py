@@ -83,5 +83,5 @@ def _bind_defaults(t: Tracer, callee: Box, func: Signature, bound: dict[str, Box
 
 def _default(t: Tracer, value: Any, source: Any) -> Box:
     if source is None and type(value) not in SCALAR_TYPES and not t.is_fresh(value):
-        return t.static(value) if isinstance(value, type | FunctionType) else t.wrap(value)
+        return t.static(value) if issubclass(type(value), type | FunctionType) else t.wrap(value)
     return t.wrap(value, source)

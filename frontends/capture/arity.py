@@ -58,7 +58,7 @@ def _limits(function: Any) -> tuple[int, int, bool] | None:
     """(fewest positional arguments when none is a keyword, most, keywords allowed); None when it is not known or Python binds."""
     if function in _KNOWN:
         return _KNOWN[function]
-    if isinstance(function, FunctionType | type):
+    if issubclass(type(function), FunctionType | type):
         return None
     try:
         parameters = list(inspect.signature(function).parameters.values())

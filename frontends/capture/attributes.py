@@ -141,7 +141,7 @@ def load_attr(t: Tracer, box: Box, name: str) -> Box:
         return module_attr(t, box, name)
     if kind is TracedGenerator:
         return generator_attr(t, box, name)
-    if name == "__traceback__" and isinstance(value, BaseException):
+    if name == "__traceback__" and issubclass(type(value), BaseException):
         return traceback_of(t, value)
     if kind is IndexIterator:
         raise t.stop("LB0009", f"{name} of an iterator over a sequence")
@@ -165,7 +165,7 @@ def _with_fallback(t: Tracer, box: Box, name: str, getter: FunctionType) -> Box:
         return call_function(t, t.static(getter), [box, (name, None)], {})
     except UserError as raised:
         fallback = python_method(t, type(box[0]), "__getattr__")
-        if not isinstance(raised.error, AttributeError) or fallback is None:
+        if not issubclass(type(raised.error), AttributeError) or fallback is None:
             _say_what_is_missing(raised.error, name, box[0])
             raise
         return _call_getattr(t, fallback, box, name)
@@ -182,9 +182,9 @@ def _call_getattr(t: Tracer, hook: FunctionType, box: Box, name: str) -> Box:
         raise
 
 
-def _say_what_is_missing(error: BaseException, name: str, value: Any) -> None:
+def _say_what_is_missing(error: Any, name: str, value: Any) -> None:
     """Fill in what CPython adds to an AttributeError of the program that names nothing."""
-    if isinstance(error, AttributeError) and error.name is None and error.obj is None:
+    if issubclass(type(error), AttributeError) and error.name is None and error.obj is None:
         error.name, error.obj = name, value
 
 
@@ -234,7 +234,7 @@ def generic_attr(t: Tracer, box: Box, name: str, fallback: bool = True) -> Box:
     if names is not None and source is None and not t.is_fresh(value) and not _is_static(value):
         raise t.stop("LB0007", f"attribute {name} of a {kind.__name__}")
     if names is not None and name in names:
-        return t.wrap(names[name], source.attr(name) if source is not None and (id(value), name) not in t.written else None)
+        return t.wrap(names[name], _own_entry(kind, source, name) if source is not None and (id(value), name) not in t.written else None)
     if source is not None and names is not None and found.kind != "missing" and (id(value), name) not in t.written:
         t.guards.no_attr(source, name)
     if found.kind != "missing":
@@ -242,8 +242,15 @@ def generic_attr(t: Tracer, box: Box, name: str, fallback: bool = True) -> Box:
     return _missing_attr(t, box, name, names, fallback)
 
 
+def _own_entry(kind: type, source: Source, name: str) -> Source:
+    """Where an instance of `kind` has an attribute of its own: read past a `__getattribute__` of the program, which guards must not run."""
+    if type(find_in_type(kind, "__getattribute__")) is not FunctionType:
+        return source.attr(name)
+    return source.step("dict").item(name)
+
+
 def _is_static(value: Any) -> bool:
-    return isinstance(value, FunctionType | MethodType | BuiltinFunctionType | BaseException | property)
+    return issubclass(type(value), FunctionType | MethodType | BuiltinFunctionType | BaseException | property)
 
 
 def _data_descriptor(t: Tracer, box: Box, name: str, found: Found) -> Box:
@@ -267,7 +274,7 @@ def _data_descriptor(t: Tracer, box: Box, name: str, found: Found) -> Box:
         from lect.frontends.capture.effects import read_cell_contents
 
         return read_cell_contents(t, box)
-    if name == "__isabstractmethod__" and isinstance(value, property | classmethod | staticmethod):
+    if name == "__isabstractmethod__" and issubclass(type(value), property | classmethod | staticmethod):
         return _is_abstract(t, value)
     if (id(value), name) in t.written:
         return t.shadows[id(value), name]  # type: ignore[index]
@@ -277,6 +284,8 @@ def _data_descriptor(t: Tracer, box: Box, name: str, found: Found) -> Box:
         if source is not None and type(found.value) is types.MemberDescriptorType:
             raise t.stop("LB0007", f"{name}, a slot of a {type(value).__name__} in which nothing is") from None  # no guard looks into slots
         raise
+    if source is not None and type(find_in_type(type(value), "__getattribute__")) is FunctionType:
+        raise t.stop("LB0007", f"{name}, a slot of a {type(value).__name__}, whose attributes Python code reads")
     return t.wrap(read, source.attr(name) if source is not None and type(value) is not MethodType else None)
 
 
@@ -293,12 +302,12 @@ def _is_abstract(t: Tracer, value: Any) -> Box:
     """`__isabstractmethod__` of a descriptor: whether one of its functions says so."""
     from lect.frontends.capture.operators import truth
 
-    for part in [value.fget, value.fset, value.fdel] if isinstance(value, property) else [value.__func__]:
+    for part in [value.fget, value.fset, value.fdel] if issubclass(type(value), property) else [value.__func__]:
         try:
             if part is not None and truth(t, load_attr(t, t.static(part), "__isabstractmethod__")):
                 return (True, None)
         except UserError as raised:
-            if not isinstance(raised.error, AttributeError):
+            if not issubclass(type(raised.error), AttributeError):
                 raise
     return (False, None)
 
@@ -322,7 +331,8 @@ def _class_entry(t: Tracer, box: Box, name: str, found: Found) -> Box:
         guard_class_entry(t, kind, name, found.value)
         return bound_method(t, found.value, box)
     if found.kind == "plain":
-        return t.wrap(found.value, source.attr(name) if source is not None else _place_in_type(t, kind, name))
+        asks = type(find_in_type(kind, "__getattribute__")) is FunctionType
+        return t.wrap(found.value, source.attr(name) if source is not None and not asks else _place_in_type(t, kind, name))
     if found.kind == "python_other":
         getter = load_attr(t, t.static(found.value), "__get__")
         return call(t, getter, [box, t.static(kind)], {})
@@ -397,7 +407,7 @@ def _missing_attr(t: Tracer, box: Box, name: str, names: dict[str, Any] | None, 
         return _call_getattr(t, hook, box, name)
     elif source is not None and names is not None and (id(value), name) not in t.written:
         t.guards.no_attr(source, name)
-    if isinstance(value, FunctionType | MethodType | BuiltinFunctionType) and hasattr(value, name):
+    if issubclass(type(value), FunctionType | MethodType | BuiltinFunctionType) and hasattr(value, name):
         return t.wrap(getattr(value, name), source.attr(name) if source is not None else None)
     raise UserError(AttributeError(f"'{kind.__name__}' object has no attribute '{name}'", name=name, obj=value))
 
@@ -515,7 +525,7 @@ def super_attr(t: Tracer, box: Box, name: str) -> Box:
         return t.static(entry.__func__)
     if kind in ("c_method", "c_data", "classmethod", "staticmethod", "c_other") and find_in_type(type(entry), "__get__") is not MISSING:
         return (_read_in_c(entry.__get__, owner if of_instance else None, cls), None)
-    return (entry, None) if isinstance(entry, BuiltinFunctionType) else t.static(entry)
+    return (entry, None) if issubclass(type(entry), BuiltinFunctionType) else t.static(entry)
 
 
 def _of_proxy(t: Tracer, proxy: Any, name: str) -> Box:
@@ -523,7 +533,7 @@ def _of_proxy(t: Tracer, proxy: Any, name: str) -> Box:
     if name == "__self__":
         return t.wrap(proxy.__self__)
     found = _read_in_c(object.__getattribute__, proxy, name)
-    return t.static(found) if isinstance(found, type) else (found, None)
+    return t.static(found) if issubclass(type(found), type) else (found, None)
 
 
 def tensor_attr(t: Tracer, box: Box, name: str) -> Box:

@@ -65,10 +65,10 @@ def _with_gradients(t: Tracer, cls: Box, context: Box, given: list[Box], needed:
 
     def forward() -> Box:
         raw = lower_box(t, _forward(t, cls, context, given))
-        counts.append(sum(isinstance(leaf, LT) for leaf in flatten(raw)[0]))
-        if not counts[0] or any(not isinstance(part, LT) for part in (raw if type(raw) is tuple else (raw,)) if traced_tensors(part)):
+        counts.append(sum(issubclass(type(leaf), LT) for leaf in flatten(raw)[0]))
+        if not counts[0] or any(not issubclass(type(part), LT) for part in (raw if type(raw) is tuple else (raw,)) if traced_tensors(part)):
             raise t.stop("LB0003", f"{describe(cls[0])}, whose forward returns tensors inside of containers")
-        present.extend([isinstance(part, LT) for part in (raw if type(raw) is tuple else (raw,))])
+        present.extend([issubclass(type(part), LT) for part in (raw if type(raw) is tuple else (raw,))])
         kept.extend({id(tensor): tensor for tensor in _kept_tensors(t, context)}.values())
         return box_of_tree(t, (raw, tuple(kept)))
 
@@ -123,7 +123,7 @@ def _backward(
         for box, part, asked in zip(given, parts, needed):
             if type(box[0]) is not LT or not asked or part is None:
                 numbers.extend([None] if type(box[0]) is LT else [])
-            elif isinstance(part, LT):
+            elif issubclass(type(part), LT):
                 numbers.append(len(used))
                 used.append(part)
             else:

@@ -142,7 +142,7 @@ class UserError(BaseException):
 
     def __init__(self, error: BaseException) -> None:
         super().__init__(type(error).__name__)
-        self.error = error
+        self.error: Any = error
         self.loc = UNKNOWN
 
 

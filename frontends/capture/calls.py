@@ -75,11 +75,11 @@ def call(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
         if source is not None:
             t.guards.is_object(source, value)
         return special(t, args, kwargs)
-    if isinstance(value, C_FUNCTIONS):
+    if issubclass(type(value), C_FUNCTIONS):
         if source is not None:
             t.guards.is_object(source, value)
         return call_c(t, value, args, kwargs)
-    if isinstance(value, type):
+    if issubclass(type(value), type):
         if source is not None:
             t.guards.is_object(source, value)
         return call_type(t, callee, args, kwargs)
@@ -94,10 +94,10 @@ def call(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
 
 
 def _special(t: Tracer, value: Any) -> Any:
-    if type(value) is types.MethodWrapperType and isinstance(value.__self__, type):
+    if type(value) is types.MethodWrapperType and issubclass(type(value.__self__), type):
         rule = t.code_table.specials.get(value.__objclass__.__dict__.get(value.__name__))
         return None if rule is None else lambda t, args, kwargs: rule(t, [t.static(value.__self__), *args], kwargs)
-    if isinstance(value, C_FUNCTIONS) or type(value) in (type, FunctionType):
+    if issubclass(type(value), C_FUNCTIONS) or type(value) in (type, FunctionType):
         return t.code_table.specials.get(value) or rule_of_type(value)
     return rule_of_getter(value)
 
@@ -168,7 +168,7 @@ def _is_plain(value: Any) -> bool:
         return all(_is_plain(item) for item in value)
     if type(value) in SCALAR_TYPES or type(value).__module__ == "typing":
         return True
-    return isinstance(value, type | enum.Enum | FunctionType | BuiltinFunctionType | types.GenericAlias | types.UnionType | types.ModuleType)
+    return issubclass(type(value), type | enum.Enum | FunctionType | BuiltinFunctionType | types.GenericAlias | types.UnionType | types.ModuleType)
 
 
 def _call_object(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
@@ -181,8 +181,8 @@ def _call_object(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box
     if is_numpy_function(value):
         return numpy_call(t, callee, args, kwargs)
     t.guard_type(callee)
-    original = getattr(kind, "_lect_original", None)
-    if original is not None:
+    original = find_in_type(kind, "_lect_original")
+    if original is not MISSING:
         return call(t, t.wrap(original, source.step("type").attr("_lect_original") if source is not None else None), args, kwargs)
     found = lookup(t, kind, "__call__")
     if found.value is MODULE_CALL:
@@ -317,7 +317,7 @@ def call_type(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
     if find_in_type(cls, "__del__") is not MISSING:
         raise t.stop("LB0018", describe(cls))
     made = _allocate(t, callee, args, kwargs)
-    if isinstance(made[0], cls):
+    if issubclass(type(made[0]), cls):
         initialize(t, made, args, kwargs)
     return made
 
@@ -325,7 +325,7 @@ def call_type(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
 def _allocate(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
     cls = callee[0]
     new = find_in_type(cls, "__new__")
-    new = new.__func__ if isinstance(new, staticmethod) else new
+    new = new.__func__ if issubclass(type(new), staticmethod) else new
     if type(new) is FunctionType:
         return call_function(t, t.static(new), [callee, *args], kwargs)
     return new_object(t, new, cls, args, kwargs)
@@ -362,9 +362,9 @@ def initialize(t: Tracer, made: Box, args: list[Box], kwargs: Kwargs) -> None:
         new = find_in_type(cls, "__new__")
         if (args or kwargs) and new is object.__new__:
             raise UserError(TypeError(f"{cls.__name__}() takes no arguments"))
-    elif isinstance(made[0], tuple | int | str | float | frozenset) or init is type.__init__:
+    elif issubclass(type(made[0]), tuple | int | str | float | frozenset) or init is type.__init__:
         return
-    elif t.is_fresh(made[0]) and isinstance(made[0], dict | list | set | collections.deque | BaseException):
+    elif t.is_fresh(made[0]) and issubclass(type(made[0]), dict | list | set | collections.deque | BaseException):
         call_c_init(t, init, made, args, kwargs)
     else:
         raise t.stop("LB0003", f"initializing a {describe(cls)}")
@@ -377,22 +377,22 @@ def call_c_init(t: Tracer, init: Any, made: Box, args: list[Box], kwargs: Kwargs
     """Run the `__init__` of a builtin container or exception on an object that the trace has made."""
     args, kwargs = [plain(box) for box in args], {name: plain(box) for name, box in kwargs.items()}
     for box in args:
-        if type(box[0]) is LT and not isinstance(made[0], BaseException):
+        if type(box[0]) is LT and not issubclass(type(made[0]), BaseException):
             raise t.stop("LB0002", f"a {type(made[0]).__name__} made of a tensor")
         t.leak(box) if type(box[0]) in SCALAR_TYPES else t.register(box)
-    filled = isinstance(made[0], dict | list | set | collections.deque)
-    items = 1 if isinstance(made[0], collections.defaultdict) else 0  # behind its factory
+    filled = issubclass(type(made[0]), dict | list | set | collections.deque)
+    items = 1 if issubclass(type(made[0]), collections.defaultdict) else 0  # behind its factory
     raw = [items_to_add(t, made[0], box) if filled and number == items and type(box[0]) not in _READABLE else t.now(box) for number, box in enumerate(args)]
-    if isinstance(made[0], set):
+    if issubclass(type(made[0]), set):
         _hashed(t, raw[0] if raw else ())
-    elif isinstance(made[0], dict) and len(raw) > items and type(raw[items]) in (list, tuple):
-        _hashed(t, [pair[0] for pair in raw[items] if isinstance(pair, tuple | list) and pair])
+    elif issubclass(type(made[0]), dict) and len(raw) > items and type(raw[items]) in (list, tuple):
+        _hashed(t, [pair[0] for pair in raw[items] if issubclass(type(pair), tuple | list) and pair])
     run_real(init, made[0], *raw, **{name: t.leak(box) for name, box in kwargs.items()})
 
 
 def _has_hashes(t: Tracer, box: Box) -> bool:
     """True for a container that knows the hashes of its items; what C code reads of it is then registered."""
-    if not isinstance(box[0], dict | set | frozenset) or redefines(type(box[0]), "__iter__"):
+    if not issubclass(type(box[0]), dict | set | frozenset) or redefines(type(box[0]), "__iter__"):
         return False
     t.register(box)
     return True
@@ -400,7 +400,7 @@ def _has_hashes(t: Tracer, box: Box) -> bool:
 
 def _hashed(t: Tracer, items: Any) -> Any:
     """Items to put into a set or to use as keys; breaks when C code would run code of the program to hash them."""
-    if isinstance(items, list | tuple | collections.deque):
+    if issubclass(type(items), list | tuple | collections.deque):
         for item in items:
             check_key(t, item)
     return items
@@ -412,7 +412,7 @@ def _hashed(t: Tracer, items: Any) -> Any:
 def call_c(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
     """Call a function written in C."""
     owner = getattr(function, "__self__", None)
-    if isinstance(function, _BOUND) and _is_instance_method(function, owner):
+    if issubclass(type(function), _BOUND) and _is_instance_method(function, owner):
         descriptor = _descriptor_of(function, owner)
         if descriptor is not function:
             return call_c(t, descriptor, [t.wrap(owner), *args], kwargs)
@@ -425,13 +425,13 @@ def call_c(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
         return mutate(t, function, args, kwargs)
     if function in policy.PURE:
         return call_pure(t, function, args, kwargs)
-    if type(function) is BuiltinFunctionType and function.__name__ == "__new__" and isinstance(owner, type):
+    if type(function) is BuiltinFunctionType and function.__name__ == "__new__" and issubclass(type(owner), type):
         return new_object(t, function, args[0][0], args[1:], kwargs)
     raise t.stop("LB0003", describe(function))
 
 
 def _is_instance_method(function: Any, owner: Any) -> bool:
-    if owner is None or isinstance(owner, _UNBOUND):
+    if owner is None or issubclass(type(owner), _UNBOUND):
         return False
     return type(owner).__name__ != "PyCapsule"
 
@@ -439,7 +439,7 @@ def _is_instance_method(function: Any, owner: Any) -> bool:
 def _descriptor_of(function: Any, owner: Any) -> Any:
     for base in type(owner).__mro__:
         entry = base.__dict__.get(function.__name__)
-        if isinstance(entry, types.MethodDescriptorType | types.WrapperDescriptorType):
+        if issubclass(type(entry), types.MethodDescriptorType | types.WrapperDescriptorType):
             return entry
     return function
 
@@ -454,7 +454,7 @@ def call_pure(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
         computed = _on_numbers(t, function, args)
         if computed is not None:
             return computed
-    if args and args[0][1] is not None and isinstance(args[0][0], dict) and not kwargs:
+    if args and args[0][1] is not None and issubclass(type(args[0][0]), dict) and not kwargs:
         if function is dict.get and len(args) in (2, 3):
             return _sourced_get(t, args)
         if function is dict.__getitem__ and len(args) == 2:
@@ -470,17 +470,17 @@ def call_pure(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
         raw_kwargs = {name: pure_argument(t, function, box) for name, box in kwargs.items()}
     if function in _READ_ONE and len(raw) > 1:
         key_of(t, args[1])
-    if function not in policy.MOVERS or (function in policy.CALLBACKS and raw and isinstance(raw[0], _COMPARING) and raw[0] not in policy.MOVERS):
+    if function not in policy.MOVERS or (function in policy.CALLBACKS and raw and issubclass(type(raw[0]), _COMPARING) and raw[0] not in policy.MOVERS):
         for value in (*raw, *raw_kwargs.values()):
             pin(t, value)
-    if function in policy.PAIRING and raw and isinstance(raw[0], list | tuple):
+    if function in policy.PAIRING and raw and issubclass(type(raw[0]), list | tuple):
         for pair in raw[0]:
-            pin(t, tuple(pair)[:1] if isinstance(pair, list | tuple) else pair)
+            pin(t, tuple(pair)[:1] if issubclass(type(pair), list | tuple) else pair)
     if function is sorted and not kwargs and _distinct_first_items(raw[0]):
         return t.made(run_real(sorted, raw[0]))
     if function in (sorted, min, max, list.index, list.count, list.__contains__) or getattr(function, "__name__", "") in ("__eq__", "__ne__", "__lt__"):
         for value in raw:
-            check_plain(t, list(value) if isinstance(value, dict) and function in (sorted, min, max) else value)
+            check_plain(t, list(value) if issubclass(type(value), dict) and function in (sorted, min, max) else value)
     if function in (str.join, str.__mod__, str.format):
         for value in raw[1:]:
             check_plain(t, value)
@@ -488,7 +488,7 @@ def call_pure(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
         t.check_current(value)
     returned = run_real(function, *raw, **raw_kwargs)
     box = t.result(returned, 1)
-    if hasattr(type(returned), "__next__") or isinstance(returned, DICT_VIEWS):
+    if hasattr(type(returned), "__next__") or issubclass(type(returned), DICT_VIEWS):
         t.derive(returned, raw)
     return box
 
@@ -538,10 +538,10 @@ def pure_argument(t: Tracer, function: Any, box: Box) -> Any:
         given = _for_consumer(t, function, box)
         if given is not MISSING:
             return given
-    if isinstance(value, (list, tuple, dict, set, frozenset, collections.deque, *DICT_VIEWS)):
+    if issubclass(type(value), (list, tuple, dict, set, frozenset, collections.deque, *DICT_VIEWS)):
         t.register(box)
         return t.now(box)
-    if isinstance(value, FunctionType | MethodType):
+    if issubclass(type(value), FunctionType | MethodType):
         if function in policy.CALLBACKS:
             raise t.stop("LB0003", f"{describe(function)} with a Python function")
         return value
@@ -550,8 +550,8 @@ def pure_argument(t: Tracer, function: Any, box: Box) -> Any:
     for name in policy.CALLED_BY_C:
         if python_method(t, kind, name) is not None and kind.__module__ != "enum":
             raise t.stop("LB0003", f"{describe(function)} of a {kind.__name__}")
-    if t.is_fresh(value) or isinstance(value, _IMMUTABLE):
-        if source is not None and isinstance(value, type | enum.Enum | re.Pattern | re.Match):
+    if t.is_fresh(value) or issubclass(type(value), _IMMUTABLE):
+        if source is not None and issubclass(type(value), type | enum.Enum | re.Pattern | re.Match):
             t.guards.is_object(source, value)
         return value
     raise t.stop("LB0003", f"{describe(function)} of a {kind.__module__}.{kind.__qualname__}")
@@ -575,7 +575,7 @@ def _for_consumer(t: Tracer, function: Any, box: Box) -> Any:
             return {key: t.leak(item) for key, item in mapping_items(t, box).items()}
         pairs = iterate_raw(t, box)
         for pair in pairs:
-            if not isinstance(pair, tuple | list) or len(pair) != 2:
+            if not issubclass(type(pair), tuple | list) or len(pair) != 2:
                 raise t.stop("LB0003", f"{describe(function)} of items that are no pairs")
             check_key(t, pair[0])
         return pairs
@@ -594,7 +594,7 @@ def _sourced_get(t: Tracer, args: list[Box]) -> Box:
         raw = key_of(t, key)
     assert source is not None
     if not has(now, raw):
-        if not isinstance(raw, torch.Tensor):
+        if not issubclass(type(raw), torch.Tensor):
             t.guards.has_key(source, raw, has(value, raw))
         return args[2] if len(args) > 2 else NONE
     return t.wrap(own_item(now, raw), entry(t, value, source, raw) if id(value) not in t.shadows else None)

@@ -75,7 +75,7 @@ def is_instance(t: Tracer, args: list[Box], kwargs: dict[str, Box]) -> Box:
     class_of(t, args[0])
     classes, source = args[1]
     if source is not None:
-        t.guards.is_object(source, classes) if isinstance(classes, type) else t.register(args[1])
+        t.guards.is_object(source, classes) if issubclass(type(classes), type) else t.register(args[1])
     pin(t, classes)
     return (_check(t, _INSTANCE, args[0], args[1]), None)
 
@@ -83,7 +83,7 @@ def is_instance(t: Tracer, args: list[Box], kwargs: dict[str, Box]) -> Box:
 def is_subclass(t: Tracer, args: list[Box], kwargs: dict[str, Box]) -> Box:
     """`issubclass(cls, classes)`."""
     for value, source in args:
-        if source is not None and isinstance(value, type):
+        if source is not None and issubclass(type(value), type):
             t.guards.is_object(source, value)
         pin(t, value)
     return (_check(t, _SUBCLASS, args[0], args[1]), None)
@@ -98,16 +98,16 @@ def _check(t: Tracer, name: str, subject: Box, classes: Box, depth: int = 0) -> 
         return True
     if depth > MAX_NESTING:
         raise t.stop("LB0003", f"classes in tuples that are nested deeper than {MAX_NESTING}")
-    if isinstance(asked, tuple):
+    if issubclass(type(asked), tuple):
         return any(_check(t, name, subject, part, depth + 1) for part in iterate(t, classes))
     method = python_method(t, type(asked), name)
-    if method is not None and not (isinstance(asked, type) and type(asked).__module__.startswith(_HONEST)):
+    if method is not None and not (issubclass(type(asked), type) and type(asked).__module__.startswith(_HONEST)):
         from lect.frontends.capture.calls import call_function
 
-        return truth(t, call_function(t, t.static(method), [t.static(asked) if isinstance(asked, type) else classes, subject], {}))
-    if isinstance(asked, types.UnionType):
+        return truth(t, call_function(t, t.static(method), [t.static(asked) if issubclass(type(asked), type) else classes, subject], {}))
+    if issubclass(type(asked), types.UnionType):
         return any(_check(t, name, subject, t.static(part), depth + 1) for part in asked.__args__)
-    if isinstance(asked, type):
+    if issubclass(type(asked), type):
         if not _answers_in_c(t, asked, name):
             raise t.stop("LB0003", f"the __subclasshook__ of {asked.__name__}")
         return _of_real_class(t, name, subject, raw, classes)
@@ -118,8 +118,8 @@ def _tells_its_class(raw: Any, name: str) -> bool:
     """True when C code need not ask the program for the class of a subject."""
     kind = type(raw)
     if name == _SUBCLASS:
-        return isinstance(raw, type) or kind in SCALAR_TYPES or kind is types.GenericAlias or kind.__module__ == "typing"
-    if kind in SCALAR_TYPES or isinstance(raw, torch.Tensor):
+        return issubclass(type(raw), type) or kind in SCALAR_TYPES or kind is types.GenericAlias or kind.__module__ == "typing"
+    if kind in SCALAR_TYPES or issubclass(kind, torch.Tensor):
         return True
     return find_in_type(kind, "__class__") is object.__dict__["__class__"] and type(find_in_type(kind, "__getattribute__")) is not FunctionType
 
@@ -127,7 +127,7 @@ def _tells_its_class(raw: Any, name: str) -> bool:
 def _answers_in_c(t: Tracer, asked: Any, name: str, depth: int = 0) -> bool:
     """True when C code, or code of the standard library that reads nothing else, answers for one class, a union, or a tuple of classes."""
     kind = type(asked)
-    if isinstance(asked, type):
+    if issubclass(type(asked), type):
         if kind is type:
             return True
         if not kind.__module__.startswith(_HONEST) and python_method(t, kind, name) is not None:
@@ -135,7 +135,7 @@ def _answers_in_c(t: Tracer, asked: Any, name: str, depth: int = 0) -> bool:
         hook = find_in_type(asked, "__subclasshook__") if issubclass(kind, ABCMeta) else MISSING
         function = hook.__func__ if isinstance(hook, classmethod | staticmethod) else hook
         return type(function) is not FunctionType or function.__module__.startswith(_HONEST)
-    if isinstance(asked, tuple):
+    if issubclass(type(asked), tuple):
         return depth < MAX_NESTING and all(_answers_in_c(t, part, name, depth + 1) for part in asked)
     if kind is types.UnionType:
         return all(_answers_in_c(t, part, name, depth + 1) for part in asked.__args__)
@@ -146,19 +146,19 @@ def _of_real_class(t: Tracer, name: str, subject: Box, raw: Any, classes: Box) -
     """The answer for a class that asks the subject, which may be no class, or says itself of what class it is."""
     asked = classes[0]
     if name == _SUBCLASS:
-        if isinstance(asked, ABCMeta):
+        if issubclass(type(asked), ABCMeta):
             return run_real(issubclass, None, asked)  # which raises
         return _is_derived(t, subject, classes) if _is_class(t, subject, (object(), int)) else False
-    abstract = isinstance(asked, ABCMeta)
+    abstract = issubclass(type(asked), ABCMeta)
     if not abstract and run_real(issubclass, type(raw), asked):
         return True
     try:
         says = load_attr(t, subject, "__class__")[0]
     except UserError as raised:
-        if abstract or not isinstance(raised.error, AttributeError):
+        if abstract or not issubclass(type(raised.error), AttributeError):
             raise
         return False
-    return any(isinstance(cls, type) and run_real(issubclass, cls, asked) for cls in ([says, type(raw)] if abstract else [says]))
+    return any(issubclass(type(cls), type) and run_real(issubclass, cls, asked) for cls in ([says, type(raw)] if abstract else [says]))
 
 
 def _of_object(t: Tracer, name: str, subject: Box, classes: Box) -> bool:
@@ -172,7 +172,7 @@ def _of_object(t: Tracer, name: str, subject: Box, classes: Box) -> bool:
     try:
         says = load_attr(t, subject, "__class__")
     except UserError as raised:
-        if not isinstance(raised.error, AttributeError):
+        if not issubclass(type(raised.error), AttributeError):
             raise
         return False
     return _is_derived(t, says, classes)
@@ -180,7 +180,7 @@ def _of_object(t: Tracer, name: str, subject: Box, classes: Box) -> bool:
 
 def _is_class(t: Tracer, box: Box, wrong: tuple[Any, Any]) -> bool:
     """True for what has bases; otherwise the TypeError of `issubclass` for such arguments as `wrong`."""
-    if not isinstance(box[0], type) and _bases_of(t, box) is None:
+    if not issubclass(type(box[0]), type) and _bases_of(t, box) is None:
         run_real(issubclass, *wrong)
     return True
 
@@ -190,10 +190,10 @@ def _bases_of(t: Tracer, box: Box) -> list[Box] | None:
     try:
         bases = load_attr(t, box, "__bases__")
     except UserError as raised:
-        if isinstance(raised.error, AttributeError):
+        if issubclass(type(raised.error), AttributeError):
             return None
         raise
-    return iterate(t, bases) if isinstance(bases[0], tuple) else None
+    return iterate(t, bases) if issubclass(type(bases[0]), tuple) else None
 
 
 def _is_derived(t: Tracer, derived: Box, classes: Box, depth: int = 0) -> bool:

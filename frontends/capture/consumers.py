@@ -104,7 +104,7 @@ _NUMBERS = frozenset({int, float, bool})
 
 def _sum(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     total = args[1] if len(args) > 1 else kwargs.get("start", (0, None))
-    if isinstance(total[0], str | bytes | bytearray):
+    if issubclass(type(total[0]), str | bytes | bytearray):
         run_real(sum, [], t.leak(total))
     items: Iterable[Box] = each(t, args[0])
     if COMPENSATED:

@@ -55,7 +55,7 @@ def cond(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     chosen = lower_box(t, predicate)
     if type(chosen) is bool:
         return call(t, true_fn if chosen else false_fn, given, {})
-    if not isinstance(chosen, LT) or chosen.numel() != 1:
+    if not issubclass(type(chosen), LT) or chosen.numel() != 1:
         raise t.stop("LB0012", "the predicate of cond is no bool and no tensor with one element")
     yes, no = true_fn, false_fn
     then, first, returned = trace_region(t, [], lambda: call(t, yes, given, {}), "a branch of cond")
@@ -74,7 +74,7 @@ def while_loop(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     condition, body, carried = _arguments(("cond_fn", "body_fn", "carried_inputs"), args, kwargs)
     assert condition is not None and body is not None and carried is not None
     leaves, spec = flatten(tuple([lower_box(t, box) for box in iterate(t, carried)]))
-    if not leaves or any(not isinstance(leaf, LT) for leaf in leaves):
+    if not leaves or any(not issubclass(type(leaf), LT) for leaf in leaves):
         raise t.stop("LB0012", "while_loop that carries something else than tensors")
     parameters = [_stand_in(layout_of(leaf), grad) for leaf, grad in zip(leaves, _needs_grad(leaves))]
     inner = [box_of_tree(t, item) for item in unflatten(t, parameters, spec)[0]]
@@ -127,7 +127,7 @@ def map_over(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
 
 
 def _check_slices(t: Tracer, carried: list[Any], over: list[Any], what: str) -> None:
-    if not over or any(not isinstance(leaf, LT) for leaf in (*carried, *over)):
+    if not over or any(not issubclass(type(leaf), LT) for leaf in (*carried, *over)):
         raise t.stop("LB0012", f"{what} of something else than tensors")
     lengths = {leaf.shape[0] if leaf.dim() else 0 for leaf in over}
     if len(lengths) != 1 or 0 in lengths:

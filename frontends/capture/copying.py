@@ -46,7 +46,7 @@ def _deep(t: Tracer, box: Box, memo: dict[int, Box]) -> Box:
         return (t.stored(box), None)
     if id(value) in memo:
         return memo[id(value)]
-    if isinstance(value, _ATOMS):
+    if issubclass(type(value), _ATOMS):
         t.register(box)
         return box
     if kind is tuple:
@@ -100,7 +100,7 @@ def _deep_tensor(t: Tracer, box: Box, memo: dict[int, Box]) -> Box:
 def _check_plain_class(t: Tracer, value: Any) -> None:
     kind = type(value)
     own = [name for name in _COPY_HOOKS if find_in_type(kind, name) not in (MISSING, getattr(object, name, MISSING))]
-    if own or isinstance(value, ModuleType | MethodType) or kind is LT or type(instance_dict(t, value)) is not dict or _has_slots(kind):
+    if own or issubclass(type(value), ModuleType | MethodType) or kind is LT or type(instance_dict(t, value)) is not dict or _has_slots(kind):
         raise t.stop("LB0003", f"copy.deepcopy of a {describe(value)}")
 
 
@@ -112,7 +112,7 @@ def _ask(t: Tracer, box: Box) -> None:
         try:
             found = load_attr(t, box, name)[0]
         except UserError as raised:
-            if not isinstance(raised.error, AttributeError):
+            if not issubclass(type(raised.error), AttributeError):
                 raise
             found = None  # which `copy` takes for an answer too
         if getattr(found, "__self__", None) is not value or type(found) is not BuiltinFunctionType or found.__name__ != name:
@@ -123,7 +123,7 @@ def _ask_for_none(t: Tracer, box: Box, name: str) -> None:
     try:
         load_attr(t, box, name)
     except UserError as raised:
-        if isinstance(raised.error, AttributeError):
+        if issubclass(type(raised.error), AttributeError):
             return
         raise
     raise t.stop("LB0003", f"copy.deepcopy of a {describe(box[0])}, which has a {name}")
@@ -154,7 +154,7 @@ def identity(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
 def signature(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     """`inspect.signature(f)` of a Python function or method."""
     value = args[0][0]
-    function = value.__func__ if isinstance(value, MethodType) else value
+    function = value.__func__ if issubclass(type(value), MethodType) else value
     if len(args) != 1 or kwargs or type(function) is not FunctionType:
         raise t.stop("LB0003", f"inspect.signature of a {describe(value)}")
     if args[0][1] is not None:

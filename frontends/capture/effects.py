@@ -81,7 +81,7 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
     """Call a mutating method descriptor such as `list.append` on its first argument."""
     from lect.frontends.capture.iteration import is_lazy
 
-    if not boxes or not isinstance(boxes[0][0], function.__objclass__):
+    if not boxes or not issubclass(type(boxes[0][0]), function.__objclass__):
         run_real(function, *[box[0] for box in boxes[:1]])
         raise t.stop("LB0003", f"{function.__qualname__} of something else")
     target = boxes[0]
@@ -90,11 +90,11 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
     if name in _ONE_BY_ONE and len(boxes) == 2 and not kwargs and is_lazy(t, type(boxes[1][0])):
         return _add_one_by_one(t, name, target, boxes[1])
     if name in _BULK and len(boxes) > 1:
-        args = [_copied(t, box) if isinstance(box[0], dict) else items_to_add(t, value, box, name) for box in boxes[1:]]
+        args = [_copied(t, box) if issubclass(type(box[0]), dict) else items_to_add(t, value, box, name) for box in boxes[1:]]
     else:
         kept = _KEPT_ARGUMENT.get(name)
         args = [t.stored(box) if number == kept else t.leak(box) for number, box in enumerate(boxes[1:])]
-    if args and isinstance(value, dict | set) and name not in _BULK:
+    if args and issubclass(type(value), dict | set) and name not in _BULK:
         if type(args[0]) is LT:
             args[0] = stored_key(t, t.now(target), args[0])
         else:
@@ -105,9 +105,9 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
     if name in _COMPARES:
         for each in (t.now(target), *args):
             pin(t, each)
-    elif name in _BULK and isinstance(value, set | dict):
+    elif name in _BULK and issubclass(type(value), set | dict):
         for each in args:
-            pin(t, list(dict.keys(each)) if isinstance(each, dict) else [tuple(pair)[:1] for pair in each] if isinstance(value, dict) else each)
+            pin(t, list(dict.keys(each)) if issubclass(type(each), dict) else [tuple(pair)[:1] for pair in each] if issubclass(type(value), dict) else each)
     if t.is_fresh(value):
         returned = run_real(function, value, *args, **raw_kwargs)
     else:
@@ -120,7 +120,7 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
             return NONE
         shadow = shadow_of(t, target)
         if name in _KEYED and args:
-            t.written.add((id(value), args[0])) if isinstance(value, dict) else None
+            t.written.add((id(value), args[0])) if issubclass(type(value), dict) else None
         returned = run_real(function, shadow, *args, **raw_kwargs)
         if returned is NotImplemented:
             return (returned, None)
@@ -134,9 +134,9 @@ def items_to_add(t: Tracer, target: Any, box: Box, name: str = "") -> Any:
     """What `update` and its like add: the items of a mapping that is no dict, or those of an iterable.  Operators of sets take sets alone."""
     from lect.frontends.capture.iteration import iterate_raw, mapping_items
 
-    if isinstance(target, set) and name in _SET_OPERATORS:
-        return frozenset(iterate_raw(t, box)) if isinstance(box[0], set | frozenset) else t.leak(box)
-    if isinstance(target, dict) and lookup(t, type(box[0]), "keys").kind != "missing":
+    if issubclass(type(target), set) and name in _SET_OPERATORS:
+        return frozenset(iterate_raw(t, box)) if issubclass(type(box[0]), set | frozenset) else t.leak(box)
+    if issubclass(type(target), dict) and lookup(t, type(box[0]), "keys").kind != "missing":
         return {key: t.stored(item) for key, item in mapping_items(t, box).items()}
     return iterate_raw(t, box)
 
@@ -146,7 +146,7 @@ def _add_one_by_one(t: Tracer, name: str, target: Box, items: Box) -> Box:
     from lect.frontends.capture.iteration import each, iterate, mapping_items
 
     value = target[0]
-    if isinstance(value, dict):
+    if issubclass(type(value), dict):
         if lookup(t, type(items[0]), "keys").kind != "missing":
             for key, item in mapping_items(t, items).items():
                 mutate(t, dict.__setitem__, [target, t.wrap(key), item], {})
@@ -158,7 +158,7 @@ def _add_one_by_one(t: Tracer, name: str, target: Box, items: Box) -> Box:
                 mutate(t, dict.__setitem__, [target, *parts], {})
     else:
         left = name == "extendleft"
-        add = list.append if isinstance(value, list) else set.add if isinstance(value, set) else deque.appendleft if left else deque.append
+        add = list.append if issubclass(type(value), list) else set.add if issubclass(type(value), set) else deque.appendleft if left else deque.append
         for item in each(t, items):
             mutate(t, set.discard if name == "difference_update" else add, [target, item], {})
     return target if name in ("__iadd__", "__ior__") else (None, None)
@@ -214,13 +214,13 @@ def generic_store_attr(t: Tracer, box: Box, name: str, item: Box) -> None:
     """`object.__setattr__`."""
     value, source = box
     kind = type(value)
-    if name == "__traceback__" and isinstance(value, BaseException):
+    if name == "__traceback__" and issubclass(type(value), BaseException):
         set_traceback(t, value, item[0])
         return
-    if isinstance(value, types.ModuleType):
+    if issubclass(type(value), types.ModuleType):
         store_global(t, t.wrap(value.__dict__, (source or t.static_source(value)).step("dict")), name, item)
         return
-    if isinstance(value, type):
+    if issubclass(type(value), type):
         _store_class_attr(t, box, name, item)
         return
     if kind is types.CellType and name == "cell_contents":
@@ -231,7 +231,7 @@ def generic_store_attr(t: Tracer, box: Box, name: str, item: Box) -> None:
         return
     if t.is_fresh(value):
         raw = t.stored(item)
-        run_real(object.__setattr__ if not isinstance(value, types.FunctionType) else setattr, value, name, raw)
+        run_real(object.__setattr__ if not issubclass(type(value), types.FunctionType) else setattr, value, name, raw)
         return
     if source is None and id(value) not in t.seen:
         raise t.stop("LB0007", f"attribute write on a {kind.__name__}")
@@ -327,11 +327,11 @@ def generic_delete_attr(t: Tracer, box: Box, name: str) -> None:
         call_function(t, t.static(deleter), [t.static(found.value), box], {})
         return
     if t.is_fresh(value):
-        run_real(type.__delattr__ if isinstance(value, type) else object.__delattr__, value, name)
-        if isinstance(value, type):
+        run_real(type.__delattr__ if issubclass(type(value), type) else object.__delattr__, value, name)
+        if issubclass(type(value), type):
             forget_lookups(t)
         return
-    if type(value) is LT or isinstance(value, type | types.ModuleType) or found.kind == "c_data":
+    if type(value) is LT or issubclass(type(value), type | types.ModuleType) or found.kind == "c_data":
         raise t.stop("LB0004", f"deletion of attribute {name}")
     names = instance_dict(t, value)
     if names is None or name not in names:

@@ -62,12 +62,12 @@ def vmap(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
 
 def _dims(t: Tracer, in_dims: Any, spec: Any, leaves: list[Any]) -> list[Any]:
     """The dim to go over for each leaf of the arguments, None for none."""
-    whole = in_dims if isinstance(in_dims, int) else tuple(in_dims) if isinstance(in_dims, list) else in_dims
+    whole = in_dims if issubclass(type(in_dims), int) else tuple(in_dims) if issubclass(type(in_dims), list) else in_dims
     dims = pytree._broadcast_to_and_flatten(whole, spec)
     if dims is None or not leaves:
         raise t.stop("LB0012", "in_dims of vmap do not fit its arguments")
     for leaf, dim in zip(leaves, dims):
-        fits = dim is None or (type(dim) is int and isinstance(leaf, LT) and -leaf.dim() <= dim < leaf.dim())
+        fits = dim is None or (type(dim) is int and issubclass(type(leaf), LT) and -leaf.dim() <= dim < leaf.dim())
         if not fits:
             raise t.stop("LB0012", f"the dim {dim} of vmap does not fit its argument")
     return dims
@@ -82,7 +82,7 @@ def _example(tensor: LT, dim: int) -> LT:
 
 def _out_dims(t: Tracer, out_dims: Any, returned: tuple[list[Any], Any], count: int) -> tuple[Any, ...]:
     if count == 1 and returned[1].is_leaf():
-        single = out_dims[0] if isinstance(out_dims, tuple) and len(out_dims) == 1 else out_dims
+        single = out_dims[0] if issubclass(type(out_dims), tuple) and len(out_dims) == 1 else out_dims
         dims = [single] if single is None or type(single) is int else None
     else:
         dims = pytree._broadcast_to_and_flatten(out_dims, returned[1])
@@ -116,7 +116,7 @@ class Points:
         trees = [flatten(self.args[number]) for number in self.numbers]
         self.specs = [spec for _, spec in trees]
         self.operands = [leaf for leaves, _ in trees for leaf in leaves]
-        if not self.operands or any(not isinstance(leaf, LT) for leaf in self.operands):
+        if not self.operands or any(not issubclass(type(leaf), LT) for leaf in self.operands):
             raise t.stop("LB0012", f"{what} by an argument that is no tree of tensors")
         self.standing = [make_lt(meta_of(leaf)._replace(requires_grad=grad and leaf.dtype.is_floating_point)) for leaf in self.operands]
 
@@ -152,7 +152,7 @@ def _grad_and_value(t: Tracer, args: list[Box]) -> tuple[Box, Box, Box | None]:
 
     def body() -> Box:
         value, aux = _split_aux(t, has_aux, call(t, function, points.inner(t), keywords), "grad")
-        if not isinstance(value, LT) or value.dim():
+        if not issubclass(type(value), LT) or value.dim():
             raise t.stop("LB0012", "grad of a function whose value is no tensor without dims")
         return box_of_tree(t, (value, aux))
 
@@ -191,7 +191,7 @@ def _two_parts(t: Tracer, function: Box, points: Points, keywords: Kwargs, has_a
     def body() -> Box:
         value, aux = _split_aux(t, has_aux, call(t, function, points.inner(t), keywords), what)
         leaves = flatten(value)[0]
-        if not leaves or any(not isinstance(leaf, LT) for leaf in leaves):
+        if not leaves or any(not issubclass(type(leaf), LT) for leaf in leaves):
             raise t.stop("LB0012", f"{what} of a function whose value is no tree of tensors")
         counts.append(len(leaves))
         return box_of_tree(t, (value, aux))
@@ -213,7 +213,7 @@ def jvp(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     primals = iterate(t, args[1])
     points = Points(t, tuple(range(len(primals))), primals, "jvp", grad=False)
     tangents, spec = flatten(tuple([lower_box(t, box) for box in iterate(t, args[2])]))
-    if len(tangents) != len(points.operands) or any(not isinstance(leaf, LT) for leaf in tangents):
+    if len(tangents) != len(points.operands) or any(not issubclass(type(leaf), LT) for leaf in tangents):
         raise t.stop("LB0012", "jvp with tangents that do not fit the points")
     region, returned, count, total = _two_parts(t, args[0], points, {}, has_aux, "jvp")
     results = _record(t, region, [*points.operands, *tangents], {"transform": "jvp", "aux": total - count})
@@ -264,7 +264,7 @@ def _pull_back(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     if any(t.leak(box) not in (None, True) for name, box in kwargs.items() if name == "retain_graph") or len(args) != 2 or "create_graph" in kwargs:
         raise t.stop("LB0012", "the function that vjp gives, with other arguments than cotangents")
     cotangents, spec = flatten(lower_box(t, args[1]))
-    if spec != pulled.spec or any(not isinstance(leaf, LT) for leaf in cotangents):
+    if spec != pulled.spec or any(not issubclass(type(leaf), LT) for leaf in cotangents):
         raise t.stop("LB0012", "cotangents that do not fit the value of the function")
     region = Region([_copy(pulled.region)])
     results = _record(t, region, [*pulled.points.operands, *cotangents], {"transform": "vjp"})
@@ -325,7 +325,7 @@ def _jacobian(name: str) -> Any:
         if not has_aux:
             return made
         rest = iter(results[count * width :])
-        return t.make_tuple([made, box_of_tree(t, pytree.tree_map(lambda leaf: next(rest) if isinstance(leaf, LT) else leaf, aux))])
+        return t.make_tuple([made, box_of_tree(t, pytree.tree_map(lambda leaf: next(rest) if issubclass(type(leaf), LT) else leaf, aux))])
 
     return rule
 

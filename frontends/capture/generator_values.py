@@ -200,10 +200,10 @@ def _over(b: ResidualBuilder, iterator: Any, kind: type, start: Callable[..., An
     import gc
 
     left = operator.length_hint(iterator)
-    container: Any = next((each for each in gc.get_referents(iterator) if isinstance(each, kind)), None)
+    container: Any = next((each for each in gc.get_referents(iterator) if issubclass(type(each), kind)), None)
     if container is None:
         container = kind()
-    elif isinstance(container, set | frozenset) and b.t.is_fresh(container):
+    elif issubclass(type(container), set | frozenset) and b.t.is_fresh(container):
         raise GraphBreak("LB0008", "an iterator over a set, whose order may be another one when it is made again", b.loc)
     made = b.call(iter, b.call(start, _container(b, container)) if start is not iter else _container(b, container))
     done = len(container) - left

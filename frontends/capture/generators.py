@@ -85,8 +85,14 @@ class TracedGenerator:
         if self.state is not SUSPENDED:
             return False
         inner = self.delegate
-        foreign = inner is not None and type(inner[0]) is not TracedGenerator and hasattr(inner[0], "close")
+        foreign = inner is not None and type(inner[0]) is not TracedGenerator and _may_have(inner[0], "close")
         return foreign or not only_passes_on(self.op.handler)
+
+
+def _may_have(value: Any, name: str) -> bool:
+    """True unless it is sure, without asking the object, that it has no such attribute."""
+    held = {each for base in type(value).__mro__ for each in base.__dict__}
+    return name in held or not held.isdisjoint({"__getattr__", "__dict__"})
 
 
 # Operations of a handler that do nothing but to compare the exception with classes, to name it and to hand it on.
@@ -165,7 +171,7 @@ def _run(t: Tracer, generator: TracedGenerator, sent: Box, error: BaseException 
 def _leaving(t: Tracer, raised: UserError) -> UserError:
     """What the caller of a generator sees of an exception that leaves the body."""
     stop = raised.error
-    if not isinstance(stop, StopIteration):
+    if not issubclass(type(stop), StopIteration):
         return raised
     error = RuntimeError("generator raised StopIteration")
     error.__cause__ = error.__context__ = stop
@@ -186,7 +192,7 @@ def close(t: Tracer, generator: TracedGenerator) -> Box:
     except Exhausted as end:
         return end.value if sys.version_info >= (3, 13) else NONE
     except UserError as raised:
-        if isinstance(raised.error, GeneratorExit):
+        if issubclass(type(raised.error), GeneratorExit):
             return NONE
         raise
     raise UserError(RuntimeError("generator ignored GeneratorExit"))
@@ -197,11 +203,11 @@ def exception_of(t: Tracer, args: list[Box]) -> BaseException:
     from lect.frontends.capture.calls import call
 
     kind, value = args[0], args[1] if len(args) > 1 else NONE
-    if isinstance(kind[0], BaseException) and value[0] is None:
+    if issubclass(type(kind[0]), BaseException) and value[0] is None:
         return kind[0]
-    if not isinstance(kind[0], type) or not issubclass(kind[0], BaseException):
+    if not issubclass(type(kind[0]), type) or not issubclass(kind[0], BaseException):
         raise UserError(TypeError("exceptions must be classes or instances deriving from BaseException"))
-    if isinstance(value[0], kind[0]):
+    if issubclass(type(value[0]), kind[0]):
         return value[0]
     return call(t, kind, [] if value[0] is None else [value], {})[0]
 
@@ -344,7 +350,7 @@ class IndexIterator:
         try:
             item = load_item(self.t, self.box, (self.index, None))
         except UserError as raised:
-            if not isinstance(raised.error, IndexError | StopIteration):
+            if not issubclass(type(raised.error), IndexError | StopIteration):
                 raise
             self.box = None
             raise Exhausted from None

@@ -19,7 +19,7 @@ def pin(t: Tracer, value: Any, depth: int = 0) -> None:
     kind = type(value)
     if kind in SCALAR_TYPES or kind is LT:
         return
-    if isinstance(value, _HOLDERS) or isinstance(value, dict):
+    if issubclass(type(value), _HOLDERS) or issubclass(type(value), dict):
         if depth < DEEPEST:
             for item in _held(value):
                 pin(t, item, depth + 1)
@@ -34,7 +34,7 @@ def pin(t: Tracer, value: Any, depth: int = 0) -> None:
 
 def _held(value: Any) -> Any:
     """The elements as C code finds them."""
-    if isinstance(value, dict):
+    if issubclass(type(value), dict):
         return (*dict.keys(value), *dict.values(value))
-    base: Any = next(base for base in _HOLDERS if isinstance(value, base))
+    base: Any = next(base for base in _HOLDERS if issubclass(type(value), base))
     return base.__iter__(value)

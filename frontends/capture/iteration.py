@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from lect.dialects.guard.containers import base_of, elements
-from lect.frontends.capture.attributes import find_in_type, lookup, python_method
+from lect.frontends.capture.attributes import MISSING, find_in_type, lookup, python_method
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import run_real
 from lect.frontends.capture.generators import Exhausted, IndexIterator, TracedGenerator, known, resume
@@ -40,18 +40,18 @@ def get_iter(t: Tracer, box: Box) -> Box:
     method = python_method(t, kind, "__iter__")
     if method is not None:
         made = call_function(t, t.static(method), [box], {})
-        if not hasattr(type(made[0]), "__next__"):
+        if find_in_type(type(made[0]), "__next__") is MISSING:
             raise UserError(TypeError(f"iter() returned non-iterator of type '{type(made[0]).__name__}'"))
         return made
     if find_in_type(kind, "__iter__") is None:
         raise UserError(TypeError(f"'{kind.__name__}' object is not iterable"))
     if lookup(t, kind, "__iter__").kind == "missing" and lookup(t, kind, "__getitem__").kind != "missing":
         return t.made(IndexIterator(t, box))
-    if hasattr(kind, "__next__") and (source is not None or not t.is_fresh(value)):
+    if find_in_type(kind, "__next__") is not MISSING and (source is not None or not t.is_fresh(value)):
         raise t.stop("LB0009", "an iterator made outside of the compiled frame is advanced")
     if kind in SCALAR_TYPES:
         t.leak(box)
-    elif not t.is_fresh(value) and not isinstance(value, _ITERABLE):
+    elif not t.is_fresh(value) and not issubclass(type(value), _ITERABLE):
         raise t.stop("LB0003", f"iteration over a {kind.__module__}.{kind.__qualname__}")
     t.register(box)
     t.check_current(value)
@@ -77,7 +77,7 @@ def get_next(t: Tracer, box: Box) -> Box:
         try:
             return call_function(t, t.static(method), [box], {})
         except UserError as raised:
-            if isinstance(raised.error, StopIteration):
+            if issubclass(type(raised.error), StopIteration):
                 raise Exhausted(t.wrap(raised.error.value), raised.error) from None
             raise
     if not t.is_fresh(value):
@@ -86,7 +86,7 @@ def get_next(t: Tracer, box: Box) -> Box:
     try:
         return known(t, run_real(next, value))
     except UserError as raised:
-        if isinstance(raised.error, StopIteration):
+        if issubclass(type(raised.error), StopIteration):
             raise Exhausted from None
         raise
 
@@ -99,7 +99,7 @@ def acts_when_released(t: Tracer, box: Box) -> bool:
     if type(value) is GeneratorType:
         t.memo.disturb()
         return value.gi_suspended
-    return hasattr(type(value), "__next__") and hasattr(type(value), "__del__")
+    return all(find_in_type(type(value), name) is not MISSING for name in ("__next__", "__del__"))
 
 
 def iterate(t: Tracer, box: Box, limit: int | None = None) -> list[Box]:
@@ -148,7 +148,7 @@ def is_python_iterable(t: Tracer, kind: type) -> bool:
 
 def is_lazy(t: Tracer, kind: type) -> bool:
     """True for iterables whose items come to be while they are asked for: what asks may be seen in between."""
-    return hasattr(kind, "__next__") or is_python_iterable(t, kind)
+    return find_in_type(kind, "__next__") is not MISSING or is_python_iterable(t, kind)
 
 
 def as_list(t: Tracer, box: Box) -> list[Any]:
@@ -161,7 +161,7 @@ def as_list(t: Tracer, box: Box) -> list[Any]:
         try:
             call_function(t, t.static(hint), [box], {})
         except UserError as raised:
-            if not isinstance(raised.error, TypeError):
+            if not issubclass(type(raised.error), TypeError):
                 raise
     return t.stored_all(list(each(t, iterator)))
 
@@ -177,7 +177,7 @@ def mapping_items(t: Tracer, box: Box) -> dict[Any, Box]:
 
     value, source = box
     t.guard_type(box)
-    if isinstance(value, dict) and python_method(t, type(value), "keys") is None:
+    if issubclass(type(value), dict) and python_method(t, type(value), "keys") is None:
         if hashed_in_python(elements(t.now(box))):
             raise t.stop("LB0003", "a mapping with keys that are hashed by Python code")
         if source is None or id(value) in t.shadows:

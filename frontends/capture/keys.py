@@ -10,7 +10,7 @@ import torch
 from lect.dialects.guard.containers import compares_in_c
 from lect.frontends.capture.numbers import RunTimeNumber, plain
 from lect.frontends.capture.scalars import SCALAR_TYPES
-from lect.frontends.capture.tracer import Box, Tracer
+from lect.frontends.capture.tracer import MAX_NESTING, Box, Tracer
 from lect.frontends.tensors import LT
 
 
@@ -22,7 +22,7 @@ def key_of(t: Tracer, box: Box) -> Any:
     return box[0]
 
 
-def check_key(t: Tracer, key: Any) -> None:
+def check_key(t: Tracer, key: Any, depth: int = 0) -> None:
     """Break when a look-up in C would run Python code or needs a tensor's identity."""
     kind = type(key)
     if kind in SCALAR_TYPES:
@@ -30,15 +30,17 @@ def check_key(t: Tracer, key: Any) -> None:
     if kind is RunTimeNumber:
         key.needed()
     elif kind is tuple:
+        if depth > MAX_NESTING:
+            raise t.stop("LB0003", f"a key of tuples nested deeper than {MAX_NESTING}")
         for item in key:
-            check_key(t, item)
+            check_key(t, item, depth + 1)
     elif kind is LT or not compares_in_c(kind):
         raise t.stop("LB0003", f"a look-up with a {kind.__name__} as key")
 
 
 def hashed_in_python(keys: Iterable[Any]) -> bool:
     """True when one of the keys is hashed or compared by code of the program.  Tensors are not: they are hashed by identity."""
-    return any(not (isinstance(key, torch.Tensor) or compares_in_c(type(key))) for key in keys if type(key) not in SCALAR_TYPES)
+    return any(not (issubclass(type(key), torch.Tensor) or compares_in_c(type(key))) for key in keys if type(key) not in SCALAR_TYPES)
 
 
 def _guard(t: Tracer, box: Box) -> None:

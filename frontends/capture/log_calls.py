@@ -32,9 +32,9 @@ def _logged(method: Any) -> Rule:
 
 def may_log_now(t: Tracer, box: Box) -> bool:
     """True for a logger that exists before the call, when no message waits to be logged before one that is logged while tracing."""
-    if not isinstance(box[0], logging.Logger) or box[1] is None:
+    if not issubclass(type(box[0]), logging.Logger) or box[1] is None:
         return False
-    return not any(isinstance(effect.target[0], logging.Logger) for effect in t.effects)
+    return not any(issubclass(type(effect.target[0]), logging.Logger) for effect in t.effects)
 
 
 LOGGING: Mapping[Any, Rule] = MappingProxyType({function: _logged(function) for function in (vars(logging.Logger)[name] for name in _METHODS)})

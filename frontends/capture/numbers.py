@@ -99,7 +99,7 @@ class RunTimeNumber:
     @property
     def hint(self) -> str | None:
         """A name for people."""
-        return self.origin.key if isinstance(self.origin, Source) and isinstance(self.origin.key, str) else None
+        return self.origin.key if isinstance(self.origin, Source) and issubclass(type(self.origin.key), str) else None
 
     def leaves(self) -> Iterator[RunTimeNumber]:
         """The numbers read along sources that this one is computed from."""

@@ -30,7 +30,7 @@ def run_numpy(t: Tracer, function: Any, *args: Any, **kwargs: Any) -> Any:
         with numpy.errstate(all="raise"):
             found = run_real(function, *args, **kwargs)
     except UserError as raised:
-        if isinstance(raised.error, FloatingPointError):
+        if issubclass(type(raised.error), FloatingPointError):
             raise t.stop("LB0013", f"numpy warns: {raised.error}") from None
         raise
     if type(found) not in SCALAR_TYPES and not (type(found) is tuple and all(type(item) in SCALAR_TYPES for item in found)):
@@ -40,7 +40,7 @@ def run_numpy(t: Tracer, function: Any, *args: Any, **kwargs: Any) -> Any:
 
 def is_numpy_function(value: Any) -> bool:
     """True for what `numpy_call` may call."""
-    return isinstance(value, numpy.ufunc) or (type(value).__module__ == "numpy" and value in FUNCTIONS)
+    return issubclass(type(value), numpy.ufunc) or (type(value).__module__ == "numpy" and value in FUNCTIONS)
 
 
 def numpy_call(t: Tracer, callee: Box, args: list[Box], kwargs: dict[str, Box]) -> Box:

@@ -37,14 +37,14 @@ _NAMED = (
 def describe(value: Any) -> str:
     """A short text for people: kind and qualified name, never an address and never the object's own repr."""
     kind = type(value)
-    if not isinstance(value, _NAMED) or type(kind) is not type:  # asking an object of the program might run its code
-        return f"{kind.__module__}.{kind.__qualname__} object" if not isinstance(value, type) else type.__repr__(value).partition("'")[2].rstrip("'>")
-    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
+    if not issubclass(kind, _NAMED) or type(kind) is not type:  # asking an object of the program might run its code
+        return f"{kind.__module__}.{kind.__qualname__} object" if not issubclass(kind, type) else type.__repr__(value).partition("'")[2].rstrip("'>")
+    name: Any = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
     if not isinstance(name, str):
         return f"{kind.__module__}.{kind.__qualname__} object"
     module = getattr(value, "__module__", None)
     full = f"{module}.{name}" if isinstance(module, str) else name
     if isinstance(value, type):
         return full
-    words = {"builtin_function_or_method": "function", "method_descriptor": "method", "module": "module"}
+    words: Any = {"builtin_function_or_method": "function", "method_descriptor": "method", "module": "module"}
     return f"{words.get(kind.__name__, kind.__name__)} {full}"

@@ -110,7 +110,7 @@ def binary(t: Tracer, function: Function, left: Box, right: Box) -> Box:
         return (function is operator.ne, None)
     check_known(t, kind_a)
     check_known(t, kind_b)
-    if function in _IN_PLACE and isinstance(a, _MUTABLE):
+    if function in _IN_PLACE and issubclass(type(a), _MUTABLE):
         found = lookup(t, kind_a, f"__{function.__name__}__")
         if found.kind != "missing":
             if found.value not in MUTATORS:
@@ -120,7 +120,7 @@ def binary(t: Tracer, function: Function, left: Box, right: Box) -> Box:
                 return changed
     for box in (left, right):
         t.register(box)
-        if function in _COMPARISONS and isinstance(box[0], list | tuple | dict | set):
+        if function in _COMPARISONS and issubclass(type(box[0]), list | tuple | dict | set):
             check_plain(t, t.now(box))
     if kind_a is str or kind_a is bytes:
         check_plain(t, t.now(right))
@@ -189,9 +189,9 @@ def check_plain(t: Tracer, value: Any, around: frozenset[int] = frozenset()) -> 
             for key, item in value.items():
                 check_plain(t, key, inside)
                 check_plain(t, item, inside)
-    elif isinstance(value, torch.Tensor):
+    elif issubclass(type(value), torch.Tensor):
         raise t.stop("LB0019", "a container with tensors")
-    elif not isinstance(value, type | FunctionType) and kind.__module__ != "enum":
+    elif not issubclass(type(value), type | FunctionType) and kind.__module__ != "enum":
         raise t.stop("LB0019", f"a {kind.__name__} compared or printed by C code")
     else:
         pin(t, value)
@@ -223,7 +223,7 @@ def _user_binary(t: Tracer, function: Function, left: Box, right: Box) -> Box:
         if found.kind != "function":
             if found.value is object.__eq__ or (type(me[0]) in SCALAR_TYPES and _refuses(t, function, me)):
                 continue
-            if type(me[0]) in _CONTAINERS and function in (operator.eq, operator.ne) and not isinstance(other[0], type(me[0])):
+            if type(me[0]) in _CONTAINERS and function in (operator.eq, operator.ne) and not issubclass(type(other[0]), type(me[0])):
                 continue
             if found.value is object.__ne__:
                 equal = _equal_of_class(t, me, other)
@@ -331,7 +331,7 @@ def truth(t: Tracer, box: Box) -> bool:
             break
     else:
         return True
-    if not isinstance(value, (*_SIZED, int, float, complex, str, bytes)) and not t.is_fresh(value):
+    if not issubclass(type(value), (*_SIZED, int, float, complex, str, bytes)) and not t.is_fresh(value):
         raise t.stop("LB0003", f"the truth value of a {kind.__module__}.{kind.__qualname__}")
     answer = run_real(bool, t.now(box))
     if source is not None:
@@ -374,9 +374,9 @@ def contains(t: Tracer, item: Box, container: Box) -> bool:
         raise UserError(TypeError(f"'{kind.__name__}' object is not a container"))
     if kind is LT:
         return bool(torch_call(t, torch.Tensor.__contains__, [container, item], {})[0])
-    if isinstance(value, dict | set | frozenset):
+    if issubclass(type(value), dict | set | frozenset):
         return holds_key(t, item, container)
-    if isinstance(value, str | bytes | range):
+    if issubclass(type(value), str | bytes | range):
         return run_real(operator.contains, t.leak(container), t.leak(item))
     for element in each(t, container):
         if element[0] is item[0]:
@@ -395,7 +395,7 @@ def holds_key(t: Tracer, item: Box, container: Box) -> bool:
         t.register(container)
         return tensor_key(t, t.now(container), item[0]) is not None
     key = key_of(t, item)
-    if source is not None and not isinstance(key, set):  # which is looked for as a frozenset
+    if source is not None and not issubclass(type(key), set):  # which is looked for as a frozenset
         t.guards.has_key(source, key, run_real(has, value, key))
     else:
         t.register(container)
@@ -415,29 +415,29 @@ def load_item(t: Tracer, container: Box, key: Box) -> Box:
     method = python_method(t, kind, "__getitem__")
     if method is not None:
         return call_function(t, t.static(method), [container, key], {})
-    if type(key[0]) is LT and not isinstance(value, dict | type):
+    if type(key[0]) is LT and not issubclass(type(value), dict | type):
         key = (_index(t, key[0]), None)
-    if isinstance(value, type):
+    if issubclass(type(value), type):
         return _class_item(t, container, key)
-    if isinstance(value, dict):
+    if issubclass(type(value), dict):
         return dict_item(t, container, key)
     index = t.leak(key)
     if kind is tuple and source is None and id(value) in t.tuples:
         boxes = run_real(operator.getitem, t.tuples[id(value)][1], index)
         return t.make_tuple(boxes) if type(index) is slice else boxes
-    if type(index) in NUMPY_NUMBERS and isinstance(value, list | tuple | deque | str | bytes | range):
+    if type(index) in NUMPY_NUMBERS and issubclass(type(value), list | tuple | deque | str | bytes | range):
         index = run_real(operator.index, index)
-    if isinstance(value, list | tuple | deque) and source is not None:
+    if issubclass(type(value), list | tuple | deque) and source is not None:
         if type(index) is slice:
             t.register(container)
         else:
             t.guards.length(source, len(value))
     if kind in SCALAR_TYPES:
         t.leak(container)
-    elif not isinstance(value, list | tuple | deque | range) and not t.is_fresh(value):
+    elif not issubclass(type(value), list | tuple | deque | range) and not t.is_fresh(value):
         raise t.stop("LB0003", f"an item of a {kind.__module__}.{kind.__qualname__}")
     read = run_real(operator.getitem, t.now(container), index)
-    if source is not None and isinstance(value, list | tuple) and type(index) in (int, bool) and id(value) not in t.shadows:
+    if source is not None and issubclass(type(value), list | tuple) and type(index) in (int, bool) and id(value) not in t.shadows:
         return t.wrap(read, entry(t, value, source, int(index)))
     return t.result(read, 1)
 
@@ -447,7 +447,7 @@ def _class_item(t: Tracer, cls: Box, key: Box) -> Box:
     from lect.frontends.capture.calls import call
 
     held = find_in_type(cls[0], "__class_getitem__")
-    function = held.__func__ if isinstance(held, classmethod | staticmethod) else held
+    function = held.__func__ if issubclass(type(held), classmethod | staticmethod) else held
     if type(function) is FunctionType and function.__module__ != "typing":
         return call(t, load_attr(t, cls, "__class_getitem__"), [key], {})
     return (run_real(operator.getitem, cls[0], t.leak(key)), None)
@@ -483,7 +483,7 @@ def dict_item(t: Tracer, container: Box, key: Box) -> Box:
     else:
         raw = key_of(t, key)
     if not run_real(has, now, raw):
-        if source is not None and not isinstance(raw, torch.Tensor):
+        if source is not None and not issubclass(type(raw), torch.Tensor):
             t.guards.has_key(source, raw, has(value, raw))
         method = python_method(t, type(value), "__missing__")
         if method is not None:

@@ -83,7 +83,7 @@ OPTIMIZERS: Mapping[Any, Any] = MappingProxyType(
 
 
 def _inner_code(function: Any, name: str) -> CodeType:
-    return next(constant for constant in function.__code__.co_consts if isinstance(constant, CodeType) and constant.co_name == name)
+    return next(constant for constant in function.__code__.co_consts if issubclass(type(constant), CodeType) and constant.co_name == name)
 
 
 # Rules for functions that other functions make: `rule(t, callee, args, kwargs)`, by code object.

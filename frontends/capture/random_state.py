@@ -47,7 +47,7 @@ def set_rng_state(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     """`torch.set_rng_state(state)`."""
     _check_place(t, "torch.set_rng_state")
     given = [lower_box(t, box) for box in [*args, *kwargs.values()]]
-    if len(given) != 1 or not isinstance(given[0], LT):
+    if len(given) != 1 or not issubclass(type(given[0]), LT):
         raise t.stop("LB0004", "torch.set_rng_state with something else than a tensor")
     t.graph.record("torch.set_rng_state", given, {}, None, t.loc)
     return NONE

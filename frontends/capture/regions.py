@@ -37,12 +37,12 @@ def box_of_tree(t: Tracer, value: Any) -> Box:
 
 
 def _mark(t: Tracer, value: Any) -> None:
-    if isinstance(value, list | dict):
+    if issubclass(type(value), list | dict):
         t.made(value)
-    elif not isinstance(value, tuple):
+    elif not issubclass(type(value), tuple):
         return
     t.keep.append(value)
-    for item in value.values() if isinstance(value, dict) else value:
+    for item in value.values() if issubclass(type(value), dict) else value:
         _mark(t, item)
 
 
@@ -61,7 +61,7 @@ def trace_region(t: Tracer, parameters: list[LT], body: Body, what: str, effects
     try:
         returned = lower_box(t, body())
         leaves, spec = flatten(returned)
-        tensors = [leaf for leaf in leaves if isinstance(leaf, LT)]
+        tensors = [leaf for leaf in leaves if issubclass(type(leaf), LT)]
         if any(not t.graph.knows(tensor) for tensor in tensors):
             raise t.stop("LB0007", f"a tensor that {what} returns and no recorded call has made")
     except BaseException:
@@ -109,11 +109,11 @@ def tree_of(t: Tracer, returned: tuple[list[Any], Any], tensors: list[LT]) -> Bo
     """The tree that a region returned, with these tensors in the place of those that it yields."""
     leaves, spec = returned
     given = iter(tensors)
-    return unflatten(t, [next(given) if isinstance(leaf, LT) else leaf for leaf in leaves], spec)
+    return unflatten(t, [next(given) if issubclass(type(leaf), LT) else leaf for leaf in leaves], spec)
 
 
 def only_tensors(t: Tracer, returned: tuple[list[Any], Any], what: str) -> None:
     """Break when a tree has leaves that are no tensors."""
     for leaf in returned[0]:
-        if not isinstance(leaf, LT):
+        if not issubclass(type(leaf), LT):
             raise t.stop("LB0008", f"{what} returns a {describe(leaf) if callable(leaf) else type(leaf).__name__}")

@@ -158,7 +158,7 @@ class _Maker:
         if not (same_scalar(old, found) if type(old) in SCALAR_TYPES else found is old):
             raise Differs
         tensor = None
-        if isinstance(old, torch.Tensor):
+        if issubclass(type(old), torch.Tensor):
             tensor = TensorFacts(old, layout)
             if not tensor.fit(self.t, old):
                 raise Differs

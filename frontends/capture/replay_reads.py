@@ -53,13 +53,13 @@ def _step(value: Any, kind: str, key: Any) -> Any:
         return _instance_attribute(value, "__dict__")
     if kind == "type":
         return type(value)
-    if type(key) is ObjectRef or not isinstance(value, BASES):
+    if type(key) is ObjectRef or not issubclass(type(value), BASES):
         raise Differs
     if kind in ("item", "own"):
         return own_item(value, key)
     if kind in ("nth", "key"):
         return list(elements(value))[key]
-    if kind == "value" and isinstance(value, dict):
+    if kind == "value" and issubclass(type(value), dict):
         return own_item(value, list(elements(value))[key])
     raise Differs
 
@@ -159,13 +159,13 @@ def _no_hooks(value: Any, payload: None) -> bool:
 
 
 def _items(value: Any, expected: tuple[Any, ...]) -> bool:
-    found = list(elements(value)) if isinstance(value, BASES) else None
+    found = list(elements(value)) if issubclass(type(value), BASES) else None
     return found is not None and len(found) == len(expected) and all(same_scalar(old, new) for old, new in zip(expected, found))
 
 
 def _has_key(value: Any, payload: tuple[Any, bool]) -> bool:
     key, present = payload
-    return isinstance(value, BASES) and bool(has(value, key)) == present
+    return issubclass(type(value), BASES) and bool(has(value, key)) == present
 
 
 def _truth(value: Any, expected: bool) -> bool:
@@ -184,7 +184,7 @@ CONDITIONS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
         "no_attr": _no_attr,
         "no_part": _no_part,
         "no_hooks": _no_hooks,
-        "length": lambda value, payload: isinstance(value, BASES) and count(value) == payload,
+        "length": lambda value, payload: issubclass(type(value), BASES) and count(value) == payload,
         "keys": _items,
         "items": _items,
         "has_key": _has_key,

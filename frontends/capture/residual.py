@@ -28,6 +28,7 @@ from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.generator_values import ITERATORS, generator_value, iterator_value
 from lect.frontends.capture.generators import IndexIterator, IteratorForC, TracedGenerator, check_finished
 from lect.frontends.capture.keys import hashed_in_python
+from lect.frontends.capture.long_containers import dict_of, list_of, set_of, tuple_of
 from lect.frontends.capture.numbers import Computed, RunTimeNumber
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.residual_classes import MAKERS, class_value, fill_cell, slots_of
@@ -295,20 +296,20 @@ class ResidualBuilder:
             return self._index_iterator(value)
         if kind is IteratorForC:
             return self.value_of_box(value.box)
-        if isinstance(value, torch.Tensor):
+        if issubclass(type(value), torch.Tensor):
             raise GraphBreak("LB0007", "a tensor that was not reached by a path", self.loc)
-        if isinstance(value, dict | set | frozenset) and hashed_in_python(value):
+        if issubclass(type(value), dict | set | frozenset) and hashed_in_python(value):
             raise GraphBreak("LB0008", f"a {kind.__name__} with keys that are hashed by Python code", self.loc)
         maker = _MAKERS.get(kind)
         if maker is not None:
             return maker(self, value)
-        if isinstance(value, tuple):
+        if issubclass(type(value), tuple):
             return self._tuple_subclass(value, kind)
-        if isinstance(value, types.BuiltinMethodType | types.MethodWrapperType) and bound_to_object(value):
+        if issubclass(type(value), types.BuiltinMethodType | types.MethodWrapperType) and bound_to_object(value):
             return self._c_method(value)
-        if isinstance(value, type) and t.is_fresh(value):
+        if issubclass(type(value), type) and t.is_fresh(value):
             return class_value(self, value)
-        if isinstance(value, type | types.ModuleType | types.CodeType) or (not t.is_fresh(value) and isinstance(value, _STATIC)):
+        if issubclass(type(value), type | types.ModuleType | types.CodeType) or (not t.is_fresh(value) and issubclass(type(value), _STATIC)):
             return self.resource(value)
         if t.is_fresh(value):
             return self._instance(value, kind)
@@ -334,27 +335,24 @@ class ResidualBuilder:
 
     def _tuple(self, value: tuple) -> Value:
         boxes = self.t.tuples.get(id(value))
-        parts = [self.value_of_box(box) for box in boxes[1]] if boxes is not None else [self.value(item) for item in value]
-        return self.emit(building.BuildTupleOp(parts))
+        return tuple_of(self, boxes[1], self.value_of_box) if boxes is not None else tuple_of(self, value, self.value)
 
     def _tuple_subclass(self, value: tuple, kind: type) -> Value:
         if kind is torch.Size:
             return self.call(torch.Size, self._tuple(tuple(value)))
-        items = self.emit(building.BuildTupleOp([self.value(item) for item in value]))
+        items = tuple_of(self, tuple(tuple.__iter__(value)), self.value)
         if kind.__module__ == "torch.return_types":
             return self.call(kind, items)
         return self.call(tuple.__new__, self.value(kind), items)
 
     def _list(self, value: list) -> Value:
-        return self.emit(building.BuildListOp([self.value(item) for item in value]))
+        return list_of(self, value, self.value)
 
     def _dict(self, value: dict) -> Value:
-        flat = [self.value(each) for pair in value.items() for each in pair]
-        return self.emit(building.BuildMapOp(flat))
+        return dict_of(self, value, self.value)
 
     def _ordered(self, value: OrderedDict) -> Value:
-        pairs = [self.emit(building.BuildTupleOp([self.value(key), self.value(item)])) for key, item in value.items()]
-        made = self.call(OrderedDict, self.emit(building.BuildListOp(pairs)))
+        made = self.call(OrderedDict, list_of(self, value.items(), lambda pair: tuple_of(self, pair, self.value)))
         self._fill(made, _own_names(value))  # unlike a dict it may have attributes
         return made
 
@@ -367,19 +365,19 @@ class ResidualBuilder:
         return self.call(defaultdict, self._callable(value.default_factory), self._dict(value))
 
     def _set(self, value: set) -> Value:
-        return self.emit(building.BuildSetOp([self.value(item) for item in value]))
+        return set_of(self, value, self.value)
 
     def _frozenset(self, value: frozenset) -> Value:
-        return self.call(frozenset, self.emit(building.BuildListOp([self.value(item) for item in value])))
+        return self.call(frozenset, list_of(self, value, self.value))
 
     def _deque(self, value: deque) -> Value:
-        return self.call(deque, self.emit(building.BuildListOp([self.value(item) for item in value])), self.value(value.maxlen))
+        return self.call(deque, list_of(self, value, self.value), self.value(value.maxlen))
 
     def _slice(self, value: slice) -> Value:
         return self.emit(building.BuildSliceOp(self.value(value.start), self.value(value.stop), self.value(value.step)))
 
     def _method(self, value: MethodType) -> Value:
-        if isinstance(value.__func__, types.MethodDescriptorType | types.WrapperDescriptorType):
+        if issubclass(type(value.__func__), types.MethodDescriptorType | types.WrapperDescriptorType):
             return self.emit(py.LoadAttrOp(self.value(value.__self__), value.__func__.__name__))
         return self.call(MethodType, self._callable(value.__func__), self.value(value.__self__))
 
@@ -397,7 +395,7 @@ class ResidualBuilder:
     def _callable(self, function: Any) -> Value:
         known = self.t.seen.get(id(function))
         reached = self.t.is_fresh(function) or (known is not None and known[1] is not None)
-        if reached or bound_to_object(function) or not isinstance(function, (*_STATIC, type)):
+        if reached or bound_to_object(function) or not issubclass(type(function), (*_STATIC, type)):
             return self.value(function)
         return self.resource(function)
 
@@ -444,10 +442,10 @@ class ResidualBuilder:
     def _instance(self, value: Any, kind: type) -> Value:
         """An object of a user class that the trace made: allocated without `__init__`, its dictionary filled."""
         names = _own_names(value)
-        base = next((base for base in (OrderedDict, dict, list) if isinstance(value, base)), None)
+        base = next((base for base in (OrderedDict, dict, list) if issubclass(type(value), base)), None)
         if base is not None and type(names) is dict and find_in_type(kind, "__del__") is MISSING:
             return self._container_instance(value, kind, base)
-        if isinstance(value, _NOT_PLAIN) or find_in_type(kind, "__del__") is not MISSING or type(names) not in (dict, type(None)):
+        if issubclass(type(value), _NOT_PLAIN) or find_in_type(kind, "__del__") is not MISSING or type(names) not in (dict, type(None)):
             raise GraphBreak("LB0008", describe(value), self.loc)
         if not _is_allocated_by_object(kind):
             raise GraphBreak("LB0008", f"a {kind.__name__}, which C code allocates", self.loc)
@@ -459,9 +457,8 @@ class ResidualBuilder:
 
     def _fill(self, made: Value, names: dict[str, Any] | None) -> None:
         if names:
-            flat = [self.value(each) for pair in names.items() for each in pair]
             inner = self.call(object.__getattribute__, made, self.constant("__dict__"))
-            self.call(dict.update, inner, self.emit(building.BuildMapOp(flat)))
+            self.call(dict.update, inner, dict_of(self, names, self.value))
 
     def _container_instance(self, value: Any, kind: type, base: Any) -> Value:
         """An object of a class derived from a builtin container: allocated and filled by the methods of `base`, past those of the class."""
@@ -471,7 +468,7 @@ class ResidualBuilder:
         else:
             for key, item in base.items(value):
                 self.call(base.__setitem__, made, self.value(key), self.value(item))
-        if isinstance(value, defaultdict) and value.default_factory is not None:
+        if issubclass(type(value), defaultdict) and value.default_factory is not None:
             self.call(object.__setattr__, made, self.constant("default_factory"), self._callable(value.default_factory))
         self._fill(made, _own_names(value))
         return made
@@ -484,11 +481,11 @@ class ResidualBuilder:
 
     def _replay(self, effect: Effect, target: Value, args: list[Value], kwargs: dict[str, Value]) -> None:
         function, value = effect.function, effect.target[0]
-        if isinstance(value, CellType):
+        if issubclass(type(value), CellType):
             self.block.append(py.StoreAttrOp(target, args[0], "cell_contents", loc=effect.loc))
-        elif function is object.__setattr__ and isinstance(find_in_type(type(value), "__setattr__"), types.WrapperDescriptorType):
+        elif function is object.__setattr__ and issubclass(type(find_in_type(type(value), "__setattr__")), types.WrapperDescriptorType):
             self.block.append(py.StoreAttrOp(target, args[1], effect.args[0], loc=effect.loc))
-        elif function is object.__delattr__ and isinstance(find_in_type(type(value), "__delattr__"), types.WrapperDescriptorType):
+        elif function is object.__delattr__ and issubclass(type(find_in_type(type(value), "__delattr__")), types.WrapperDescriptorType):
             self.block.append(py.DeleteAttrOp(target, effect.args[0], loc=effect.loc))
         elif function in _ITEM_WRITES and find_in_type(type(value), "__setitem__") is function:
             self.block.append(py.StoreItemOp(target, args[0], args[1], loc=effect.loc))
@@ -507,7 +504,7 @@ def _own_names(value: Any) -> Any:
 
 def _binds_to(entry: Any, owner: Any, method: Any) -> bool:
     """True if C code's `entry` of a class dictionary gives `method` for the object `owner`."""
-    return isinstance(entry, types.MethodDescriptorType | types.WrapperDescriptorType) and entry.__get__(owner) == method
+    return issubclass(type(entry), types.MethodDescriptorType | types.WrapperDescriptorType) and entry.__get__(owner) == method
 
 
 def _is_allocated_by_object(kind: type) -> bool:
@@ -521,15 +518,15 @@ def _is_allocated_by_object(kind: type) -> bool:
 
 def bound_to_object(function: Any) -> bool:
     """True for a method of C code that holds an object of the program."""
-    if not isinstance(function, types.BuiltinMethodType | types.MethodWrapperType):
+    if not issubclass(type(function), types.BuiltinMethodType | types.MethodWrapperType):
         return False
-    return function.__self__ is not None and not isinstance(function.__self__, types.ModuleType | type)
+    return function.__self__ is not None and not issubclass(type(function.__self__), types.ModuleType | type)
 
 
 def _docstring(code: types.CodeType) -> str | None:
     """The docstring of a new function with this code."""
     first = code.co_consts[0] if code.co_consts else None
-    return first if isinstance(first, str) else None
+    return first if issubclass(type(first), str) else None
 
 
 _STATIC = (FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, property)

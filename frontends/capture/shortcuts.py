@@ -61,7 +61,7 @@ def _init(t: Tracer, args: list[Box]) -> Box | None:
     if behind != (object,) or not t.is_fresh(args[0][0]) or t.leak(load_attr(t, args[0], "call_super_init")) is not False:
         return None
     for name, made in MADE_WITH:
-        generic_store_attr(t, args[0], name, t.made(made()) if isinstance(made, type) else (made, None))
+        generic_store_attr(t, args[0], name, t.made(made()) if issubclass(type(made), type) else (made, None))
     return NONE
 
 
@@ -69,7 +69,7 @@ def _add_module(t: Tracer, args: list[Box]) -> Box | None:
     """`Module.add_module` on a new module, under a name that nothing else has, while no hook looks on."""
     (value, source), (name, where), (child, _) = args
     kind = type(value)
-    names = instance_dict(t, value) if t.is_fresh(value) and isinstance(value, Module) else None
+    names = instance_dict(t, value) if t.is_fresh(value) and issubclass(type(value), Module) else None
     if names is None or source is not None or type(name) is not str or where is not None or not name or "." in name:
         return None
     tables = [names.get(table) for table in MODULE_PARTS]

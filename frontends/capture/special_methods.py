@@ -47,7 +47,7 @@ def _pure(function: Any) -> Rule:
     def rule(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
         from lect.frontends.capture.calls import call_pure
 
-        if not isinstance(function, type) and name_of(function) is not None and holds_tensor([box[0] for box in args]):
+        if not issubclass(type(function), type) and name_of(function) is not None and holds_tensor([box[0] for box in args]):
             return torch_call(t, function, args, kwargs)
         return call_pure(t, function, args, kwargs)
 
@@ -133,7 +133,7 @@ def _number(function: Any, name: str) -> Rule:
     """`int`, `float` or `operator.index` of an object with the method `name`, or with `__index__`."""
 
     def rule(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-        if len(args) != 1 or kwargs or type(args[0][0]) in _NUMBERS or type(args[0][0]) is LT or isinstance(args[0][0], str | bytes):
+        if len(args) != 1 or kwargs or type(args[0][0]) in _NUMBERS or type(args[0][0]) is LT or issubclass(type(args[0][0]), str | bytes):
             return _pure(function)(t, args, kwargs)
         for method, stand_in in ((name, _Gives), ("__index__", _Index)):
             if name == "__index__" and method == name:
@@ -167,7 +167,7 @@ def hash_of(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
         if type(answer) is not int:
             raise t.stop("LB0003", f"__hash__ gives a {type(answer).__name__}")
         return (run_real(hash, _Gives(answer)), None)
-    if isinstance(value, type | FunctionType) and not t.is_fresh(value):
+    if issubclass(type(value), type | FunctionType) and not t.is_fresh(value):
         pin(t, value)
         return (run_real(hash, value), None)
     raise t.stop("LB0003", f"hash() of a {type(value).__name__}")

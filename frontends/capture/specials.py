@@ -67,7 +67,7 @@ def _type(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
 def _attribute_name(t: Tracer, function: Callable[..., Any], box: Box) -> str:
     """The name that getattr and its like are given; the TypeError of `function` for what is no string."""
     name = t.leak(box)
-    if not isinstance(name, str):
+    if not issubclass(type(name), str):
         run_real(function, None, name, *([None] if function is setattr else []))
     return name
 
@@ -77,7 +77,7 @@ def _getattr(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     try:
         return load_attr(t, args[0], name)
     except UserError as raised:
-        if len(args) > 2 and isinstance(raised.error, AttributeError):
+        if len(args) > 2 and issubclass(type(raised.error), AttributeError):
             return args[2]
         raise
 
@@ -86,7 +86,7 @@ def _hasattr(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     try:
         found = load_attr(t, args[0], _attribute_name(t, hasattr, args[1]))
     except UserError as raised:
-        if isinstance(raised.error, AttributeError):
+        if issubclass(type(raised.error), AttributeError):
             return (False, None)
         raise
     if found[1] is not None:
@@ -123,7 +123,7 @@ def _object_delattr(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
 
 
 def _object_new(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-    if (len(args) > 1 or kwargs) and isinstance(args[0][0], type):
+    if (len(args) > 1 or kwargs) and issubclass(type(args[0][0]), type):
         run_real(object.__new__, args[0][0], *[None for _ in args[1:]], **dict.fromkeys(kwargs))  # which may take none
     return new_object(t, object.__new__, args[0][0], args[1:], kwargs)
 
@@ -143,7 +143,7 @@ def _type_call(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     from lect.frontends.capture.calls import _allocate
 
     made = _allocate(t, args[0], args[1:], kwargs)
-    if isinstance(made[0], args[0][0]):
+    if issubclass(type(made[0]), args[0][0]):
         initialize(t, made, args[1:], kwargs)
     return made
 
@@ -232,7 +232,7 @@ def _text(function: Callable[..., str], method_name: str) -> Rule:
         value = args[0][0]
         kind = type(value)
         rest = t.leak_all(args[1:])
-        if function is format and rest and not isinstance(rest[0], str):
+        if function is format and rest and not issubclass(type(rest[0]), str):
             run_real(format, None, *rest)
         if kind in SCALAR_TYPES:
             return (run_real(function, t.leak(args[0]), *rest), None)
@@ -242,17 +242,17 @@ def _text(function: Callable[..., str], method_name: str) -> Rule:
         if python_method(t, kind, method_name) is not None:
             given = args if function is not format or len(args) > 1 else [args[0], ("", None)]
             made = call_function(t, t.static(python_method(t, kind, method_name)), given, {})
-            if not isinstance(made[0], str):
+            if not issubclass(type(made[0]), str):
                 run_real(function, _SaysWrong(made[0]), *rest)
             return made
         if kind in PROXIES:
             raise t.stop("LB0003", f"text of a {kind.__name__}")
-        if kind is type or isinstance(value, type):
+        if kind is type or issubclass(type(value), type):
             if args[0][1] is not None:
                 t.guards.is_object(args[0][1], value)
             return (run_real(function, value, *rest), None)
         t.register(args[0])
-        if isinstance(value, BaseException) and t.is_fresh(value):
+        if issubclass(type(value), BaseException) and t.is_fresh(value):
             check_plain(t, value.args)
         else:
             check_plain(t, t.now(args[0]))
@@ -285,7 +285,7 @@ def _vars(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     try:
         return load_attr(t, args[0], "__dict__")
     except UserError as raised:
-        if not isinstance(raised.error, AttributeError):
+        if not issubclass(type(raised.error), AttributeError):
             raise
     raise UserError(TypeError("vars() argument must have __dict__ attribute"))
 

@@ -151,7 +151,7 @@ def _check_allowed(t: Tracer, function: Any, name: str, short: str, raw: list[An
         t.repeats.views_are_told_apart()
     if short in _LAZY_BITS and raw and type(raw[0]) is LT and (raw[0].is_complex() or raw[0]._is_view()):
         raise t.stop("LB0005", "a tensor that may be conjugated or negated lazily")
-    converts = function is torch.Tensor.type and len(raw) > 1 and isinstance(raw[1], torch.dtype)  # else it gives or takes the name of a class
+    converts = function is torch.Tensor.type and len(raw) > 1 and issubclass(type(raw[1]), torch.dtype)  # else it gives or takes the name of a class
     refused = short in policy.REFUSED_METHODS and not converts and function is not torch.autograd.grad
     if refused or short in _RANDOM:
         raise t.stop("LB0004", name)
@@ -235,7 +235,7 @@ def _run_with_numbers(t: Tracer, function: Any, raw: list[Any], raw_kwargs: dict
         returned = function(*with_symbols(raw), **with_symbols(raw_kwargs))
     except Exception:  # torch itself has asked for the value in a way that our numbers do not answer
         return None
-    return returned if isinstance(returned, torch.Tensor) else None
+    return returned if issubclass(type(returned), torch.Tensor) else None
 
 
 def _run(t: Tracer, function: Any, raw: list[Any], raw_kwargs: dict[str, Any], name: str) -> Any:
@@ -255,9 +255,9 @@ def _record(t: Tracer, function: Any, name: str, raw: list[Any], raw_kwargs: dic
     kind = type(returned)
     if kind in SCALAR_TYPES and (returned is not None or not (holds_tensor(raw) or holds_tensor(raw_kwargs))):
         return (returned, None)
-    if kind is torch.Size or (isinstance(returned, tuple | list) and not holds_tensor(list(returned))):
+    if kind is torch.Size or (issubclass(type(returned), tuple | list) and not holds_tensor(list(returned))):
         return (returned, None) if kind is not list else t.made(returned)
-    if isinstance(returned, torch.Tensor) and kind is not LT:
+    if issubclass(type(returned), torch.Tensor) and kind is not LT:
         if function not in _MAKE_FROM_DATA:
             raise t.stop("LB0007", f"{name} gave a tensor that is not traced")
         returned = make_lt(meta_of(returned))
@@ -300,7 +300,7 @@ def lower_box(t: Tracer, box: Box) -> Any:
         return value
     if kind is LT or kind is RunTimeNumber:
         return value
-    if isinstance(value, _CONTAINERS):
+    if issubclass(type(value), _CONTAINERS):
         t.register(box)
     elif source is not None and _plain_member(value) is not None:
         t.guards.is_object(source, value)
@@ -312,7 +312,7 @@ def lower(t: Tracer, value: Any) -> Any:
     kind = type(value)
     if kind in SCALAR_TYPES or kind is LT or kind is RunTimeNumber:
         return value
-    if isinstance(value, torch.Tensor):
+    if issubclass(type(value), torch.Tensor):
         return t.wrap(value)[0]
     if kind is tuple or kind is list:
         value = t.shadows.get(id(value), value) if t.shadows.some else value
@@ -324,7 +324,7 @@ def lower(t: Tracer, value: Any) -> Any:
         return {key: lower(t, item) for key, item in value.items()}
     if kind is slice:
         return slice(lower(t, value.start), lower(t, value.stop), lower(t, value.step))
-    if isinstance(value, tuple) and not hasattr(value, "_fields"):
+    if issubclass(type(value), tuple) and not hasattr(value, "_fields"):
         return tuple([lower(t, item) for item in value])
     member = _plain_member(value)
     if member is not None:
@@ -334,8 +334,8 @@ def lower(t: Tracer, value: Any) -> Any:
 
 def _plain_member(value: Any) -> int | float | str | None:
     """The number or text that a member of an enum is."""
-    if isinstance(value, enum.Enum):
+    if issubclass(type(value), enum.Enum):
         for base, plain in ((int, int.__int__), (float, float.__float__), (str, str.__str__)):
-            if isinstance(value, base):
+            if issubclass(type(value), base):
                 return plain(value)  # type: ignore[operator, no-any-return]
     return None

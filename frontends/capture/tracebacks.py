@@ -105,7 +105,7 @@ def set_traceback(t: Tracer, error: BaseException, value: Any) -> None:
         t.tracebacks.pop(id(error), None)
         if t.is_fresh(error):
             error.__traceback__ = None
-    elif isinstance(value, types.TracebackType):
+    elif issubclass(type(value), types.TracebackType):
         raise t.stop("LB0030", "an exception gets a traceback from outside")
     else:
         raise UserError(TypeError("__traceback__ must be a traceback or None"))

@@ -40,6 +40,7 @@ from lect.ir import UNKNOWN, Location
 Box = tuple[Any, Source | None]
 NONE: Box = (None, None)
 CONTAINERS = (list, dict, set, deque)
+MAX_NESTING = 100  # of containers in containers that C code reads
 DERIVED = (int, float, complex, str, bytes)  # bases of classes whose instances are values, as members of an IntEnum
 VIEWS = (*DICT_VIEWS, MappingProxyType)
 PLAIN_TENSORS = frozenset({torch.Tensor, torch.nn.Parameter, torch.nn.Buffer})
@@ -67,7 +68,7 @@ def entry(t: Tracer, container: Any, source: Source, key: Any) -> Source:
 
     Below a tensor, and below a key that Python code hashes or compares, a value is found by its number: a guard runs no code of the program.
     """
-    if isinstance(key, torch.Tensor) or (isinstance(container, dict) and not compares_in_c(type(key))):
+    if issubclass(type(key), torch.Tensor) or (issubclass(type(container), dict) and not compares_in_c(type(key))):
         number = next(number for number, found in enumerate(elements(container)) if found is key)
         guard_tensor_key(t, source.step("key", number), key)
         return source.step("value", number)
@@ -139,6 +140,7 @@ class Tracer:
         self.classes: list[type] = []  # made in the trace
         self.fresh: dict[int, Any] = {}
         self.tuples: dict[int, tuple[tuple, list[Box]]] = {}
+        self.register_depth = 0
         self.registered: dict[int, tuple[Any, bool]] = {}
         self.real_of: dict[int, torch.Tensor] = {}
         self.shadows = Shadows()
@@ -383,7 +385,7 @@ class Tracer:
         for value in given:
             if id(value) in self.origins:
                 found += self.origins[id(value)][1]
-            elif isinstance(value, CONTAINERS) and not self.is_fresh(value):
+            elif issubclass(type(value), CONTAINERS) and not self.is_fresh(value):
                 found.append(value)
         if found:
             self.origins[id(made)] = (made, found)
@@ -409,18 +411,22 @@ class Tracer:
             self.log.register(source, deep, known)
         if known:
             return
+        if self.register_depth > MAX_NESTING:
+            raise self.stop("LB0019", f"containers nested deeper than {MAX_NESTING}")
         self.registered[id(value)] = (value, deep)
-        if isinstance(value, dict):
+        self.register_depth += 1
+        if issubclass(type(value), dict):
             self._register_dict(value, source, deep)
-        elif isinstance(value, list | tuple):
+        elif issubclass(type(value), list | tuple):
             self._register_elements(value, source, "item", deep)
-        elif isinstance(value, (set, frozenset, deque, *DICT_VIEWS)):
+        elif issubclass(type(value), (set, frozenset, deque, *DICT_VIEWS)):
             self._register_elements(value, source, "nth", deep)
+        self.register_depth -= 1
 
     def register_keys(self, value: dict[Any, Any], source: Source) -> None:
         """Guard which keys a dictionary has."""
         keys = tuple(elements(value))
-        if any(isinstance(key, torch.Tensor) for key in keys):
+        if any(issubclass(type(key), torch.Tensor) for key in keys):
             self._register_tensor_keys(keys, source)
         else:
             self.guards.keys(source, keys)
@@ -436,7 +442,7 @@ class Tracer:
         self.guards.length(source, len(keys))
         for number, key in enumerate(keys):
             place = source.step("key", number)
-            if isinstance(key, torch.Tensor):
+            if issubclass(type(key), torch.Tensor):
                 guard_tensor_key(self, place, key)
             elif type(key) in SCALAR_TYPES:
                 self.guards.equals(place, key)
@@ -479,7 +485,7 @@ class Tracer:
 
     def _register_inner(self, box: Box, deep: bool) -> None:
         self.leak(box)
-        if deep and isinstance(box[0], list | tuple | dict):
+        if deep and issubclass(type(box[0]), list | tuple | dict):
             self.guard_type(box)
             self.register(box)
 
@@ -500,7 +506,7 @@ class Tracer:
 
 def _input_name(source: Source) -> str:
     root = source.root
-    words = [str(key) for _, key in source.chain if (type(key) is str and key[:1] != "_") or (isinstance(key, int) and key >= 0)]
+    words = [str(key) for _, key in source.chain if (type(key) is str and key[:1] != "_") or (issubclass(type(key), int) and key >= 0)]
     if root.kind == "L" and root.key != "self":
         words.insert(0, str(root.key))
     return "_".join(words) or "input"

@@ -73,11 +73,11 @@ def raise_(frame: Any, op: Any) -> None:
         raise UserError(handled)
     t.guard_type(frame.env[op.exception])
     error = _instance(t, frame.env[op.exception])
-    if not isinstance(error, BaseException):
+    if not issubclass(type(error), BaseException):
         raise UserError(TypeError("exceptions must derive from BaseException"))
     if op.cause is not None:
         cause = _instance(t, frame.env[op.cause])
-        if cause is not None and not isinstance(cause, BaseException):
+        if cause is not None and not issubclass(type(cause), BaseException):
             raise UserError(TypeError("exception causes must derive from BaseException"))
         if not t.is_fresh(error):
             raise t.stop("LB0004", "an exception from outside of the frame gets a cause")
@@ -88,10 +88,10 @@ def raise_(frame: Any, op: Any) -> None:
 
 def _instance(t: Any, box: Box) -> Any:
     """The exception that `raise` and its cause are given: an instance, or a class to call."""
-    if not isinstance(box[0], type) or not issubclass(box[0], BaseException):
+    if not issubclass(type(box[0]), type) or not issubclass(box[0], BaseException):
         return box[0]
     made = call(t, box, [], {})[0]
-    if not isinstance(made, BaseException):
+    if not issubclass(type(made), BaseException):
         raise UserError(TypeError(f"calling {box[0]!r} should have returned an instance of BaseException, not {type(made)!r}"))
     return made
 
@@ -124,9 +124,9 @@ def match_exc(frame: Any, op: Any) -> None:
     t.guard_type(frame.env[op.operands[0]])
     error, pattern = frame.env[op.operands[0]][0], frame.env[op.operands[1]]
     if pattern[1] is not None:
-        t.guards.is_object(pattern[1], pattern[0]) if isinstance(pattern[0], type) else t.register(pattern)
-    classes = pattern[0] if isinstance(pattern[0], tuple) else (pattern[0],)
-    if not all(isinstance(cls, type) and issubclass(cls, BaseException) for cls in classes):
+        t.guards.is_object(pattern[1], pattern[0]) if issubclass(type(pattern[0]), type) else t.register(pattern)
+    classes = pattern[0] if issubclass(type(pattern[0]), tuple) else (pattern[0],)
+    if not all(issubclass(type(cls), type) and issubclass(cls, BaseException) for cls in classes):
         raise UserError(TypeError("catching classes that do not inherit from BaseException is not allowed"))
     frame.env[op.results[0]] = (any(cls in type(error).__mro__ for cls in classes), None)
 

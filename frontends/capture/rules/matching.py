@@ -62,7 +62,7 @@ def match_class(frame: Any, op: Any) -> None:
     t = frame.t
     subject, cls, names = [frame.env[value] for value in op.operands]
     kind, count = cls[0], op.attrs["count"]
-    if not isinstance(kind, type):
+    if not issubclass(type(kind), type):
         raise UserError(TypeError(f"called match pattern must be a {'class' if sys.version_info >= (3, 12) else 'type'}"))
     matched: list[Box] | None = None
     if call(t, (isinstance, None), [subject, cls], {})[0]:
@@ -92,7 +92,7 @@ def _parts(t: Tracer, subject: Box, cls: Box, count: int, keywords: list[str]) -
         try:
             found.append(load_attr(t, subject, name))
         except UserError as raised:
-            if not isinstance(raised.error, AttributeError):
+            if not issubclass(type(raised.error), AttributeError):
                 raise
             return None
     return found
@@ -103,7 +103,7 @@ def _positional(t: Tracer, cls: Box) -> tuple[Any, ...] | None:
     try:
         box = load_attr(t, cls, "__match_args__")
     except UserError as raised:
-        if not isinstance(raised.error, AttributeError):
+        if not issubclass(type(raised.error), AttributeError):
             raise
         return None if cls[0].__flags__ & _MATCHES_ITSELF else ()
     t.guard_type(box)

@@ -143,7 +143,7 @@ def call_ex_rule(frame: Any, op: Any) -> None:
 def make_function(frame: Any, op: Any) -> None:
     t, env = frame.t, frame.env
     code = env[op.code][0]
-    assert isinstance(code, CodeType)
+    assert issubclass(type(code), CodeType)
     closure = env[op.closure][0] if op.closure is not None else None
     function = FunctionType(code, frame.globals, code.co_name, None, closure)
     function.__qualname__ = code.co_qualname
@@ -153,7 +153,7 @@ def make_function(frame: Any, op: Any) -> None:
         function.__kwdefaults__ = dict(env[op.keyword_defaults][0])
     if op.annotations is not None:
         flat = env[op.annotations][0]
-        function.__annotations__ = dict(zip(flat[::2], flat[1::2])) if isinstance(flat, tuple) else dict(flat)
+        function.__annotations__ = dict(zip(flat[::2], flat[1::2])) if issubclass(type(flat), tuple) else dict(flat)
     env[op.results[0]] = t.made(function)
 
 

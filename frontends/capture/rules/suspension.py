@@ -76,7 +76,7 @@ def _send(t: Any, generator: TracedGenerator) -> Box:
 def _throw(t: Any, generator: TracedGenerator) -> Box:
     error, inner = generator.error, generator.delegate
     assert error is not None and inner is not None
-    if isinstance(error, GeneratorExit):
+    if issubclass(type(error), GeneratorExit):
         if type(inner[0]) is TracedGenerator:
             close(t, inner[0])
         else:
@@ -110,7 +110,7 @@ def _call_if_there(t: Any, box: Box, name: str, args: list[Box]) -> Box | None:
     try:
         method = load_attr(t, box, name)
     except UserError as raised:
-        if isinstance(raised.error, AttributeError):
+        if issubclass(type(raised.error), AttributeError):
             return None
         raise
     return call(t, method, args, {})
@@ -121,7 +121,7 @@ def _ending(t: Any, step: Callable[..., Any], *args: Any) -> Any:
     try:
         return step(*args)
     except UserError as raised:
-        if isinstance(raised.error, StopIteration):
+        if issubclass(type(raised.error), StopIteration):
             raise Exhausted(t.wrap(raised.error.value)) from None
         raise
 

@@ -9,6 +9,7 @@ from types import CellType, FunctionType, MappingProxyType
 from typing import Any
 
 from lect.dialects.pyframe.attributes import to_python
+from lect.frontends.capture.attributes import find_in_type
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import globals_box, load_cell, store_cell, store_global
 from lect.frontends.capture.iteration import acts_when_released
@@ -38,7 +39,7 @@ def _let_go(frame: Any, name: str, box: Box) -> None:
     value, source = box
     if source is None or type(value) in SCALAR_TYPES or "." in name:  # what is passed on to a resume function goes on to live
         return
-    if isinstance(getattr(type(value), "__del__", None), FunctionType) or acts_when_released(frame.t, box):
+    if type(find_in_type(type(value), "__del__")) is FunctionType or acts_when_released(frame.t, box):
         raise frame.t.stop("LB0018", f"the variable {name} lets go of a {type(value).__name__}")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import types
 from collections.abc import Callable, Mapping
 from types import FunctionType, MappingProxyType
@@ -31,6 +32,9 @@ _KNOWN: Mapping[Any, tuple[int, int, bool]] = MappingProxyType(
         object.__init__: (1, ANY, True),
         type.__call__: (1, ANY, True),
         functools.reduce: (2, 3, False),
+        itertools.starmap: (2, 2, False),
+        itertools.tee: (1, 2, False),
+        itertools.chain.from_iterable: (1, 1, False),
         types.GeneratorType.send: (2, 2, False),
         types.GeneratorType.throw: (2, 4, False),
         types.GeneratorType.close: (1, 1, False),

@@ -80,7 +80,9 @@ REASONS: Mapping[str, Reason] = MappingProxyType(
             "traceback", "the frames of a trace are not those that the program would be shown", "look at tracebacks outside of the compiled function"
         ),
         "LB0031": Reason(
-            "too long to follow", "the frame does so much in Python that following it would take longer than running it", "compile what computes with tensors"
+            "too long to follow",
+            "the frame does so much in Python, keeps so many objects or nests calls so deep that following it would take longer than running it",
+            "compile what computes with tensors",
         ),
     }
 )

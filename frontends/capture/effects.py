@@ -7,6 +7,7 @@ the list in order.
 from __future__ import annotations
 
 import copy
+import operator
 import types
 from collections import OrderedDict, defaultdict, deque
 from types import MappingProxyType
@@ -33,6 +34,10 @@ _BULK = _SET_OPERATORS | {"extend", "update", "__iadd__", "extendleft", "differe
 
 # The argument that only goes into the container.
 _KEPT_ARGUMENT = MappingProxyType({"append": 0, "appendleft": 0, "insert": 1, "__setitem__": 1, "setdefault": 1})
+_TAKES_OUT = frozenset(
+    set.__dict__[name]
+    for name in "remove discard pop clear difference_update intersection_update symmetric_difference_update __iand__ __isub__ __ixor__".split()
+)
 # They compare items; those of sets and dictionaries hash what they are given.
 _COMPARES = frozenset({"remove", "sort", "__contains__", "index", "count", "intersection_update", "difference_update", "symmetric_difference_update"}) | (
     _SET_OPERATORS
@@ -66,7 +71,10 @@ def shadow_of(t: Tracer, box: Box) -> Any:
             t.register(box, deep=False)
         shadow = t.shadows.get(id(value))  # one with run-time numbers
         if shadow is None:
-            shadow = t.shadows[id(value)] = copy.copy(value)
+            shadow = copy.copy(value)
+            if issubclass(type(value), set) and (shadow.__sizeof__() != value.__sizeof__() or any(map(operator.is_not, shadow, value))):
+                t.dented.add(id(shadow))
+            t.shadows[id(value)] = shadow
             t.made(shadow)
             t.keep.append(value)
     return shadow
@@ -109,6 +117,8 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
         for each in args:
             pin(t, list(dict.keys(each)) if issubclass(type(each), dict) else [tuple(pair)[:1] for pair in each] if issubclass(type(value), dict) else each)
     if t.is_fresh(value):
+        if function in _TAKES_OUT:
+            t.dented.add(id(value))
         returned = run_real(function, value, *args, **raw_kwargs)
     else:
         if target[1] is None and id(value) not in t.seen:
@@ -121,6 +131,8 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
         shadow = shadow_of(t, target)
         if name in _KEYED and args:
             t.written.add((id(value), args[0])) if issubclass(type(value), dict) else None
+        if function is set.pop:
+            t.check_order(shadow)
         returned = run_real(function, shadow, *args, **raw_kwargs)
         if returned is NotImplemented:
             return (returned, None)

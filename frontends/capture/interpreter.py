@@ -31,7 +31,6 @@ from lect.frontends.capture.tracer import Box, Tracer
 from lect.ir import UNKNOWN, Block, Operation, Value
 
 Step = tuple[Callable[["Frame", Any], Any], Operation]
-MAX_DEPTH = 300
 MAX_BLOCKS = 300_000  # blocks entered in one trace: some seconds
 
 
@@ -187,8 +186,8 @@ def decode_code(code: CodeType) -> tuple[FuncOp, dict[str, CodeType]]:
 
 def call_frame(t: Tracer, frame: Frame, op: Any = None) -> Box | None:
     """`run`; location and handled exception are the caller's again behind it."""
-    if t.depth > MAX_DEPTH:
-        raise t.stop("LB0001", f"calls nested deeper than {MAX_DEPTH}")
+    if t.depth > t.deepest:
+        raise t.stop("LB0031", f"calls nested deeper than {t.deepest}")
     outer, loc, caught = t.frame, t.guards.loc, t.caught
     t.depth += 1
     t.calls += 1

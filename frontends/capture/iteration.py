@@ -21,6 +21,7 @@ from lect.frontends.capture.torch_calls import torch_call
 from lect.frontends.capture.tracer import CONTAINERS, Box, Tracer, entry
 from lect.frontends.tensors import LT
 
+MAX_ITEMS = 1_000_000  # of iterators in one trace: some seconds
 _ITERABLE: tuple[type, ...] = (*CONTAINERS, tuple, frozenset, range, *DICT_VIEWS)
 
 
@@ -55,6 +56,7 @@ def get_iter(t: Tracer, box: Box) -> Box:
         raise t.stop("LB0003", f"iteration over a {kind.__module__}.{kind.__qualname__}")
     t.register(box)
     t.check_current(value)
+    t.check_order(t.now(box))
     made = run_real(iter, t.now(box))
     if made is value:
         return box
@@ -66,6 +68,9 @@ def get_next(t: Tracer, box: Box) -> Box:
     """`next(x)`; raises `Exhausted` at the end."""
     from lect.frontends.capture.calls import call_function
 
+    t.asked += 1
+    if t.asked > MAX_ITEMS:
+        raise t.stop("LB0031", f"more than {MAX_ITEMS} items are asked for one by one")
     box = plain(box)
     value, source = box
     if type(value) is TracedGenerator:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lect.dialects.pyframe import building
+from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.ir import LectError, Value
 
@@ -38,13 +39,32 @@ def tuple_of(b: ResidualBuilder, items: Sequence[Any], make: Make) -> Value:
 
 
 def set_of(b: ResidualBuilder, items: Collection[Any], make: Make) -> Value:
-    """A set of what `make` gives for each item, added in order."""
+    """A set of what `make` gives for each item, added in order.  Breaks for one that would then be iterated over in another order."""
+    check_order(b, items)
     if len(items) <= MOST_AT_ONCE:
         return b.emit(building.BuildSetOp([make(item) for item in items]))
     made = b.emit(building.BuildSetOp([]))
     for item in items:
         b.block.append(building.SetAddOp(made, make(item), loc=b.loc))
     return made
+
+
+def check_order(b: ResidualBuilder, items: Collection[Any]) -> None:
+    """Break for a set that has another order when its items are added anew: that hangs on what was in it before.
+
+    The same size and order are enough, unless something was taken out of it, which leaves a trace in C.  Nothing is known of items that are hashed by
+    their identity.
+    """
+    anew = type(items)(tuple(items))  # type: ignore[call-arg]
+    alike = list(anew) == list(items) and anew.__sizeof__() == items.__sizeof__() and id(items) not in b.t.dented
+    if not alike and all(_is_hashed_by_value(item) for item in items):
+        stop = GraphBreak("LB0008", "a set whose order of iteration hangs on how it was filled", b.loc)
+        stop.values.append(items)
+        raise stop
+
+
+def _is_hashed_by_value(item: Any) -> bool:
+    return all(map(_is_hashed_by_value, item)) if type(item) is tuple else type(item) in SCALAR_TYPES
 
 
 def dict_of(b: ResidualBuilder, items: Mapping[Any, Any], make: Make) -> Value:

@@ -28,18 +28,20 @@ from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.generator_values import ITERATORS, generator_value, iterator_value
 from lect.frontends.capture.generators import IndexIterator, IteratorForC, TracedGenerator, check_finished
 from lect.frontends.capture.keys import hashed_in_python
-from lect.frontends.capture.long_containers import dict_of, list_of, set_of, tuple_of
+from lect.frontends.capture.long_containers import check_order, dict_of, list_of, set_of, tuple_of
 from lect.frontends.capture.numbers import Computed, RunTimeNumber
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.residual_classes import MAKERS, class_value, fill_cell, slots_of
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.sources import Source
+from lect.frontends.capture.spilling import keep_in_variables
 from lect.frontends.capture.suspended import GeneratorCode, Resumption
 from lect.frontends.capture.tracer import Box, Effect, Tracer
 from lect.frontends.tensors import LT
 from lect.ir import UNKNOWN, Block, LectError, Location, Operation, Region, SymbolRef, Value
 
 MAX_NESTING = 200  # of what is made again
+MAX_MADE = 10_000  # objects that are made again: some seconds
 _PARAMETER_ATTRS = ("code_name", "qualname", "args", "positional_only", "keyword_only", "varargs", "varkw", "file", "first_line")
 _ITEM_WRITES = (list.__setitem__, dict.__setitem__, OrderedDict.__setitem__, deque.__setitem__)
 
@@ -123,6 +125,9 @@ class ResidualBuilder:
         self.block.append(control.ReturnOp.create([end.finish()], loc=loc, attrs={}))
         attrs = {name: self.func.attrs[name] for name in _PARAMETER_ATTRS if name in self.func.attrs}
         attrs.update(self.parameters)
+        variables = keep_in_variables(self.block)
+        if variables:
+            attrs["locals"] = variables
         return control.FuncOp.create(attrs={"sym_name": self.func.attrs["sym_name"], **attrs}, regions=[Region([self.block])], loc=loc)
 
     def _settle(self) -> None:
@@ -243,6 +248,8 @@ class ResidualBuilder:
         if found is None:
             if id(value) in self._busy:
                 raise GraphBreak("LB0008", f"a {kind.__name__} that contains itself", self.loc)
+            if len(self._made) > MAX_MADE:
+                raise GraphBreak("LB0031", f"more than {MAX_MADE} objects that outlive the frame would be made again", self.loc)
             if len(self._busy) > MAX_NESTING:
                 raise GraphBreak("LB0008", "objects nested too deep", self.loc)
             self._busy.add(id(value))
@@ -368,6 +375,7 @@ class ResidualBuilder:
         return set_of(self, value, self.value)
 
     def _frozenset(self, value: frozenset) -> Value:
+        check_order(self, value)
         return self.call(frozenset, list_of(self, value, self.value))
 
     def _deque(self, value: deque) -> Value:

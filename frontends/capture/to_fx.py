@@ -25,7 +25,7 @@ from lect.frontends.capture.numbers import NumberPolicy, needed_for_value
 from lect.frontends.capture.residual import ResidualBuilder, Returned
 from lect.frontends.capture.resume import resume_function
 from lect.frontends.capture.sources import Source
-from lect.frontends.capture.tracer import Box, Tracer
+from lect.frontends.capture.tracer import MAX_DEPTH, Box, Tracer
 from lect.frontends.tensors import LT, propagating
 from lect.ir import UNKNOWN, Block, Context, Location, Operation, PassFailure, Region
 
@@ -33,6 +33,7 @@ RECURSION_LIMIT = 12_000
 MAX_PAIRS = 64  # of objects that are compared one by one
 MAX_TRACES = 16
 TOO_LONG = "LB0031"
+MAX_CHAIN = 50  # of frames that are left at a cut: going on in their rests needs more of the interpreter's stack than they did
 
 
 def run(module: Operation, ctx: Context) -> None:
@@ -132,6 +133,7 @@ class Search:
         enter_found_modes(t)
         found, returned, chain = current_modes(), None, None
         try:
+            t.deepest = _calls_left(MAX_DEPTH)
             with _quiet(), propagating() as t.mode, blocks_closed(t):
                 t.known.attach(t.mode)
                 returned = _trace(t, self.func, self.live, self.program)
@@ -150,8 +152,11 @@ class Search:
                 raise ToldOtherwise from None
             if not stop.frames or stop.number == TOO_LONG:
                 raise
-            moment = chain_of(t, stop.frames)[0][-1].stop
+            chain, _ = chain_of(t, stop.frames)
+            moment = chain[-1].stop
             stop.let_go()
+            if len(chain) > MAX_CHAIN:
+                raise GraphBreak(TOO_LONG, f"{stop.number} {stop.reason.title}, in {len(chain)} calls around each other: {stop.detail}", stop.loc) from None
             return self._earlier(t, stop, moment)
         if _needs_values(t):
             raise NeedsValues
@@ -159,6 +164,8 @@ class Search:
         try:
             _write(t, self, global_state(t), returned, chain)
         except GraphBreak as stop:
+            if stop.number == TOO_LONG:
+                raise
             watch = t.births is None and stop.values and not self.whole
             born = None if watch else self._birth(t, stop)
             stop.let_go()
@@ -392,6 +399,14 @@ def _overlapping(t: Tracer) -> bool:
     tensors = [t.real_of[id(each.traced)] for each in t.inputs]
     storages = [tensor.untyped_storage().data_ptr() for tensor in tensors if tensor.numel()]
     return len(set(storages)) != len(storages)
+
+
+def _calls_left(most: int) -> int:
+    """How many calls in calls the program may make here, at most `most`."""
+    frame, left = sys._getframe(), sys.getrecursionlimit()
+    while frame is not None and left > 0:
+        frame, left = frame.f_back, left - 1  # type: ignore[assignment]
+    return min(most, left)
 
 
 @contextmanager

@@ -40,6 +40,7 @@ from lect.ir import UNKNOWN, Location
 Box = tuple[Any, Source | None]
 NONE: Box = (None, None)
 CONTAINERS = (list, dict, set, deque)
+MAX_DEPTH = 300
 MAX_NESTING = 100  # of containers in containers that C code reads
 DERIVED = (int, float, complex, str, bytes)  # bases of classes whose instances are values, as members of an IntEnum
 VIEWS = (*DICT_VIEWS, MappingProxyType)
@@ -140,10 +141,10 @@ class Tracer:
         self.classes: list[type] = []  # made in the trace
         self.fresh: dict[int, Any] = {}
         self.tuples: dict[int, tuple[tuple, list[Box]]] = {}
-        self.register_depth = 0
         self.registered: dict[int, tuple[Any, bool]] = {}
         self.real_of: dict[int, torch.Tensor] = {}
         self.shadows = Shadows()
+        self.dented: set[int] = set()  # sets made in the trace out of which something was taken
         self.showing: set[int] = set()  # the containers whose shadow holds their run-time numbers
         self.origins: dict[int, tuple[Any, list[Any]]] = {}  # views and iterators made in C, and the containers outside of the trace that they read
         self.mutated: dict[int, Box] = {}
@@ -157,11 +158,12 @@ class Tracer:
         self.guarded_entries: set[tuple[type, str]] = set()
         self.namespaces: dict[int, Source | None] = {}  # the modules whose dictionaries are globals, by the identity of these
         self.kept_codes: set[int] = set()  # functions by identity whose code is guarded
-        self.calls = self.depth = 0
+        self.calls = self.depth = self.asked = self.register_depth = 0  # `asked` counts items of iterators
         self.autocast_read = False
         self.inference: list[tuple[Any, Any]] = []  # the open blocks of inference mode: the program's context manager and torch's
         self.left_inference = False
         self.mode: Any = None  # the dispatch mode under which torch functions run
+        self.deepest = MAX_DEPTH  # calls in calls that are followed: no more than the program may make
         self.frame: Any = None
         self.caught: BaseException | None = None  # what the running frame handles, and below what those around its generators do
         self.outer_caught: list[BaseException | None] = []
@@ -395,6 +397,11 @@ class Tracer:
         found = self.origins.get(id(value))
         if found is not None and any(id(container) in self.shadows for container in found[1]):
             raise self.stop("LB0004", "a container is changed while an iterator over it or a view of it is in use")
+
+    def check_order(self, value: Any) -> None:
+        """Break for the copy of a set that is not iterated over like the original."""
+        if id(value) in self.dented and any(value is shadow for shadow in self.shadows.values()):
+            raise self.stop("LB0004", "the items of a set that was written to, whose order hangs on how it was filled")
 
     def register(self, box: Box, deep: bool = True) -> None:
         """C code is about to read this container: make its elements findable, and guard the scalars and the keys in it, and unless told otherwise those

@@ -234,7 +234,7 @@ def generic_attr(t: Tracer, box: Box, name: str, fallback: bool = True) -> Box:
     if names is not None and source is None and not t.is_fresh(value) and not _is_static(value):
         raise t.stop("LB0007", f"attribute {name} of a {kind.__name__}")
     if names is not None and name in names:
-        return t.wrap(names[name], _own_entry(kind, source, name) if source is not None and (id(value), name) not in t.written else None)
+        return t.wrap(names[name], _own_place(kind, source, name) if source is not None and (id(value), name) not in t.written else None)
     if source is not None and names is not None and found.kind != "missing" and (id(value), name) not in t.written:
         t.guards.no_attr(source, name)
     if found.kind != "missing":
@@ -242,7 +242,7 @@ def generic_attr(t: Tracer, box: Box, name: str, fallback: bool = True) -> Box:
     return _missing_attr(t, box, name, names, fallback)
 
 
-def _own_entry(kind: type, source: Source, name: str) -> Source:
+def _own_place(kind: type, source: Source, name: str) -> Source:
     """Where an instance of `kind` has an attribute of its own: read past a `__getattribute__` of the program, which guards must not run."""
     if type(find_in_type(kind, "__getattribute__")) is not FunctionType:
         return source.attr(name)

@@ -52,7 +52,6 @@ MODULE_CALL_IMPL = torch.nn.Module._call_impl
 MODULE_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _BACKWARD_HOOKS = ("_backward_hooks", "_backward_pre_hooks")
 _GLOBAL_HOOKS = ("_global_backward_pre_hooks", "_global_backward_hooks", "_global_forward_hooks", "_global_forward_pre_hooks")
-_IN_ORDER = (policy.LISTING | policy.LAZY) - {sorted}  # they read the items of a set in its order
 _READ_ONE = frozenset({dict.get, dict.__getitem__, dict.__contains__, set.__contains__})
 _IMMUTABLE: tuple[type, ...] = (type, enum.Enum, range, slice, torch.Size, re.Pattern, re.Match)
 Kwargs = dict[str, Box]
@@ -318,7 +317,7 @@ def call_type(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
     if find_in_type(cls, "__del__") is not MISSING:
         raise t.stop("LB0018", describe(cls))
     made = _allocate(t, callee, args, kwargs)
-    if issubclass(type(made[0]), cls):
+    if cls in type(made[0]).__mro__:
         initialize(t, made, args, kwargs)
     return made
 
@@ -541,9 +540,7 @@ def pure_argument(t: Tracer, function: Any, box: Box) -> Any:
             return given
     if issubclass(type(value), (list, tuple, dict, set, frozenset, collections.deque, *DICT_VIEWS)):
         t.register(box)
-        if function in _IN_ORDER:
-            t.check_order(t.now(box))
-        return t.now(box)
+        return t.in_order(box) if function in policy.IN_ORDER else t.now(box)
     if issubclass(type(value), FunctionType | MethodType):
         if function in policy.CALLBACKS:
             raise t.stop("LB0003", f"{describe(function)} with a Python function")

@@ -79,6 +79,6 @@ _OF_TYPE: Mapping[str, tuple[Any, Callable[..., Any]]] = MappingProxyType(
 def rule_of_type(function: Any) -> Callable[..., Any] | None:
     """The rule for a class method of `type` or `object` that is bound to some class; None for any other function."""
     known = _OF_TYPE.get(function.__name__) if type(function) is BuiltinFunctionType else None
-    if known is None or not isinstance(function.__self__, type) or function != known[0].__get__(None, function.__self__):
+    if known is None or not issubclass(type(function.__self__), type) or function != known[0].__get__(None, function.__self__):
         return None
     return functools.partial(known[1], function)

@@ -39,7 +39,7 @@ _FUNCTIONS_AND_OTHERS = (*_FUNCTIONS, staticmethod, classmethod, functools.parti
 
 def build_class(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     """`__build_class__(body, name, *bases, metaclass=..., **keywords)`, which a class statement calls."""
-    if len(args) < 2 or type(args[0][0]) is not FunctionType or not isinstance(args[1][0], str):
+    if len(args) < 2 or type(args[0][0]) is not FunctionType or not issubclass(type(args[1][0]), str):
         run_real(builtins.__build_class__, *[box[0] for box in args])
         raise t.stop("LB0010", "a class whose body is no function")
     t.memo.switch_off()
@@ -47,7 +47,7 @@ def build_class(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     bases = _resolved(t, given)
     keywords = dict(kwargs)
     meta = keywords.pop("metaclass", None) or t.static(type(bases[0][0]) if bases else type)
-    if isinstance(meta[0], type):
+    if issubclass(type(meta[0]), type):
         meta = _most_derived(t, meta, [base[0] for base in bases])
     all_bases = t.make_tuple(bases)
     namespace = _prepared(t, meta, name, all_bases, keywords)
@@ -55,7 +55,7 @@ def build_class(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     if bases is not given:
         store_item(t, namespace, ("__orig_bases__", None), t.make_tuple(given))
     made = call(t, meta, [name, all_bases, namespace], keywords)
-    if isinstance(made[0], type) and type(cell) is CellType:
+    if issubclass(type(made[0]), type) and type(cell) is CellType:
         _check_cell(name[0], made[0], cell)
     return made
 
@@ -65,15 +65,15 @@ def _resolved(t: Tracer, given: list[Box]) -> list[Box]:
     found: list[Box] = []
     changed = False
     for box in given:
-        if not isinstance(box[0], type):
+        if not issubclass(type(box[0]), type):
             try:
                 entries = load_attr(t, box, "__mro_entries__")
             except UserError as raised:
-                if not isinstance(raised.error, AttributeError):
+                if not issubclass(type(raised.error), AttributeError):
                     raise
             else:
                 replaced = call(t, entries, [t.make_tuple(given)], {})
-                if not isinstance(replaced[0], tuple):
+                if not issubclass(type(replaced[0]), tuple):
                     raise UserError(TypeError("__mro_entries__ must return a tuple"))
                 found += [_fixed(t, base) for base in iterate(t, replaced)]
                 changed = True
@@ -104,18 +104,18 @@ def _most_derived(t: Tracer, meta: Box, bases: list[Any]) -> Box:
 
 def _prepared(t: Tracer, meta: Box, name: Box, bases: Box, keywords: Kwargs) -> Box:
     """The namespace for the body."""
-    if isinstance(meta[0], type) and find_in_type(meta[0], "__prepare__") is _PREPARE:
+    if issubclass(type(meta[0]), type) and find_in_type(meta[0], "__prepare__") is _PREPARE:
         return t.made({})
     try:
         prepare = load_attr(t, meta, "__prepare__")
     except UserError as raised:
-        if not isinstance(raised.error, AttributeError):
+        if not issubclass(type(raised.error), AttributeError):
             raise
         return t.made({})
     namespace = call(t, prepare, [name, bases], keywords)
     kind = t.guard_type(namespace)
     if lookup(t, kind, "__getitem__").kind == "missing":
-        of = meta[0].__name__ if isinstance(meta[0], type) else "<metaclass>"
+        of = meta[0].__name__ if issubclass(type(meta[0]), type) else "<metaclass>"
         raise UserError(TypeError(f"{of}.__prepare__() must return a mapping, not {kind.__name__}"))
     return namespace
 
@@ -141,12 +141,12 @@ def new_class(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     t.memo.switch_off()
     meta, name, namespace = args[0], t.leak(args[1]), args[3]
     bases = [_fixed(t, base) for base in iterate(t, args[2])]
-    if not all(isinstance(base[0], type) for base in bases):
+    if not all(issubclass(type(base[0]), type) for base in bases):
         _refuse_bases(t, meta[0], name, [base[0] for base in bases])
     derived = _most_derived(t, meta, [base[0] for base in bases])
     if derived is not meta:
         new = find_in_type(derived[0], "__new__")
-        if isinstance(new, staticmethod) and type(new.__func__) is FunctionType:
+        if issubclass(type(new), staticmethod) and type(new.__func__) is FunctionType:
             return call_function(t, t.static(new.__func__), [derived, *args[1:]], kwargs)
     t.register(namespace)
     names = dict(dict.items(t.now(namespace)))
@@ -166,7 +166,7 @@ def new_class(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
 
 def _refuse_bases(t: Tracer, meta: type, name: str, bases: list[Any]) -> NoReturn:
     """Raise what `type.__new__` raises for bases that are no classes; it asks these for an attribute first, which must not run code of the program."""
-    asked = [type(base) for base in bases if not isinstance(base, type)]
+    asked = [type(base) for base in bases if not issubclass(type(base), type)]
     if all(type(find_in_type(kind, method)) is not FunctionType for kind in asked for method in ("__getattribute__", "__getattr__")):
         run_real(type.__new__, meta, name, tuple(bases), {})
     raise t.stop("LB0010", "a base that is no class")
@@ -175,7 +175,7 @@ def _refuse_bases(t: Tracer, meta: type, name: str, bases: list[Any]) -> NoRetur
 def _fit(args: list[Box]) -> bool:
     """True for arguments of the types that `type.__new__` takes."""
     kinds = (type, str, tuple, dict)
-    return all(isinstance(box[0], kind) for box, kind in zip(args, kinds)) and issubclass(args[0][0], type)
+    return all(issubclass(type(box[0]), kind) for box, kind in zip(args, kinds)) and issubclass(args[0][0], type)
 
 
 def _check_names(t: Tracer, meta: type, names: dict[Any, Any]) -> None:
@@ -183,7 +183,7 @@ def _check_names(t: Tracer, meta: type, names: dict[Any, Any]) -> None:
     if find_in_type(meta, "mro") is not type.__dict__["mro"]:
         raise t.stop("LB0010", f"the metaclass {meta.__name__} has an mro of its own")
     slots = names.get("__slots__", ())
-    if not isinstance(slots, str) and (type(slots) not in (tuple, list, dict) or any(type(slot) is not str for slot in slots)):
+    if not issubclass(type(slots), str) and (type(slots) not in (tuple, list, dict) or any(type(slot) is not str for slot in slots)):
         raise t.stop("LB0010", "__slots__ that are no texts")
     if any(type(key) is not str for key in names):
         raise t.stop("LB0010", "a name of a class that is no text")

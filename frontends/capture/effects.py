@@ -132,7 +132,7 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
         if name in _KEYED and args:
             t.written.add((id(value), args[0])) if issubclass(type(value), dict) else None
         if function is set.pop:
-            t.check_order(shadow)
+            t.in_order(target)
         returned = run_real(function, shadow, *args, **raw_kwargs)
         if returned is NotImplemented:
             return (returned, None)

@@ -56,8 +56,7 @@ def get_iter(t: Tracer, box: Box) -> Box:
         raise t.stop("LB0003", f"iteration over a {kind.__module__}.{kind.__qualname__}")
     t.register(box)
     t.check_current(value)
-    t.check_order(t.now(box))
-    made = run_real(iter, t.now(box))
+    made = run_real(iter, t.in_order(box))
     if made is value:
         return box
     t.derive(made, [value] if id(value) not in t.shadows else [])

@@ -59,6 +59,7 @@ LAZY = frozenset({map, filter, zip, enumerate} | {value for value in vars(iterto
 # They use up an iterable at once.  Those of the first kind guess at its length first, those of the second look the items up, those of the third the
 # first of each pair.
 LISTING = frozenset({list, tuple, sorted, str.join, collections.deque, math.fsum, math.prod})
+IN_ORDER = (LISTING | LAZY) - {sorted}  # they read the items of a set in its order
 HASHING = frozenset({set, frozenset, dict.fromkeys, collections.OrderedDict.fromkeys}) | frozenset(
     getattr(cls, name) for cls in (set, frozenset) for name in ("union", "difference", "intersection", "symmetric_difference")
 )

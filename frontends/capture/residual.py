@@ -443,7 +443,7 @@ class ResidualBuilder:
             contents = value.cell_contents
         except ValueError:
             return self.call(CellType)
-        if isinstance(contents, type | FunctionType) and self.t.is_fresh(contents):
+        if issubclass(type(contents), type | FunctionType) and self.t.is_fresh(contents):
             return fill_cell(self, value, contents)
         return self.call(CellType, self.value_of_box(box) if box is not None else self.value(contents))
 

@@ -64,13 +64,13 @@ def _is_automatic(cls: type, name: str, entry: Any) -> bool:
 
 def _fill(builder: ResidualBuilder, cls: type, made: Value, entries: dict[str, Any]) -> None:
     abstract = "_abc_impl" in cls.__dict__
-    autograd = isinstance(cls, _FUNCTION_META) and _OF_AUTOGRAD in cls.__dict__
+    autograd = issubclass(type(cls), _FUNCTION_META) and _OF_AUTOGRAD in cls.__dict__
     for name, entry in entries.items():
         if name in _AT_ONCE or (abstract and name in _OF_ABC) or (autograd and name == _OF_AUTOGRAD):
             continue
         value = builder.value(entry)
         builder.call(type.__setattr__, made, builder.constant(name), value)
-        if isinstance(entry, property) and builder.t.is_fresh(entry):
+        if issubclass(type(entry), property) and builder.t.is_fresh(entry):
             builder.call(property.__set_name__, value, made, builder.constant(name))  # type: ignore[attr-defined]
     if abstract:
         builder.call(_abc._abc_init, made)

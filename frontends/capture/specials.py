@@ -143,7 +143,7 @@ def _type_call(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     from lect.frontends.capture.calls import _allocate
 
     made = _allocate(t, args[0], args[1:], kwargs)
-    if issubclass(type(made[0]), args[0][0]):
+    if args[0][0] in type(made[0]).__mro__:
         initialize(t, made, args[1:], kwargs)
     return made
 

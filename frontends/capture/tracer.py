@@ -117,7 +117,6 @@ class Tracer:
         self.code_table = code_table
         self.sources = SourceTable()
         self.policy = policy or NumberPolicy()
-        self.asked_compiling = False
         self.numbers: dict[Source | Computed, RunTimeNumber] = {}
         self.computed: dict[Any, Computed] = {}
         self.pinned: set[Source] = set()
@@ -159,16 +158,15 @@ class Tracer:
         self.namespaces: dict[int, Source | None] = {}  # the modules whose dictionaries are globals, by the identity of these
         self.kept_codes: set[int] = set()  # functions by identity whose code is guarded
         self.calls = self.depth = self.asked = self.register_depth = 0  # `asked` counts items of iterators
-        self.autocast_read = False
+        self.entered = 0  # blocks entered so far, which numbers the moments of a trace
+        self.autocast_read = self.asked_compiling = self.left_inference = False
         self.inference: list[tuple[Any, Any]] = []  # the open blocks of inference mode: the program's context manager and torch's
-        self.left_inference = False
         self.mode: Any = None  # the dispatch mode under which torch functions run
         self.deepest = MAX_DEPTH  # calls in calls that are followed: no more than the program may make
         self.frame: Any = None
         self.caught: BaseException | None = None  # what the running frame handles, and below what those around its generators do
         self.outer_caught: list[BaseException | None] = []
         self.generators: list[Any] = []
-        self.entered = 0  # blocks entered so far, which numbers the moments of a trace
         self.stop_at: Any = None  # where the trace has to end
         self.left_modes: tuple[Any, Any] = (None, None)  # autograd and autocast at the end
         self.births: dict[int, list[Any]] | None = None  # the moments, innermost frame first, when fresh objects were made; None when nobody asks
@@ -398,10 +396,12 @@ class Tracer:
         if found is not None and any(id(container) in self.shadows for container in found[1]):
             raise self.stop("LB0004", "a container is changed while an iterator over it or a view of it is in use")
 
-    def check_order(self, value: Any) -> None:
-        """Break for the copy of a set that is not iterated over like the original."""
+    def in_order(self, box: Box) -> Any:
+        """`now` for who reads the items in their order.  Breaks for the copy of a set that is not iterated over like the original."""
+        value = self.now(box)
         if id(value) in self.dented and any(value is shadow for shadow in self.shadows.values()):
             raise self.stop("LB0004", "the items of a set that was written to, whose order hangs on how it was filled")
+        return value
 
     def register(self, box: Box, deep: bool = True) -> None:
         """C code is about to read this container: make its elements findable, and guard the scalars and the keys in it, and unless told otherwise those

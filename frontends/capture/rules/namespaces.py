@@ -28,7 +28,7 @@ def _in_mapping(frame: Any, mapping: Box, name: str) -> Box | None:
     try:
         return load_item(t, mapping, key)
     except UserError as raised:
-        if not isinstance(raised.error, KeyError):
+        if not issubclass(type(raised.error), KeyError):
             raise
         return None
 
@@ -48,7 +48,7 @@ def delete_name(frame: Any, op: Any) -> None:
     try:
         delete_item(frame.t, _namespace(frame), (name, None))
     except UserError as raised:
-        if not isinstance(raised.error, Exception):
+        if not issubclass(type(raised.error), Exception):
             raise
         raise UserError(NameError(f"name '{name}' is not defined", name=name)) from None
 

@@ -50,11 +50,14 @@ PASSES: Mapping[str, str] = MappingProxyType(
         "loop-order-for-memory": "lect.passes.loop.loop_order_for_memory:LoopOrderForMemory",
         "loop-plan-buffers": "lect.passes.loop.loop_plan_buffers:LoopPlanBuffers",
         "loop-collapse-dims": "lect.passes.loop.loop_collapse_dims:LoopCollapseDims",
+        "kernel-choose-gpu-tiles": "lect.passes.kernel.kernel_choose_gpu_tiles:KernelChooseGpuTiles",
         "kernel-choose-tiles": "lect.passes.kernel.kernel_choose_tiles:KernelChooseTiles",
         "loop-to-kernel": "lect.passes.convert.loop_to_kernel:LoopToKernel",
         "kernel-keep-rows": "lect.passes.kernel.kernel_keep_rows:KernelKeepRows",
         "kernel-prefetch-rows": "lect.passes.kernel.kernel_prefetch_rows:KernelPrefetchRows",
         "kernel-cascade-sums": "lect.passes.kernel.kernel_cascade_sums:KernelCascadeSums",
+        "kernel-choose-warps": "lect.passes.kernel.kernel_choose_warps:KernelChooseWarps",
+        "kernel-approximate-halves": "lect.passes.kernel.kernel_approximate_halves:KernelApproximateHalves",
         "strip-loc": "lect.passes.common.strip_loc:StripLoc",
     }
 )

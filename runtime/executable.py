@@ -34,14 +34,20 @@ def build(module: Operation, ctx: Context, name: str | None = None) -> Executabl
     func = find_host_function(module, name)
     kernels = [op for op in module.body if op.name == "kernel.func"]
     check_launches(func, kernels)
-    compiled = None
-    addresses: dict[str, int] = {}
-    if kernels:
+    compiled: Any = None
+    entries: dict[str, Any] = {}
+    on_gpu = any(op.attrs.get("target") == "cuda" for op in kernels)
+    if on_gpu:
+        from lect.backends import triton
+
+        compiled = triton.compile_kernels(kernels, ctx)
+        entries = compiled.launchers()
+    elif kernels:
         from lect.backends import llvm
 
         compiled = llvm.compile_kernels(kernels, ctx)
-        addresses = {op.attrs["sym_name"]: compiled.entry(op.attrs["sym_name"]) for op in kernels}
-    program = python_host.load(func, addresses, shared_launcher() if kernels else None)
+        entries = {op.attrs["sym_name"]: compiled.entry(op.attrs["sym_name"]) for op in kernels}
+    program = python_host.load(func, entries, shared_launcher() if kernels and not on_gpu else None)
     return Executable(func.attrs["sym_name"], program.run, program.text, compiled)
 
 

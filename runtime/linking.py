@@ -21,10 +21,11 @@ def link_graph(module: Operation, ctx: Context) -> tuple[Any, Callable[..., list
     if ctx.options.get("level", "native") != "native":
         return None, interpreted(module)
     from lect.runtime.executable import build, find_host_function
+    from lect.runtime.machines import on_device
     from lect.runtime.residual import shared_outputs, with_own_outputs
 
-    executable = build(module, ctx)
-    return executable, with_own_outputs(executable.run, shared_outputs(find_host_function(module, None)))
+    executable, func = build(module, ctx), find_host_function(module, None)
+    return executable, with_own_outputs(on_device(executable.run, func), shared_outputs(func))
 
 
 def interpreted(module: Operation) -> Callable[..., list[Any]]:

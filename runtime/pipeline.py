@@ -8,9 +8,6 @@ from dataclasses import dataclass, field
 from types import CodeType, MappingProxyType
 from typing import Any
 
-import torch
-
-from lect.backends import llvm
 from lect.dialects import make_context
 from lect.dialects.fx.python_values import dtype_of
 from lect.dialects.fx.types import NumberType
@@ -27,6 +24,7 @@ from lect.runtime.events import Break, EventLog, Fallback, Note
 from lect.runtime.failure_files import FailureFiles
 from lect.runtime.failures import Failure, Lowering, is_internal, with_file
 from lect.runtime.linking import link_graph
+from lect.runtime.machines import machine_of
 from lect.runtime.training_compile import Training, any_results_differentiable, take_training
 
 STAGES = ("aot", "loop", "kernel")
@@ -193,7 +191,7 @@ def _lower(module: Operation, graph: Operation, name: str, made: Compiled, ctx: 
         return
     try:
         if level == "native":
-            ctx.target.update(llvm.cpu_target(), threads=torch.get_num_threads())
+            ctx.target.update(machine_of(graph))
         for stage in STAGES[: REACHED[level]]:
             _timed(made, stage, lambda stage=stage: PassManager.parse(stage).configured(ctx.options).run(module, ctx))  # type: ignore[misc]
             observe(stage, module)

@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 
-from lect.backends import llvm
 from lect.dialects import make_context
 from lect.dialects.functional.ops import FuncOp
 from lect.dialects.functional.python_values import dtype_of
@@ -24,6 +23,7 @@ from lect.passes.pipelines import PIPELINES
 from lect.runtime.events import BackwardCompile, BackwardFallback, EventLog
 from lect.runtime.failures import Failure, Lowering, is_internal, with_file
 from lect.runtime.linking import interpreted, link_graph, module_of
+from lect.runtime.machines import machine_of
 from lect.runtime.random_replay import Draw, find_draws
 from lect.runtime.residual import without_autocast
 from lect.runtime.training import Backward, Layouts, SharedResult, TrainingStep, restored_inputs
@@ -153,7 +153,7 @@ class Training:
 
     def _target(self) -> dict[str, Any]:
         native = self.options.get("level", "native") == "native"
-        return {**llvm.cpu_target(), "threads": torch.get_num_threads()} if native else {}
+        return machine_of(self.graph) if native else {}
 
     def _functional(self, tangents: tuple[int, ...], strides: Layouts | None) -> FuncOp:
         """The backward at the functional level."""
@@ -192,7 +192,7 @@ class Training:
         guarded = without_autocast(run)
 
         def call(*tensors: Any, keeps: Any = executable) -> list[Any]:
-            return (guarded if torch.is_autocast_enabled("cpu") else run)(*tensors)
+            return (guarded if (torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda")) else run)(*tensors)
 
         return call
 

@@ -31,6 +31,7 @@ from lect.passes.instrument import (
 )
 from lect.passes.manager import PassManager, Step, crash
 from lect.passes.pipelines import PIPELINES
+from lect.passes.targets import TARGETS
 
 SPLIT = "// -----"
 
@@ -52,8 +53,9 @@ def argument_parser() -> argparse.ArgumentParser:
     add("-h", "--help", action="store_true", help="show this text")
     add("-p", "--pipeline", action="append", default=[], metavar="PIPELINE", help="passes and named pipelines, 'a,b{option=1},loop'; may be repeated")
     add("-o", "--output", default="-", metavar="FILE", help="where the IR goes (default: standard output)")
-    add("--target", default="", metavar="KEY=VALUE,...", help="the machine that passes decide for: vector_bytes, registers, fma, l1_bytes to l3_bytes, threads")
-    add("--emit", choices=("python", "llvm", "torch"), help="print what a backend makes of the result instead of IR")
+    what = "a name as cuda:sm_90, vector_bytes, registers, fma, l1_bytes to l3_bytes, threads"
+    add("--target", default="", metavar="KEY=VALUE,...", help=f"the machine that passes decide for: {what}")
+    add("--emit", choices=("python", "llvm", "torch", "triton"), help="print what a backend makes of the result instead of IR")
     add("--capture", metavar="FILE.py:FUNCTION", help="start from a Python function, called with what FUNCTION_inputs() or inputs() of the file gives")
     add("--decode", metavar="FILE.py:FUNCTION", help="start from the bytecode of a Python function, which is compiled but not run")
     add("--list-passes", action="store_true", help="name all passes with one line each")
@@ -296,12 +298,15 @@ class _Driver:
 
 
 def read_target(text: str) -> dict[str, int | str]:
-    """The description of a machine: numbers are numbers, everything else is text.  Raises `UsageError`."""
+    """The description of a machine: numbers are numbers, everything else is text; a name stands for what is known of it.  Raises `UsageError`."""
     found: dict[str, int | str] = {}
     for item in filter(None, text.split(",")):
         key, equals, value = item.partition("=")
+        if item in TARGETS:
+            found.update(TARGETS[item])
+            continue
         if not (key and equals and value):
-            raise UsageError(f"--target takes KEY=VALUE,..., got '{item}'")
+            raise UsageError(f"--target takes KEY=VALUE,... or one of {', '.join(TARGETS)}, got '{item}'")
         found[key] = int(value) if value.isdecimal() else value
     return found
 

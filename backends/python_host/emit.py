@@ -28,7 +28,7 @@ from lect.ir import SCALARS, LectError, Operation, ScalarType, Value
 
 _NOT_NAME = re.compile(r"\W", re.ASCII)
 DTYPE_NAMES = frozenset(_NOT_NAME.sub("_", spelling).strip("_") for spelling in SCALARS)
-RESERVED = DTYPE_NAMES | {"launch", "empty", "check", "tensors_of", "write", "written", "torch", "inf", "nan", "complex"}
+RESERVED = DTYPE_NAMES | {"launch", "stream", "current_stream", "empty", "check", "tensors_of", "write", "written", "torch", "inf", "nan", "complex"}
 NAMED_KINDS = frozenset({"memory_format", "layout"})
 
 
@@ -61,6 +61,7 @@ class Source:
         self.dtypes: dict[str, str] = {}  # identifier -> spelling
         self.named: dict[str, tuple[str, str]] = {}  # identifier -> kind and name of a constant of torch
         self.arities: set[int] = set()
+        self.streams = False
 
     @property
     def text(self) -> str:
@@ -137,6 +138,10 @@ def print_python(func: Operation) -> Source:
     source = Source(func)
     parameters = ", ".join([source.define(value) for value in func.body.args])
     source.lines.append(f"def {source.name}({parameters}):")
+    queued = next((op for op in func.body if isinstance(op, host.LaunchOp) and op.target == "cuda" and op.grid), None)
+    if queued is not None:
+        source.streams = True
+        source.emit(f"stream = current_stream({device_index(queued.buffers[0].type.device)})")
     for op in func.body:
         printer = _PRINTERS.get(type(op))
         if printer is None:
@@ -207,8 +212,11 @@ def _launch(source: Source, op: host.LaunchOp) -> None:
     kernel = "kernel_" + identifier(symbol)
     if source.kernels.setdefault(kernel, symbol) != symbol:
         raise LectError(f"two kernels have names that Python cannot tell apart: '{symbol}' and '{source.kernels[kernel]}'", op=op)
-    source.arities.add(len(op.buffers))
     pointers = ", ".join([f"{source.use(value)}.data_ptr()" for value in op.buffers])
+    if op.target == "cuda":
+        source.emit(f"{kernel}(stream, {pointers})")
+        return
+    source.arities.add(len(op.buffers))
     source.emit(f"launch({kernel}, pointers{len(op.buffers)}({pointers}), {op.grid}, {op.grain})")
 
 
@@ -274,6 +282,11 @@ def _free(source: Source, op: host.FreeOp) -> None:
 
 def _return(source: Source, op: host.ReturnOp) -> None:
     source.emit(f"return [{', '.join([source.use(value) for value in op.values])}]")
+
+
+def device_index(device: str) -> int:
+    """The number of a device, `cuda:1` is 1; one without a number is the first."""
+    return int(device.partition(":")[2] or 0)
 
 
 def _device(device: str) -> str:

@@ -29,11 +29,11 @@ REFUSED = frozenset({"from_file"})
 BINDINGS: Mapping[str, Callable[..., Any]] = MappingProxyType({"aten.randint.low": torch.randint})
 
 
-def load(func: Operation, kernels: Mapping[str, int], launch: Launch | None) -> SourceProgram:
+def load(func: Operation, kernels: Mapping[str, Any], launch: Launch | None) -> SourceProgram:
     """Compile a `host.func`.
 
-    `kernels` gives the address of each kernel by symbol, and `launch(address, pointers, grid, grain)` runs one.  Raises `LectError` when the
-    function names a kernel or a library function that does not exist.
+    `kernels` gives the address of each kernel by symbol, and `launch(address, pointers, grid, grain)` runs one; of a kernel for a GPU it gives what runs it,
+    `run(stream, *addresses)`.  Raises `LectError` when the function names a kernel or a library function that does not exist.
     """
     source = print_python(func)
     namespace: dict[str, Any] = {
@@ -46,6 +46,8 @@ def load(func: Operation, kernels: Mapping[str, int], launch: Launch | None) -> 
         "write": write,
         "written": written,
     }
+    if source.streams:
+        namespace["current_stream"] = getattr(torch._C, "_cuda_getCurrentRawStream", first_stream)
     for name, spelling in source.dtypes.items():
         namespace[name] = DTYPES[spelling]
     for name, (kind, constant) in source.named.items():
@@ -60,6 +62,11 @@ def load(func: Operation, kernels: Mapping[str, int], launch: Launch | None) -> 
     for count in source.arities:
         namespace[f"pointers{count}"] = ctypes.c_void_p * count
     return load_source("host", source.name, source.text, namespace)
+
+
+def first_stream(device: int) -> int:
+    """The stream of a build of torch without CUDA, in which kernels for a GPU run in Triton's interpreter."""
+    return 0
 
 
 def library_function(path: tuple[str, ...], op: Operation) -> Callable[..., Any]:

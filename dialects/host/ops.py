@@ -129,12 +129,16 @@ class SizeOp(Operation):
 
 @op("host.launch")
 class LaunchOp(Operation):
-    """Run `grid` programs of the kernel `kernel` on the given memory.  Programs may run in any order and at once; a thread gets at least `grain`."""
+    """Run `grid` programs of the kernel `kernel` on the given memory.  Programs may run in any order and at once.
+
+    With the target "cpu" a thread gets at least `grain` of them; with "cuda" they are queued behind what the current stream of the device has to do.
+    """
 
     buffers: Variadic[BufferType]
     kernel: Attr[SymbolRef]
     grid: Attr[int]
     grain: Attr[int] = 1
+    target: Attr[frozenset({"cpu", "cuda"})] = "cpu"
     traits = (Reads("buffers"), Writes("buffers"))
 
     def verify(self) -> None:

@@ -117,15 +117,17 @@ class TileAxis(NamedTuple):
 class TilesAttr(Attribute):
     """How a nest is to be cut, `#kernel.tiles<"row", R: d1 by 32 loop, vector R>`: the variant's name, the axes, and whose lanes are neighbours.
 
-    Dims without an axis are walked one by one: parallel ones by the grid, reduced ones by loops.
+    Dims without an axis are walked one by one: parallel ones by the grid, reduced ones by loops.  With `wide` a loop accumulates whole tiles, which are
+    folded behind it; else only the vector axis is folded there, and the lanes of other axes at each step.
     """
 
     variant: str
     axes: tuple[TileAxis, ...]
     vector: str | None = None
+    wide: bool = False
 
     @classmethod
-    def normalize(cls, variant: str, axes: Iterable[Any], vector: str | None) -> dict[str, Any]:
+    def normalize(cls, variant: str, axes: Iterable[Any], vector: str | None, wide: bool) -> dict[str, Any]:
         axes = tuple(TileAxis(*axis) for axis in axes)
         names = [axis.name for axis in axes]
         if len(set(names)) < len(names) or len({axis.dim for axis in axes}) < len(axes):
@@ -137,11 +139,11 @@ class TilesAttr(Attribute):
                 raise ValueError(f"the block of axis {axis.name} must be a power of two, got {axis.block}")
         if vector is not None and vector not in names:
             raise ValueError(f"'vector' names no axis: {vector}")
-        return {"variant": variant, "axes": axes, "vector": vector}
+        return {"variant": variant, "axes": axes, "vector": vector, "wide": bool(wide)}
 
     def print_body(self) -> str:
         parts = [quote(self.variant), *[f"{axis.name}: d{axis.dim} by {axis.block} {axis.role}" for axis in self.axes]]
-        return ", ".join(parts + ([f"vector {self.vector}"] if self.vector else []))
+        return ", ".join(parts + ([f"vector {self.vector}"] if self.vector else []) + (["wide"] if self.wide else []))
 
     @classmethod
     def parse_body(cls, scanner: Scanner | None) -> TilesAttr:
@@ -149,9 +151,11 @@ class TilesAttr(Attribute):
             raise ValueError('write <"row", R: d1 by 32 loop, vector R>')
         variant, axes, vector = scanner.string(), [], None
         while scanner.accept(","):
+            if scanner.accept_word("wide"):
+                return cls(variant, tuple(axes), vector, True)
             if scanner.accept_word("vector"):
                 vector = axis_name(scanner)
-                break
+                continue
             name = axis_name(scanner)
             scanner.expect(":")
             dim = int(scanner.regex(_DIM, "a dim, as d1")[1])

@@ -78,7 +78,9 @@ def axis_of(operation: Operation, name: str) -> Axis:
 class FuncOp(Operation):
     """One program of a grid of `grid[0] * grid[1] * ...` programs; parameters are the memory it works on.
 
-    `vector` names the axis whose lanes lie next to each other in memory: vector registers on a CPU, neighbouring threads on a GPU.
+    `vector` names the axis whose lanes lie next to each other in memory: vector registers on a CPU, neighbouring threads on a GPU.  `target` is the kind
+    of machine that it was cut for; on a GPU a program is `warps` warps.  `approximate` says why functions of f32 may have an error of some ulp (2^-20) in
+    this kernel.
     """
 
     sym_name: Attr[str]
@@ -86,6 +88,9 @@ class FuncOp(Operation):
     axes: Attr[AxesAttr]
     blocks: Attr[BlocksAttr]
     vector: Attr[str] = None
+    target: Attr[frozenset({"cpu", "cuda"})] = "cpu"
+    warps: Attr[int] = None
+    approximate: Attr[str] = None
     contents: RegionField
     traits = (FuncLike, IsolatedFromAbove, SingleBlock)
 
@@ -104,6 +109,7 @@ class FuncOp(Operation):
         named = tuple(name for name, _ in self.blocks.sizes)
         require(named == self.axes.names, self, "blocks must name the axes {} in order, got {}", list(self.axes.names), list(named))
         require(self.vector is None or self.vector in named, self, "'vector' names no axis: {}", self.vector)
+        require(self.warps is None or self.warps in (1, 2, 4, 8, 16, 32), self, "a program has 1, 2, 4, 8, 16 or 32 warps, got {}", self.warps)
         for axis in self.axes.axes:
             whole = axis.role != "whole" or self.blocks.size(axis.name) >= axis.extent
             require(whole, self, "axis {} is taken whole, so its block must cover {}", axis.name, axis.extent)

@@ -65,12 +65,13 @@ DECISIONS = (("realize", str), ("slots", (int, type(None))), ("fused", FuseAttr)
 class FuncOp(Operation):
     """One graph.  `arguments` says how each parameter's memory is seen as a tensor (row-major in the buffer's sizes where it is left out).
 
-    `slot_bytes` are the sizes of the pieces of memory that the buffer plan shares among buffers, `peak_bytes` the most that is live at once, `order`
-    why the operations stand in another order than in the program.
+    `device` is where its memory lies.  `slot_bytes` are the sizes of the pieces of memory that the buffer plan shares among buffers, `peak_bytes` the most
+    that is live at once, `order` why the operations stand in another order than in the program.
     """
 
     sym_name: Attr[str]
     arguments: Attr[tuple] = ()
+    device: Attr[str] = "cpu"
     slot_bytes: Attr[tuple] = ()
     peak_bytes: Attr[int] = 0
     order: Attr[str] = ""

@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+from lect.dialects.functional import gather as gather_ops
 from lect.dialects.functional import ops as functional
 from lect.dialects.functional.types import TensorType
 from lect.dialects.loop.attributes import ViewAttr
@@ -53,6 +54,9 @@ from lect.passes.convert import functional_to_loop_view as view
 from lect.passes.convert import functional_to_loop_window as window
 from lect.passes.convert.functional_to_loop_base import Layout, Lowering, Rule, Seen, layout_of, physical_order
 
+TO_DEVICE = "aten._to_copy.default"
+SLICES = (gather_ops.SliceScatterOp, gather_ops.DiagonalScatterOp, gather_ops.AsStridedScatterOp)
+ON_CPU = (*scatter.RULES,)  # elsewhere the library does it: its atomic operations run at once what a nest does in order
 RULES: Mapping[type[Operation], Rule] = MappingProxyType(
     {
         **dict.fromkeys((*extern.CALLS, *extern.SPECIAL), extern.call),
@@ -98,6 +102,8 @@ def lower_function(func: functional.FuncOp) -> FuncOp:
         buffer = block.add_arg(argument_buffer(type, layout), value.hint)
         views.append(layout.view)
         lowering.seen[value] = Seen(buffer, layout.seen_offset, type)
+    device = device_of(func)
+    bring_numbers(lowering, func, device)
     for op in func.body:
         if isinstance(op, functional.WriteOp):
             writes.append(op)
@@ -108,7 +114,26 @@ def lower_function(func: functional.FuncOp) -> FuncOp:
         for value, seen in zip(op.results, lower_operation(lowering, op)):
             lowering.seen[value] = seen
     plain = all(view is ViewAttr(value.type.sizes) for view, value in zip(views, block.args))
-    return FuncOp(func.attrs["sym_name"], () if plain else tuple(views), regions=[Region([block])], loc=func.loc)
+    return FuncOp(func.attrs["sym_name"], () if plain else tuple(views), device, regions=[Region([block])], loc=func.loc)
+
+
+def device_of(func: functional.FuncOp) -> str:
+    """The device on which a graph computes.  Raises `LectError` when there are several: parameters without dims that lie on the CPU may join any."""
+    values = [value for op in func.body for value in op.results]
+    values += [value for value in func.body.args if value.type.rank or value.type.device != "cpu"]
+    devices = dict.fromkeys(value.type.device for value in values)
+    if len(devices) > 1:
+        raise LectError(f"tensors on several devices, {' and '.join(sorted(devices))}, in one graph", op=func)
+    return next(iter(devices), "cpu")
+
+
+def bring_numbers(lowering: Lowering, func: functional.FuncOp, device: str) -> None:
+    """Parameters without dims that lie on the CPU, brought to the device of the graph."""
+    for value in func.body.args:
+        type: TensorType = value.type
+        if type.device != device and value.users:
+            moved = TensorType(type.shape, type.element, type.strides, device)
+            (lowering.seen[value],) = lowering.extern(func, TO_DEVICE, [value], {"device": {"device": device}}, [moved])
 
 
 def argument_buffer(type: TensorType, layout: Layout) -> BufferType:
@@ -123,6 +148,8 @@ def lower_operation(lowering: Lowering, op: Any) -> list[Seen]:
         raise LectError(f"'{op.name}' has neither a loop form nor a library call", op=op)
     if type(op) in view.RULES:
         return rule(lowering, op)
+    if type(op) in ON_CPU and op.operands[0].type.device != "cpu" and not isinstance(op, SLICES):
+        return extern.call(lowering, op)
     for value in (*op.operands, *op.results):
         if value.type.element.kind == "complex":
             return extern.call(lowering, op)

@@ -25,6 +25,7 @@ from lect.passes.base import Pass, option
 from lect.passes.convert.loop_to_kernel_host import HostProgram
 from lect.passes.convert.loop_to_kernel_sweeps import lower_nest
 from lect.passes.kernel.kernel_choose_tiles import choose_tiles
+from lect.passes.targets import is_gpu
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,8 @@ class LoopToKernel(Pass):
             raise PassFailure(f"the space of @{nest.sym_name} has sizes that are not known", op=nest)
         tiles = nest.attrs.get("tiles") or choose_tiles(nest, ctx.target)
         kernel = lower_nest(nest, tiles)
+        if is_gpu(ctx.target):
+            kernel.attrs["target"] = "cuda"
         key = canonical_text(kernel)
         if key in shared:
             ctx.count("kernels shared")

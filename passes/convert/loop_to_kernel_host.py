@@ -18,9 +18,9 @@ from lect.ir import Block, Operation, PassFailure, Region, SymbolRef, Value
 from lect.passes.loop.updates import IN_PLACE
 
 
-def tensor_type(view: ViewAttr, buffer: Value) -> TensorType:
+def tensor_type(view: ViewAttr, buffer: Value, device: str) -> TensorType:
     """The tensor that a view shows."""
-    return TensorType(view.sizes, buffer.type.element, view.strides)  # type: ignore[attr-defined]
+    return TensorType(view.sizes, buffer.type.element, view.strides, device)  # type: ignore[attr-defined]
 
 
 class HostProgram:
@@ -29,7 +29,8 @@ class HostProgram:
     def __init__(self, func: loop.FuncOp) -> None:
         self.func = func
         args = func.body.args
-        types = [tensor_type(func.argument_view(number), value) for number, value in enumerate(args)]
+        self.device: str = func.device
+        types = [tensor_type(func.argument_view(number), value, self.device) for number, value in enumerate(args)]
         self.block = Block(types, [value.hint for value in args])
         self.buffers: dict[Value, Value] = {}
         self.tensors: dict[tuple[Value, ViewAttr], Value] = {}
@@ -60,7 +61,7 @@ class HostProgram:
         found = self.tensors.get((value, view))
         if found is None:
             buffer = self.buffer(value, source)
-            found = self.insert(host.ViewOp(buffer, view.offset, result_types=[tensor_type(view, value)]), source).result
+            found = self.insert(host.ViewOp(buffer, view.offset, result_types=[tensor_type(view, value, self.device)]), source).result
             self.tensors[value, view] = found
             self.owners[found] = buffer
         return found
@@ -68,13 +69,14 @@ class HostProgram:
     def allocate(self, value: Value, reason: str | None, slot: int | None, source: Operation) -> None:
         """Memory for the result of a nest: a tensor where it is seen in one way only, else a flat buffer."""
         views = self.views.get(value, [])
-        if len(views) == 1 and views[0].offset == 0 and tensor_type(views[0], value).is_dense and views[0].span == value.type.numel:  # type: ignore[attr-defined]
-            made = self.insert(host.EmptyOp(slot, reason, result_types=[tensor_type(views[0], value)]), source)
+        seen = tensor_type(views[0], value, self.device) if len(views) == 1 and views[0].offset == 0 else None
+        if seen is not None and seen.is_dense and views[0].span == value.type.numel:  # type: ignore[attr-defined]
+            made = self.insert(host.EmptyOp(slot, reason, result_types=[seen]), source)
             self.tensors[value, views[0]] = made.result
             made.result.hint = value.hint
             return
         type = value.type
-        made = self.insert(host.AllocOp(slot, reason, result_types=[BufferType(type.numel, type.element)]), source)  # type: ignore[attr-defined]
+        made = self.insert(host.AllocOp(slot, reason, result_types=[BufferType(type.numel, type.element, self.device)]), source)  # type: ignore[attr-defined]
         made.result.hint = value.hint
         self.buffers[value] = made.result
 
@@ -96,7 +98,7 @@ class HostProgram:
             slot = nest.slots[number] if nest.slots else None
             self.allocate(value, reason, slot, nest)
         buffers = [self.buffer(value, nest) for value in (*nest.inputs, *nest.results)]
-        self.insert(host.LaunchOp(buffers, SymbolRef(kernel.sym_name), kernel.programs, grain), nest)
+        self.insert(host.LaunchOp(buffers, SymbolRef(kernel.sym_name), kernel.programs, grain, kernel.target), nest)
 
     def _may_take(self, source: Value, result: Value) -> bool:
         """Whether a result may live in the memory of an input, which is of equal size: this function's own, or a parameter that the result is for."""
@@ -110,7 +112,7 @@ class HostProgram:
             self.update(op)
             return
         tensors = [self.tensor(value, view, op) for value, view in zip(op.operands, op.views)]
-        types = [tensor_type(view, value) for value, view in zip(op.results, op.result_views)]
+        types = [tensor_type(view, value, self.device) for value, view in zip(op.results, op.result_views)]
         made = self.insert(host.ExternOp(tensors, op.callee, _arguments(op.args), _arguments(op.kwargs), result_types=types), op)
         for value, view, tensor in zip(op.results, op.result_views, made.results):
             tensor.hint = value.hint

@@ -2,7 +2,8 @@
 
 A reduction ends a sweep: what uses its result belongs to a later one, which computes again what it needs of the earlier (a pass may keep it in
 scratch instead).  A sweep is a nest of loops that carries one accumulator for each reduction; along the vector axis the accumulator is a tile that
-is folded behind the loops, along an axis of rows each step is folded at once.
+is folded behind the loops, along an axis of rows each step is folded at once, unless the tiles are `wide`.  An axis that is taken whole is known
+from the start: where it is the only one that is folded there are no loops, and every value is computed once.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from lect.dialects.kernel import ops as kernel
-from lect.dialects.kernel.attributes import TilesAttr
-from lect.dialects.kernel.types import axes_of
+from lect.dialects.kernel.attributes import TileAxis, TilesAttr
+from lect.dialects.kernel.types import axes_of, element_of
 from lect.dialects.loop import ops as loop
 from lect.dialects.scalars import neutral
 from lect.ir import Block, Operation, PassFailure, Region, ScalarType, Value
@@ -51,8 +52,8 @@ def check_tiles(nest: loop.NestOp, tiles: TilesAttr) -> None:
             raise PassFailure(f"@{name} folds the dim d{axis.dim}, which its tiles give to the grid", op=nest)
         if reduced and axis.dim not in reduced and axis.role == "loop":
             raise PassFailure(f"@{name} folds other dims than d{axis.dim}, which its tiles give to a loop", op=nest)
-        if axis.role == "whole":
-            raise PassFailure(f"axis {axis.name} of @{name} is taken whole, which no lowering of nests does", op=nest)
+        if axis.role == "whole" and axis.block < nest.space.sizes[axis.dim]:
+            raise PassFailure(f"axis {axis.name} of @{name} is taken whole, but its block does not cover {nest.space.sizes[axis.dim]}", op=nest)
 
 
 class NestSweeps(NestValues):
@@ -64,11 +65,14 @@ class NestSweeps(NestValues):
         self.loops = [axis for axis in self.tiles if axis.role == "loop" and axis not in chosen] + chosen
         self.loop_mask = sum(1 << axis.dim for axis in self.loops)
         self.vector = tiles.vector
+        self.late = frozenset(axis.name for axis in chosen if tiles.wide or axis.name == tiles.vector)
+        self.whole = [axis for axis in tiles.axes if axis.role == "whole" and axis.dim in self.reduced]
         self.first_values: list[Value] = []
         self.scan_carries: dict[Operation, Value] = {}
         self.scan_totals: dict[Operation, Value] = {}
         for op in nest.body:
-            if self._is_scan(op) and [axis.dim for axis in self.loops] != [op.over]:
+            alone = self._is_scan(op) and ([axis.dim for axis in self.loops] or [axis.dim for axis in self.tiles if axis.role == "whole"]) == [op.over]
+            if self._is_scan(op) and not alone:
                 raise PassFailure(f"the scan along d{op.over} needs a loop over that dim alone", op=op)
 
     def _is_scan(self, op: Operation) -> bool:
@@ -118,6 +122,11 @@ class NestSweeps(NestValues):
     # ---- one sweep ---------------------------------------------------------------------------------------------------
 
     def _sweep(self, roots: Sequence[Reduction], stores: Sequence[loop.StoreOp | loop.UpdateOp]) -> None:
+        if not self.loops:
+            for op in roots:
+                self.levels[0].values[op.result] = self._fold_at_once(op)
+            self._store_all(stores)
+            return
         needed = set(reachable([op.operands[0] for op in (*roots, *stores)], (loop.ReduceOp, loop.ReduceIndexOp)))
         scans = [op for op in self.nest.body if self._is_scan(op) and op in needed]
         carried = [Carried(op, self._initial(op)) for op in roots]
@@ -172,8 +181,7 @@ class NestSweeps(NestValues):
     def _accumulator_axes(self, value: Value) -> frozenset[str]:
         """Axes of an accumulator: those of the value that stay, and the vector axis if it is folded."""
         stay = self.axes_in(self.varying[value] & ~self.loop_mask)
-        folded = {axis.name for axis in self.loops if axis.name == self.vector}
-        return stay | folded
+        return stay | self.late | {axis.name for axis in self.whole}
 
     def _initial(self, op: Reduction) -> tuple[Value, ...]:
         element = op.value.type
@@ -190,34 +198,64 @@ class NestSweeps(NestValues):
         return self.constant(neutral(op.kind, op.value.type), self.type_over(axes, op.value.type))
 
     def _masked(self, value: Value, outside: bool | int | float) -> Value:
-        """The value inside of the extent of the innermost loop, `outside` beyond it."""
-        level, axis = self.levels[-1], self.loops[-1]
-        bound = level.bounds.get(axis.name)
-        if bound is None:
-            return value
-        element = value.type.element if hasattr(value.type, "element") else value.type  # type: ignore[attr-defined]
-        other = self.constant(outside, element, len(self.levels) - 1)
-        return self.insert(level, kernel.SelectOp(bound, value, other)).result
+        """The value inside of the extents of the loops and of the axes that are folded whole, `outside` beyond them."""
+        level, element = self.levels[-1], element_of(value.type)
+        for axis in (*self.loops, *self.whole):
+            bound = next((each.bounds[axis.name] for each in self.levels if axis.name in each.bounds), None)
+            if bound is not None:
+                other = self.constant(outside, element, len(self.levels) - 1)
+                value = self.insert(level, kernel.SelectOp(bound, value, other)).result
+        return value
 
-    def _over_rows(self, value: Value) -> Value:
-        """The value as a tile that varies over the innermost axis, so that it enters a fold once for each row."""
-        level, axis = self.levels[-1], self.loops[-1]
+    def _over(self, value: Value, axis: TileAxis) -> Value:
+        """The value as a tile that varies over an axis, so that it enters a fold once for each index."""
         if axis.name in axes_of(value.type):
             return value
         always = self.constant(True, self.type_over(frozenset({axis.name}), i1), len(self.levels) - 1)
-        return self.insert(level, kernel.SelectOp(always, value, value)).result
+        return self.insert(self.levels[-1], kernel.SelectOp(always, value, value)).result
+
+    def _fold_at_once(self, op: Reduction) -> Value:
+        """A reduction over axes that are taken whole."""
+        level = self.levels[0]
+        value = self._masked(self.value(op.value), neutral(op.kind, op.value.type))
+        if isinstance(op, loop.ReduceOp):
+            return self._folded(op, [self._over_all(value)])[0]
+        carried = self._position_type(op)
+        position = self.value(op.position)
+        position = position if carried is i64 else self._cast(level, position, carried)
+        position = self._over_all(self._masked(position, POSITIONS[carried]))
+        position = self._folded(op, [self._over_all(value), position])[1]
+        return position if carried is i64 else self._cast(level, position, i64)
+
+    def _over_all(self, value: Value) -> Value:
+        for axis in self.whole:
+            value = self._over(value, axis)
+        return value
+
+    def _folded(self, op: Reduction, results: list[Value]) -> list[Value]:
+        """The value (and the position) folded along every folded axis that it still varies over."""
+        level = self.levels[0]
+        for axis in [each for each in self.tiles if each.dim in self.reduced and each.name in axes_of(results[0].type)]:
+            value = self.insert(level, kernel.ReduceOp(results[0], op.kind, axis.name)).result
+            if len(results) == 1:
+                results = [value]
+                continue
+            position = self.insert(level, kernel.ReduceIndexOp(results[0], results[1], op.kind, axis.name)).result
+            results = [value, position]
+        return results
 
     def _accumulate(self, op: Reduction, old: tuple[Value, ...]) -> list[Value]:
         level, axis = self.levels[-1], self.loops[-1]
-        rows = axis.name != self.vector and axis.name in self.cut
-        if isinstance(op, loop.ReduceOp) and op.contract and not rows and axis.name not in level.bounds:
+        rows = axis.name not in self.late and axis.name in self.cut
+        masked = any(each.name in bounds for each in (axis, *self.whole) for bounds in (level.bounds, self.levels[0].bounds))
+        if isinstance(op, loop.ReduceOp) and op.contract and not rows and not masked:
             first, second = op.value.op.operands  # type: ignore[union-attr]
             return [self.insert(level, KERNEL_OPS["fma"](self.value(first), self.value(second), old[0])).result]
         value = self._masked(self.value(op.value), neutral(op.kind, op.value.type))
         if isinstance(op, loop.ReduceIndexOp):
             return self._accumulate_index(op, old, value, rows)
         if rows:
-            value = self.insert(level, kernel.ReduceOp(self._over_rows(value), op.kind, axis.name)).result
+            value = self.insert(level, kernel.ReduceOp(self._over(value, axis), op.kind, axis.name)).result
         return [self.insert(level, KERNEL_OPS[COMBINE[op.kind]](old[0], value)).result]
 
     def _position_type(self, op: loop.ReduceIndexOp) -> ScalarType:
@@ -245,7 +283,7 @@ class NestSweeps(NestValues):
         position = position if carried is i64 else self._cast(level, position, carried)
         position = self._masked(position, POSITIONS[carried])
         if rows:
-            value, position = self._over_rows(value), self._over_rows(position)
+            value, position = self._over(value, axis), self._over(position, axis)
             found = self.insert(level, kernel.ReduceIndexOp(value, position, op.kind, axis.name)).result
             value = self.insert(level, kernel.ReduceOp(value, op.kind, axis.name)).result
             position = found
@@ -274,15 +312,9 @@ class NestSweeps(NestValues):
         return emit("or", wins, emit("and", equal, emit("lt", new[1], old[1])))
 
     def _finish(self, op: Reduction, results: list[Value]) -> Value:
-        """Fold what the loops left along the vector axis."""
-        level, axis = self.levels[0], self.loops[-1]
-        along = axis.name in axes_of(results[0].type)
-        if isinstance(op, loop.ReduceOp):
-            return self.insert(level, kernel.ReduceOp(results[0], op.kind, axis.name)).result if along else results[0]
-        position = results[1]
-        if along:
-            position = self.insert(level, kernel.ReduceIndexOp(results[0], position, op.kind, axis.name)).result
-        return self._found_position(op, level, position)
+        """Fold what the loops left along the axes that were kept."""
+        results = self._folded(op, results)
+        return results[0] if isinstance(op, loop.ReduceOp) else self._found_position(op, self.levels[0], results[1])
 
     def _found_position(self, op: loop.ReduceIndexOp, level: Level, position: Value) -> Value:
         """The position as i64; where every value was the worst of its type nothing was taken, and the first position is the answer."""
@@ -300,13 +332,16 @@ class NestSweeps(NestValues):
             return operands[0]
         if not isinstance(op, loop.ScanOp):
             return super()._emit(level, number, op, operands)
+        if not self.loops:
+            axis = self.axis_of_dim[op.over]
+            return self.insert(level, kernel.ScanOp(self._over(operands[0], axis), op.kind, axis.name)).result
         level, axis = self.levels[-1], self.loops[-1]
         if axis.name not in self.cut:  # one element a step: the total with it is the element's value
             self.scan_totals[op] = self._next_total(level, op.kind, self.scan_carries[op], operands[0])
             return self.scan_totals[op]
         if op.kind not in COMBINE:
             raise PassFailure(f"the scan of kind {op.kind} is walked one by one, so its dim takes no tiles", op=op)
-        value = self._over_rows(self._masked(operands[0], neutral(op.kind, op.value.type)))
+        value = self._over(self._masked(operands[0], neutral(op.kind, op.value.type)), axis)
         carry, combine = self.scan_carries[op], KERNEL_OPS[COMBINE[op.kind]]
         inside = self.insert(level, kernel.ScanOp(value, op.kind, axis.name)).result
         total = self.insert(level, kernel.ReduceOp(value, op.kind, axis.name)).result

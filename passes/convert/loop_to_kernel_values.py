@@ -92,6 +92,9 @@ class NestValues:
                     self.add_axis(root, self.axis_of_dim[k], program)
                 else:
                     root.dims[k] = program
+        for axis in self.tiles:
+            if axis.role == "whole":
+                self.add_axis(root, axis, None)
 
     # ---- building ----------------------------------------------------------------------------------------------------
 
@@ -100,12 +103,12 @@ class NestValues:
         op.loc = self.loc
         return level.block.append(op)
 
-    def add_axis(self, level: Level, axis: TileAxis, base: Value) -> None:
+    def add_axis(self, level: Level, axis: TileAxis, base: Value | None) -> None:
         """Make the indices of an axis known at a level, and the mask of its extent where blocks do not divide it.
 
         A dim that is walked one by one has no lanes, its index is the loop's own.
         """
-        if axis.name not in self.cut:
+        if base is not None and axis.name not in self.cut:
             level.dims[axis.dim] = base
             return
         type = TileType([name if name == axis.name else None for name in self.order], index)

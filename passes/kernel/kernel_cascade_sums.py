@@ -34,7 +34,7 @@ class KernelCascadeSums(Pass):
     def run(self, op: Operation, ctx: Context) -> None:
         if self.fan < 2:
             raise PassFailure(f"option 'fan' of pass '{self.name}' must be at least 2, got {self.fan}")
-        for func in [inner for inner in op.body if isinstance(inner, kernel.FuncOp)]:
+        for func in [inner for inner in op.body if isinstance(inner, kernel.FuncOp) and inner.target == "cpu"]:
             inner_first = [inner for inner in func.walk() if isinstance(inner, kernel.ForOp)][::-1]
             for loop in inner_first:
                 if not _is_whole(loop):

@@ -33,7 +33,7 @@ class KernelKeepRows(Pass):
     limit: int = option(65536, "bytes of scratch of one program")
 
     def run(self, op: Operation, ctx: Context) -> None:
-        for func in [inner for inner in op.body if isinstance(inner, kernel.FuncOp)]:
+        for func in [inner for inner in op.body if isinstance(inner, kernel.FuncOp) and inner.target == "cpu"]:
             ctx.count("values kept", keep_rows(func, self.cheap, self.limit))
 
 

@@ -28,7 +28,7 @@ class KernelPrefetchRows(Pass):
     most: int = option(65536, "longest row in bytes")
 
     def run(self, op: Operation, ctx: Context) -> None:
-        for func in [inner for inner in op.body if isinstance(inner, kernel.FuncOp)]:
+        for func in [inner for inner in op.body if isinstance(inner, kernel.FuncOp) and inner.target == "cpu"]:
             ctx.count("rows fetched ahead", prefetch_rows(func, self.least, self.most))
 
 

@@ -1,0 +1,116 @@
+"""Kernels to machine code, by `triton.compile` on a source of its own for each different kernel.
+
+No device is needed: the target says for which GPU.  Float operations are not contracted (`enable_fp_fusion = False`), so they round as they are written.
+Pointers are taken to be multiples of 16 bytes, as torch allocates; for memory that begins elsewhere another version is made when it first comes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import linecache
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
+from typing import Any
+
+from lect.backends.triton.source import ENTRY, Source, triton_source
+from lect.ir import Context, LectError, Operation
+
+ALIGNMENT = 16
+DEFAULT_ARCH = 90
+
+
+class KernelError(LectError):
+    """Triton refused a kernel that lect made, which is a fault of lect: `source` is the text that it refused."""
+
+    def __init__(self, message: str, op: Operation, source: str) -> None:
+        super().__init__(message, op=op)
+        self.source = source
+
+
+def available() -> str | None:
+    """Why kernels cannot be compiled here; None when they can."""
+    if find_spec("triton") is None:
+        return "the package triton is not installed"
+    return None
+
+
+def load_source(source: Source) -> Any:
+    """The kernel of a source as Triton's function object; its text stays known to tracebacks."""
+    digest = hashlib.sha256(source.text.encode()).hexdigest()[:16]
+    filename = f"<lect kernel {source.name} {digest}>"
+    linecache.cache[filename] = (len(source.text), None, source.text.splitlines(keepends=True), filename)
+    namespace: dict[str, Any] = {"__name__": f"lect_kernel_{digest}", "__file__": filename}
+    exec(compile(source.text, filename, "exec"), namespace)
+    return namespace[source.name]
+
+
+def compile_source(source: Source, arch: int, aligned: Sequence[bool]) -> Any:
+    """Triton's compiled kernel for a GPU of compute capability `arch`; `aligned` says which pointers are multiples of 16 bytes."""
+    import triton
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    attributes = {(number,): [["tt.divisibility", ALIGNMENT]] for number, good in enumerate(aligned) if good}
+    unit = ASTSource(load_source(source), dict(source.signature), {}, attributes)
+    options = {"num_warps": source.warps, "enable_fp_fusion": False}
+    return triton.compile(unit, target=GPUTarget("cuda", arch, 32), options=options)
+
+
+class Kernel:
+    """One kernel: its source, the number of programs, and a compiled version for each combination of aligned pointers that occurred."""
+
+    def __init__(self, func: Any, source: Source, arch: int) -> None:
+        self.func = func
+        self.source = source
+        self.arch = arch
+        self.programs: int = func.programs
+        self.pointers = len(source.signature)
+        self._versions: dict[tuple[bool, ...], Any] = {}
+
+    def version(self, aligned: tuple[bool, ...] | None = None) -> Any:
+        """The compiled kernel for pointers aligned as given, all if left out.  Raises `KernelError` when Triton refuses it."""
+        aligned = (True,) * self.pointers if aligned is None else aligned
+        found = self._versions.get(aligned)
+        if found is None:
+            try:
+                found = self._versions[aligned] = compile_source(self.source, self.arch, aligned)
+            except Exception as error:
+                text = " ".join(str(error).split())
+                raise KernelError(f"Triton refuses the kernel: {type(error).__name__}: {text[:400]}", self.func, self.source.text) from error
+        return found
+
+
+class CompiledKernels:
+    """The kernels of a graph by symbol; equal sources are one kernel."""
+
+    def __init__(self, kernels: Mapping[str, Kernel]) -> None:
+        self.kernels = kernels
+
+    def launchers(self) -> dict[str, Callable[..., None]]:
+        """For each symbol `launch(stream, *addresses)`, on the current device."""
+        from lect.backends.triton.launcher import make_launcher
+
+        made = {id(kernel): make_launcher(kernel) for kernel in self.kernels.values()}
+        return {symbol: made[id(kernel)] for symbol, kernel in self.kernels.items()}
+
+
+def compile_kernels(funcs: Sequence[Operation], ctx: Context) -> CompiledKernels:
+    """Machine code of all kernels of a graph.  Raises `LectError` for what has no GPU code, and where Triton is missing."""
+    reason = available()
+    if reason is not None:
+        raise LectError(reason, hint="pip install 'lect[gpu]'")
+    arch = int(ctx.target.get("arch", DEFAULT_ARCH))
+    by_text: dict[tuple[str, int], Kernel] = {}
+    kernels: dict[str, Kernel] = {}
+    for func in funcs:
+        source = triton_source(func, ENTRY)
+        key = (_without_comments(source.text), func.programs)  # type: ignore[attr-defined]
+        if key not in by_text:
+            by_text[key] = Kernel(func, source, arch)
+            by_text[key].version()
+        kernels[str(func.symbol)] = by_text[key]
+    return CompiledKernels(kernels)
+
+
+def _without_comments(text: str) -> str:
+    return "\n".join([line for line in text.splitlines() if not line.lstrip().startswith("#")])

@@ -1,0 +1,57 @@
+"""What is needed of CUDA's driver, by its documented C interface: load a module, find a kernel, start it.
+
+Contexts are torch's: a device is current because torch made it so.  No compiler is needed, unlike for Triton's own launchers.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from typing import Any
+
+MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+STATIC_SHARED = 49152  # bytes that a kernel may have without being asked for
+OUT_OF_MEMORY = 2
+
+
+class DriverError(RuntimeError):
+    """A call of CUDA's driver failed: its name, and the error as CUDA words it."""
+
+
+@cache
+def library() -> Any:
+    """libcuda.  Raises `OSError` when there is none."""
+    lib = ctypes.CDLL("libcuda.so.1")
+    pointer, unsigned = ctypes.c_void_p, ctypes.c_uint
+    lib.cuLaunchKernel.argtypes = [pointer, *[unsigned] * 7, pointer, pointer, pointer]
+    lib.cuModuleLoadData.argtypes = [ctypes.POINTER(pointer), ctypes.c_char_p]
+    lib.cuModuleGetFunction.argtypes = [ctypes.POINTER(pointer), pointer, ctypes.c_char_p]
+    lib.cuFuncSetAttribute.argtypes = [pointer, ctypes.c_int, ctypes.c_int]
+    lib.cuGetErrorString.argtypes = [ctypes.c_int, ctypes.POINTER(ctypes.c_char_p)]
+    return lib
+
+
+def check(what: str, status: int) -> None:
+    """Raise for a status that is not success; what torch raises when memory is short, is raised here too."""
+    if not status:
+        return
+    text = ctypes.c_char_p()
+    library().cuGetErrorString(status, ctypes.byref(text))
+    message = f"CUDA error: {text.value.decode() if text.value else status} ({what})"
+    if status == OUT_OF_MEMORY:
+        import torch
+
+        raise torch.OutOfMemoryError(message)
+    raise DriverError(message)
+
+
+def load_function(binary: bytes, name: str, shared: int) -> int:
+    """The handle of a kernel on the current device, allowed `shared` bytes of shared memory."""
+    lib = library()
+    module, function = ctypes.c_void_p(), ctypes.c_void_p()
+    check("loading a kernel", lib.cuModuleLoadData(ctypes.byref(module), binary))
+    check(f"finding the kernel {name}", lib.cuModuleGetFunction(ctypes.byref(function), module, name.encode()))
+    if shared > STATIC_SHARED:
+        check("asking for shared memory", lib.cuFuncSetAttribute(function, MAX_DYNAMIC_SHARED, shared))
+    assert function.value is not None
+    return function.value

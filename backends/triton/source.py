@@ -1,0 +1,42 @@
+"""The Triton source of kernels: one module for each, a header, the functions that it calls, and the kernel."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from lect.backends.triton.emit import FunctionEmitter, python_name
+from lect.backends.triton.prelude import prelude
+from lect.dialects.kernel.ops import FuncOp
+from lect.ir import Context, LectError, Operation
+
+POINTERS = {"f16": "*fp16", "bf16": "*bf16", "f32": "*fp32", "f64": "*fp64", "i1": "*i1", "i8": "*i8", "i16": "*i16", "i32": "*i32", "i64": "*i64",
+            "ui8": "*u8", "ui16": "*u16", "ui32": "*u32", "ui64": "*u64"}  # fmt: skip
+ENTRY = "kernel"
+
+
+class Source(NamedTuple):
+    """The text of a module, the name of its kernel, the types of its parameters as Triton spells them, and how many warps run a program."""
+
+    text: str
+    name: str
+    signature: dict[str, str]
+    warps: int
+
+
+def triton_source(func: Operation, name: str | None = None) -> Source:
+    """The source of one kernel, called `name` or as its symbol.  Raises `LectError` for what has no GPU code."""
+    assert isinstance(func, FuncOp)
+    emitter = FunctionEmitter(func, python_name(name or str(func.symbol)))
+    body = emitter.text()
+    signature = {}
+    for value in func.body.args:
+        element = value.type.element  # type: ignore[attr-defined]
+        if element.spelling not in POINTERS:
+            raise LectError(f"memory of {element} has no GPU code", op=func)
+        signature[emitter.names[value]] = POINTERS[element.spelling]
+    return Source(f"{prelude(emitter.calls)}\n\n{body}", emitter.name, signature, func.warps or 4)
+
+
+def print_triton(func: Operation, ctx: Context) -> str:
+    """The source of one kernel as text, without the header."""
+    return triton_source(func).text

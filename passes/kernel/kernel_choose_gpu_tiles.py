@@ -1,0 +1,158 @@
+"""Decide how each nest is cut for a GPU, and write the decision on the nest.
+
+    loop.nest @n0(%x) {space = <d0: 8192, d1: 1024>} ...  =>  ... {tiles = #kernel.tiles<"rows", Y: d0 by 2 grid, R: d1 by 1024 whole, vector R>}
+
+Neighbouring threads get neighbouring elements: the vector axis is the dim along which the most bytes lie next to each other.  A program is one tile,
+of `lanes` elements where the nest has as many, so that each thread moves 16 bytes at a time and has several such accesses under way.  Variants:
+
+* "flat": no reduction.  The vector axis, and where it is short a second one, `Y`, that fills the tile.
+* "tiled": no reduction, and two dims compete as in a transposition: a square tile, which Triton turns in shared memory.
+* "rows": the folded dim is the vector axis and a row fits a tile: it is taken whole, several short rows a program; nothing is read twice.
+* "long rows": a row does not fit; a loop walks it.
+* "columns": another dim is the vector axis: a loop walks tiles of rows by neighbouring columns, which are folded behind it.
+* "scan": the scanned dim is whole, or walked by a loop where it does not fit; "ordered": elements are updated in an order; "point": no dims.
+
+Does nothing unless the target is a GPU.  A nest that has `tiles` already keeps them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, ClassVar
+
+from lect.dialects.kernel.attributes import TileAxis, TilesAttr
+from lect.dialects.loop.ops import NestOp, ScanOp
+from lect.ir import Context, Operation
+from lect.passes.base import Pass, option
+from lect.passes.kernel.kernel_choose_tiles import choose_tiles
+from lect.passes.loop.nests import unit_stride_bytes
+from lect.passes.targets import is_gpu
+
+SQUARE = 64
+FEWEST = 128
+COLUMN_BYTES = 512
+
+
+@dataclass(frozen=True)
+class KernelChooseGpuTiles(Pass):
+    """Choose the variant, the axes and the block sizes of every nest for a GPU."""
+
+    name: ClassVar[str] = "kernel-choose-gpu-tiles"
+    lanes: int = option(2048, "elements of a tile where nothing is folded")
+    row: int = option(16384, "longest row that one tile takes whole")
+    chunk: int = option(4096, "elements of a step along a longer row, and of a tile of columns")
+
+    def run(self, op: Operation, ctx: Context) -> None:
+        if not is_gpu(ctx.target):
+            return
+        for nest in [inner for inner in op.walk() if isinstance(inner, NestOp)]:
+            if "tiles" not in nest.attrs:
+                tiles = nest.attrs["tiles"] = Chooser(nest, self, ctx.target).choose()
+                ctx.count(f"{tiles.variant} nests")
+
+
+class Chooser:
+    """The decision for one nest."""
+
+    def __init__(self, nest: NestOp, options: KernelChooseGpuTiles, target: Mapping[str, Any]) -> None:
+        self.nest = nest
+        self.options = options
+        self.target = target
+        self.sizes: tuple[int, ...] = nest.space.sizes
+        self.votes = unit_stride_bytes(nest)
+        self.best = max(range(len(self.sizes)), key=lambda k: (self.votes[k], k), default=0)
+
+    def choose(self) -> TilesAttr:
+        """The tiles."""
+        if not self.sizes or not all(type(size) is int for size in self.sizes):
+            return TilesAttr("point", ())
+        if self.nest.updates:
+            return choose_tiles(self.nest, self.target)
+        scans = [op for op in self.nest.body if isinstance(op, ScanOp) and self.sizes[op.over] != 1]
+        if scans:
+            return self._scan(scans)
+        if self.nest.reduced:
+            return self._row() if self.best in self.nest.reduced else self._columns()
+        return self._parallel()
+
+    # ---- sizes -------------------------------------------------------------------------------------------------------
+
+    def _fair(self, lanes: int) -> int:
+        """Lanes of a tile that leave every processor something to do."""
+        points = prod(self.sizes)
+        busy = power_below(max(points // (int(self.target["threads"]) or 1), 1))
+        return max(min(lanes, busy), min(FEWEST, lanes))
+
+    def _second(self, dim: int, others: Sequence[int], room: int, letter: str = "Y") -> list[TileAxis]:
+        """Another axis of the grid that fills a tile with up to `room` times as many elements; the innermost dim that has several indices."""
+        for k in sorted(others, reverse=True):
+            if k != dim and self.sizes[k] > 1 and room > 1:
+                return [TileAxis(letter, k, min(room, cover(self.sizes[k])), "grid")]
+        return []
+
+    def _parallel_dims(self) -> list[int]:
+        return [k for k in range(len(self.sizes)) if k not in self.nest.reduced]
+
+    # ---- variants ----------------------------------------------------------------------------------------------------
+
+    def _parallel(self) -> TilesAttr:
+        sizes, votes, best = self.sizes, self.votes, self.best
+        rivals = [k for k in range(len(sizes)) if k != best and votes[k] * 4 >= votes[best] > 0 and min(sizes[k], sizes[best]) >= SQUARE // 4]
+        if rivals:
+            rows, columns = sorted((best, max(rivals, key=lambda k: votes[k])))
+            tile = [TileAxis(letter, k, min(SQUARE, cover(sizes[k])), "grid") for letter, k in (("Y", rows), ("X", columns))]
+            return TilesAttr("tiled", tile, "X")
+        lanes = self._fair(self.options.lanes)
+        block = fitting(sizes[best], lanes)
+        second = self._second(best, range(len(sizes)), lanes // block)
+        return TilesAttr("flat", [*second, TileAxis("X", best, block, "grid")], "X")
+
+    def _row(self) -> TilesAttr:
+        best, block = self.best, cover(self.sizes[self.best])
+        others = self._parallel_dims()
+        if block > self.options.row:
+            return TilesAttr("long rows", [TileAxis("R", best, self.options.chunk, "loop")], "R")
+        rows = self._fair(self.options.lanes // 2) // block
+        return TilesAttr("rows", [*self._second(best, others, rows), TileAxis("R", best, block, "whole")], "R")
+
+    def _columns(self) -> TilesAttr:
+        best, chunk = self.best, self.options.chunk
+        folded = max(self.nest.reduced, key=lambda k: (self.sizes[k], k))
+        columns = min(cover(self.sizes[best]), max(COLUMN_BYTES // self._bytes(), 1))
+        rows = min(cover(self.sizes[folded]), max(chunk // columns, 1))
+        return TilesAttr("columns", [TileAxis("R", folded, rows, "loop"), TileAxis("X", best, columns, "grid")], "X", True)
+
+    def _bytes(self) -> int:
+        """Bytes of the narrowest element that is read along the vector axis."""
+        return min([load.buffer.type.element.bytes for load in self.nest.loads], default=4)
+
+    def _scan(self, scans: Sequence[ScanOp]) -> TilesAttr:
+        over = scans[0].over
+        if any(op.over != over or op.kind == "logaddexp" for op in scans) or self.nest.reduced not in ((), (over,)):
+            return TilesAttr("scan", self._second(over, [k for k in range(len(self.sizes)) if k != over], 32, "X"))
+        block = cover(self.sizes[over])
+        others = [k for k in range(len(self.sizes)) if k != over]
+        if block > self.options.chunk:
+            return TilesAttr("scan", [TileAxis("R", over, self.options.chunk // 4, "loop")], "R")
+        near = [self.best] if self.best != over else others
+        second = self._second(over, near, max(self.options.chunk // block // 2, 1))
+        return TilesAttr("scan", [*second, TileAxis("R", over, block, "whole")], "R")
+
+
+def cover(size: int) -> int:
+    """The least power of two that is not less than a size."""
+    return 1 << max(size - 1, 0).bit_length()
+
+
+def power_below(size: int) -> int:
+    """The greatest power of two that is not greater than a size."""
+    return 1 << max(size.bit_length() - 1, 0)
+
+
+def fitting(size: int, lanes: int) -> int:
+    """A block for a dim: one that divides it if that wastes no more than half of the lanes, else all lanes that the dim can use."""
+    block = min(cover(size), lanes)
+    divisor = size & -size
+    return min(divisor, block) if min(divisor, block) * 4 >= block and min(divisor, block) >= 64 else block

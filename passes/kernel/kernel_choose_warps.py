@@ -1,0 +1,38 @@
+"""Decide how many warps run a program on a GPU, from the elements of its tiles.
+
+    kernel.func @n0(..) {blocks = #kernel.blocks<R = 8192>, target = "cuda"}  =>  ... {.., target = "cuda", warps = 16}
+
+A thread gets about `each` elements, so that it moves several times 16 bytes; a tile of at least 1024 elements has four warps or more, and none has more
+than `most`.  A kernel that has `warps` already keeps them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from lect.dialects.kernel import ops as kernel
+from lect.ir import Context, Operation
+from lect.passes.base import Pass, option
+
+
+@dataclass(frozen=True)
+class KernelChooseWarps(Pass):
+    """Choose the number of warps of every kernel for a GPU."""
+
+    name: ClassVar[str] = "kernel-choose-warps"
+    each: int = option(16, "elements of a thread")
+    most: int = option(16, "warps of a program")
+
+    def run(self, op: Operation, ctx: Context) -> None:
+        for func in [inner for inner in op.body if isinstance(inner, kernel.FuncOp)]:
+            if func.target == "cuda" and func.warps is None:
+                func.attrs["warps"] = self._warps(func)
+                ctx.count(f"kernels of {func.warps} warps")
+
+    def _warps(self, func: kernel.FuncOp) -> int:
+        lanes = 1
+        for _, size in func.blocks.sizes:
+            lanes *= size
+        warps = max(lanes // (32 * self.each), 4 if lanes >= 1024 else lanes // 256, 1)
+        return min(warps, self.most)

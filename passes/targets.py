@@ -1,0 +1,51 @@
+"""Descriptions of machines for which passes decide, by name: `cuda:sm_90` is one H200.
+
+A description is a plain mapping, `ctx.target`.  Of a GPU: `kind` "cuda", `arch` the compute capability as Triton counts it, `processors` how many
+multiprocessors it has, `threads` how many programs keep them busy, `warp` threads of a warp, `shared_bytes` of a program, `l2_bytes`, and
+`copy_rate` in bytes a microsecond, reading and writing counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from lect.ir import LectError
+
+HOPPER: Mapping[str, Any] = MappingProxyType(
+    {
+        "kind": "cuda",
+        "arch": 90,
+        "processors": 132,
+        "threads": 528,
+        "warp": 32,
+        "shared_bytes": 232448,
+        "l2_bytes": 62914560,
+        "copy_rate": 4_100_000,
+    }
+)
+AMPERE: Mapping[str, Any] = MappingProxyType(
+    {**HOPPER, "arch": 80, "processors": 108, "threads": 432, "shared_bytes": 166912, "l2_bytes": 41943040, "copy_rate": 1_750_000}
+)
+TARGETS: Mapping[str, Mapping[str, Any]] = MappingProxyType({"cuda:sm_80": AMPERE, "cuda:sm_90": HOPPER})
+PROGRAMS_OF_PROCESSOR = 4
+
+
+def target_named(name: str) -> dict[str, Any]:
+    """The description `name`.  Raises `LectError` when there is none."""
+    if name not in TARGETS:
+        raise LectError(f"there is no target '{name}'; there are {', '.join(TARGETS)}")
+    return dict(TARGETS[name])
+
+
+def cuda_target(arch: int, processors: int, shared_bytes: int, l2_bytes: int) -> dict[str, Any]:
+    """The description of a GPU at hand; what it cannot be asked for is that of the nearest known one."""
+    known = AMPERE if arch < 90 else HOPPER
+    own = {"arch": arch, "processors": processors, "threads": processors * PROGRAMS_OF_PROCESSOR, "shared_bytes": shared_bytes, "l2_bytes": l2_bytes}
+    return {**known, **own}
+
+
+def is_gpu(target: Mapping[str, Any]) -> bool:
+    """Whether a description is that of a GPU."""
+    return target.get("kind") == "cuda"

@@ -1,0 +1,13 @@
+"""Tests of this folder need a GPU: they are marked `cuda`, which the default selection leaves out."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if not torch.cuda.is_available():
+        for item in items:
+            if "tests/gpu" in item.nodeid:
+                item.add_marker(pytest.mark.skip(reason="there is no CUDA device"))

@@ -1,0 +1,103 @@
+"""Running compiled programs with GPU kernels where there is no GPU: tensors stay on the CPU, kernels run in Triton's interpreter.
+
+Must be imported with TRITON_INTERPRET=1 in the environment, before anything imports Triton.  The interpreter has no libdevice: torch's functions take
+its place.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import torch
+
+from lect.backends.triton.compile import CompiledKernels, Kernel, load_source
+from lect.backends.triton.source import ENTRY, triton_source
+from lect.passes.targets import target_named
+
+DTYPES = {"*fp16": torch.float16, "*bf16": torch.bfloat16, "*fp32": torch.float32, "*fp64": torch.float64, "*i1": torch.bool, "*i8": torch.int8,
+          "*i16": torch.int16, "*i32": torch.int32, "*i64": torch.int64, "*u8": torch.uint8, "*u16": torch.uint16, "*u32": torch.uint32, "*u64": torch.uint64}  # fmt: skip
+
+
+def memory_at(address: int, dtype: torch.dtype) -> torch.Tensor:
+    """A tensor that begins at an address; of its elements only the first counts."""
+    raw = (ctypes.c_byte * 16).from_address(address)
+    return torch.frombuffer(raw, dtype=torch.uint8).view(dtype)
+
+
+def stand_in() -> Any:
+    """libdevice's functions on the interpreter's tensors, by torch's."""
+    import triton.language as tl
+    from triton.runtime.interpreter import TensorHandle, interpreter_semantic
+
+    def lifted(function: Callable[..., torch.Tensor]) -> Callable[..., Any]:
+        def call(*operands: Any) -> Any:
+            tensors = [interpreter_semantic.to_tensor(each, False) for each in operands]
+            arrays = np.broadcast_arrays(*[each.handle.data for each in tensors])
+            made = function(*[torch.from_numpy(np.array(each)) for each in arrays]).numpy()
+            first = max(tensors, key=lambda each: each.handle.data.size)
+            return tl.core.tensor(TensorHandle(made, first.handle.dtype), first.type)
+
+        return call
+
+    names = "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc trunc pow atan2 hypot copysign fmod rsqrt"
+    table = {name: lifted(getattr(torch, name)) for name in names.split()}
+    table["rint"] = lifted(torch.round)
+    return SimpleNamespace(**table)
+
+
+def rounding_conversion() -> Any:
+    """A context in which the interpreter rounds f32 to bf16, to nearest even; it cuts bits off by itself."""
+    import triton.language as tl
+    from triton.runtime import interpreter
+
+    plain = interpreter._convert_float
+
+    def convert(data: Any, source: Any, target: Any, mode: Any) -> Any:
+        if source == tl.float32 and target == tl.bfloat16:
+            return torch.from_numpy(np.array(data)).to(torch.bfloat16).view(torch.uint16).numpy()
+        return plain(data, source, target, mode)
+
+    return mock.patch.object(interpreter, "_convert_float", convert)
+
+
+class Interpreted(CompiledKernels):
+    """Kernels whose launches run in the interpreter."""
+
+    def launchers(self) -> dict[str, Callable[..., None]]:
+        return {symbol: self._launcher(kernel) for symbol, kernel in self.kernels.items()}
+
+    def _launcher(self, kernel: Kernel) -> Callable[..., None]:
+        function = load_source(kernel.source)
+        function.fn.__globals__["libdevice"] = stand_in()
+        types = [DTYPES[each] for each in kernel.source.signature.values()]
+
+        def launch(stream: int, *pointers: int) -> None:
+            with np.errstate(all="ignore"), rounding_conversion():
+                function[(kernel.programs,)](*[memory_at(pointer, dtype) for pointer, dtype in zip(pointers, types)])
+
+        return launch
+
+
+def interpret_kernels(funcs: Sequence[Any], ctx: Any) -> CompiledKernels:
+    """What stands for `compile_kernels`."""
+    return Interpreted({str(func.symbol): Kernel(func, triton_source(func, ENTRY), 90) for func in funcs})
+
+
+@contextmanager
+def on_gpu_in_name_only(compile_kernels: Callable[..., CompiledKernels] = interpret_kernels) -> Iterator[None]:
+    """Graphs on the CPU are compiled as for a GPU, and their kernels are interpreted, or made by another function."""
+
+    def machine_of(graph: Any) -> dict[str, Any]:
+        return target_named("cuda:sm_90")
+
+    with ExitStack() as stack:
+        stack.enter_context(mock.patch("lect.runtime.pipeline.machine_of", machine_of))
+        stack.enter_context(mock.patch("lect.runtime.training_compile.machine_of", machine_of))
+        stack.enter_context(mock.patch("lect.backends.triton.compile_kernels", compile_kernels))
+        yield

@@ -1,0 +1,84 @@
+"""Every kernel of the zoo, compiled for an H200 without one, and facts about the machine code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+import torch
+
+import lect
+from lect.backends.triton.compile import CompiledKernels, compile_kernels
+from tests.triton.interpreter import on_gpu_in_name_only
+from tests.triton.zoo import ZOO, maker
+
+pytestmark = pytest.mark.skipif(find_spec("triton") is None, reason="Triton is not installed")
+QUICK = frozenset("broadcast_add transpose_add softmax_rows column_sums".split())
+
+
+class Nowhere(CompiledKernels):
+    """Machine code that is not started."""
+
+    def launchers(self) -> dict[str, Callable[..., None]]:
+        return dict.fromkeys(self.kernels, lambda *arguments: None)
+
+
+def machine_code(run: Callable[..., Any], inputs: Sequence[torch.Tensor]) -> list[Any]:
+    """Triton's compiled kernels of a function for these inputs, each once."""
+    found: list[CompiledKernels] = []
+
+    def compile_only(funcs: Sequence[Any], ctx: Any) -> CompiledKernels:
+        found.append(compile_kernels(funcs, ctx))
+        return Nowhere(found[-1].kernels)
+
+    lect.reset()
+    with on_gpu_in_name_only(compile_only):
+        lect.compile(run, fullgraph=True)(*inputs)
+    assert not lect.events("note", "fallback")
+    return [kernel.version() for kernels in found for kernel in dict.fromkeys(kernels.kernels.values())]
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in QUICK else (pytest.mark.slow,)) for name in ZOO])
+def test_program(name: str) -> None:
+    for compiled in machine_code(ZOO[name].run, ZOO[name].make(maker())):
+        assert compiled.asm["cubin"]
+        assert ".local" not in compiled.asm["ptx"], "a kernel spills or has arrays in local memory"
+
+
+def widths(compiled: Any) -> set[int]:
+    """Bytes of the loads and stores of global memory."""
+    found = re.findall(r"(?:ld|st)\.global[\w.:]*?(?:\.v(\d))?\.b(\d+)", compiled.asm["ptx"])
+    return {int(count or 1) * int(bits) // 8 for count, bits in found}
+
+
+def test_streaming_kernel_moves_16_bytes_at_a_time() -> None:
+    x, b = torch.randn(256, 8192, dtype=torch.bfloat16), torch.randn(8192, dtype=torch.bfloat16)
+    (compiled,) = machine_code(lambda x, b: torch.nn.functional.gelu(x + b, approximate="tanh") * 1.5, [x, b])
+    assert widths(compiled) == {16}
+    assert compiled.metadata.num_warps == 4
+
+
+def test_softmax_of_long_rows_is_one_kernel_that_reads_once() -> None:
+    (compiled,) = machine_code(lambda x: torch.softmax(x.float(), -1).to(x.dtype), [torch.randn(16, 8192, dtype=torch.bfloat16)])
+    assert widths(compiled) == {16}
+    assert compiled.metadata.num_warps == 16
+    assert "bar.sync" in compiled.asm["ptx"]
+
+
+def test_transposition_reads_and_writes_16_bytes_along_both_dims() -> None:
+    (compiled,) = machine_code(lambda x, y: (x.t() + y).contiguous(), [torch.randn(512, 512), torch.randn(512, 512)])
+    assert widths(compiled) == {16}
+    assert compiled.metadata.shared > 0
+
+
+def test_operations_are_not_contracted() -> None:
+    (compiled,) = machine_code(lambda x, y: x * y + x, [torch.randn(4096), torch.randn(4096)])
+    assert "fma" not in compiled.asm["ptx"]
+
+
+def test_equal_kernels_are_compiled_once() -> None:
+    found = machine_code(lambda x, y, z: ((x @ y).relu() @ z).relu(), [torch.randn(64, 64)] * 3)
+    assert len(found) == 1

@@ -1,0 +1,42 @@
+"""A process with Triton's interpreter: reads names of programs of the zoo, writes what differs from eager, a line of JSON for each."""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+
+import lect
+from tests.triton.interpreter import on_gpu_in_name_only
+from tests.triton.zoo import ZOO, difference, maker, results
+
+
+def run(name: str) -> str | None:
+    """What is wrong with a program, None when nothing is."""
+    case = ZOO[name]
+    inputs, again = case.make(maker()), case.make(maker())
+    expected = results(case.run(*inputs), inputs)
+    lect.reset()
+    with on_gpu_in_name_only():
+        found = results(lect.compile(case.run, fullgraph=True)(*again), again)
+    notes = [str(event) for event in lect.events("note", "fallback")]
+    if notes:
+        return "; ".join(notes)
+    wrong = [difference(a, b, case.tolerance) for a, b in zip(expected, found, strict=True)]
+    return "; ".join([f"result {number}: {text}" for number, text in enumerate(wrong) if text]) or None
+
+
+def main() -> None:
+    """Answer until the input ends."""
+    for line in sys.stdin:
+        name = line.strip()
+        try:
+            answer = run(name)
+        except Exception:
+            answer = traceback.format_exc()
+        sys.stdout.write(json.dumps({"name": name, "wrong": answer}) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

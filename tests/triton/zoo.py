@@ -1,0 +1,361 @@
+"""Programs whose graphs become every kind of GPU kernel: the same ones run in Triton's interpreter, are compiled for a GPU, and run on one.
+
+A program is a function of tensors and the tensors for it, made on the CPU from a generator; its tolerance says how far from eager it may be, in units of
+what is usual among the numbers of a result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+
+Make = Callable[..., torch.Tensor]
+NAN, INF = float("nan"), float("inf")
+SPECIAL = (NAN, INF, -INF, 0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1e-40, 3e38, 88.8, -103.5)
+
+
+class Program(NamedTuple):
+    """`tolerance` is relative to the element and the median of its tensor, added; 0 asks for equal bits (NaN equals NaN)."""
+
+    run: Callable[..., Any]
+    make: Callable[[Make], tuple[torch.Tensor, ...]]
+    tolerance: float = 0.0
+
+
+def maker(seed: int = 0) -> Make:
+    """`make(8, 4, dtype=..., special=False)`: random tensors of one generator, some of whose elements are NaN and their like if asked for."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def make(*shape: int, dtype: torch.dtype = torch.float32, special: bool = False, high: int = 100) -> torch.Tensor:
+        if dtype is torch.bool:
+            return torch.randint(0, 2, shape, generator=generator).bool()
+        if not dtype.is_floating_point:
+            low = 0 if dtype is torch.uint8 else -high
+            return torch.randint(low, high, shape, generator=generator).to(dtype)
+        out = torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype)
+        if special:
+            flat = out.reshape(-1)
+            places = torch.randperm(flat.numel(), generator=generator)[: len(SPECIAL)]
+            flat[places] = torch.tensor(SPECIAL, dtype=torch.float64).to(dtype)[: len(places)]
+        return out
+
+    return make
+
+
+ZOO: dict[str, Program] = {}
+BF16, F16, F64 = torch.bfloat16, torch.float16, torch.float64
+ULPS, HALF = 4e-7, 8e-3
+
+
+def program(make: Callable[[Make], tuple[torch.Tensor, ...]], tolerance: float = 0.0, name: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add a program to the zoo under its own name."""
+
+    def add(run: Callable[..., Any]) -> Callable[..., Any]:
+        ZOO[name or run.__name__] = Program(run, make, tolerance)
+        return run
+
+    return add
+
+
+# ---- elementwise -----------------------------------------------------------------------------------------------------
+
+
+@program(lambda t: (t(100, 30, special=True), t(30)))
+def broadcast_add(x, b):
+    return x + b, x - 2 * b, x * b
+
+
+@program(lambda t: (t(4, 8, 16), t(8, 1)))
+def broadcast_middle(x, y):
+    return x * y + 1
+
+
+@program(lambda t: (t(40, 50), t(50, 40)))
+def transpose_add(x, y):
+    return (x.t() + y).contiguous()
+
+
+@program(lambda t: (t(6, 33, 40),))
+def permuted(x):
+    return x.permute(2, 0, 1).contiguous() * 2
+
+
+@program(lambda t: (t(1000),))
+def not_a_power(x):
+    return (x * 3 - 1).abs()
+
+
+@program(lambda t: (t(64, 33)[:, 1:],))
+def odd_rows(x):
+    return x + 1
+
+
+@program(lambda t: (t(1, 20).expand(7, 20),))
+def expanded(x):
+    return x * 3
+
+
+@program(lambda t: (t(),))
+def no_dims(x):
+    return x * 2 + 1
+
+
+@program(lambda t: (t(0, 5), t(5)))
+def empty(x, y):
+    return x + y, y + 1
+
+
+@program(lambda t: (t(200, special=True), t(200, special=True)))
+def extremes(x, y):
+    return torch.maximum(x, y), torch.minimum(x, y), torch.fmax(x, y), torch.fmin(x, y), x.clamp(-1, 1), torch.relu(x)
+
+
+@program(lambda t: (t(200, special=True), t(200, special=True)))
+def comparisons(x, y):
+    return x < y, x <= y, x == y, x != y, x.isnan(), x.isinf(), torch.where(x > 0, x, y), ~(x < y), (x < y) & (y > 0)
+
+
+@program(lambda t: (t(300, special=True),), ULPS)
+def mathematics(x):
+    return x.exp(), x.abs().log(), x.abs().sqrt(), x.tanh(), x.sigmoid(), x.erf(), x.expm1(), x.abs().log1p()
+
+
+@program(lambda t: (t(300),), ULPS)
+def trigonometry(x):
+    return x.sin(), x.cos(), x.tan(), x.atan(), (x / 4).clamp(-1, 1).asin(), x.sinh(), x.cosh(), x.asinh()
+
+
+@program(lambda t: (t(300).abs() + 0.1, t(300)), ULPS)
+def powers(x, y):
+    return x**y, x**2, x**0.5, x.rsqrt(), x.reciprocal(), torch.atan2(x, y), torch.hypot(x, y), x.log2(), x.log10(), x.exp2()
+
+
+@program(lambda t: (t(300) * 10, t(300) * 3))
+def divisions(x, y):
+    return x / y, torch.floor(x), torch.ceil(x), torch.trunc(x), torch.round(x), torch.fmod(x, y), torch.remainder(x, y), x // y, torch.div(x, y, rounding_mode="trunc")
+
+
+@program(lambda t: (t(300, special=True),))
+def signs(x):
+    return -x, x.abs(), x.sign(), torch.copysign(torch.ones_like(x), x)
+
+
+@program(lambda t: (t(200, dtype=torch.int32), t(200, dtype=torch.int32, high=9).abs() + 1))
+def integers(x, y):
+    return x + y, x * y - 3, x // y, x % y, torch.div(x, y, rounding_mode="trunc"), torch.fmod(x, y), -x, x.abs(), x.sign(), x & y, x | y, x ^ y, ~x, x << (y % 5), x >> (y % 5)
+
+
+@program(lambda t: (t(200, dtype=torch.int64), t(200, dtype=torch.int8), t(200, dtype=torch.uint8), t(200, dtype=torch.bool)))
+def integer_widths(x, y, z, b):
+    return x * 3_000_000_000 + 1, y + y, y * 2, z + z, z // 3, x + y, b & (x > 0), b | (z > 4), b ^ b.logical_not(), b.to(torch.float32) + 1
+
+
+@program(lambda t: (t(250, special=True), t(250, dtype=torch.int64), t(250, dtype=torch.bool)))
+def casts(x, n, b):
+    finite = x.nan_to_num(0.0, 5.0, -5.0).clamp(-1e6, 1e6)
+    return (x.to(BF16), x.to(F16), x.double(), finite.int(), finite.long(), n.float(), n.to(BF16), n.double(), n.int(), b.int(), b.to(F16), x.bool(), n.bool(), x.to(BF16).to(F16))
+
+
+@program(lambda t: (t(120, dtype=F64, special=True), t(120, dtype=F64)))
+def doubles(x, y):
+    return x * 0.1 + y, x / y, torch.maximum(x, y), x.abs().sqrt(), x > y, x.float()
+
+
+@program(lambda t: (t(120, dtype=F64),), 1e-14)
+def doubles_mathematics(x):
+    return x.exp(), x.tanh(), x.sin(), x.abs().log(), x.softmax(0), x.sum()
+
+
+@program(lambda t: (t(96, 40, dtype=BF16, special=True), t(40, dtype=BF16)))
+def halves_round_each_time(x, b):
+    return (x + b) * 3 - x, ((x * b) + x) * b
+
+
+@program(lambda t: (t(96, 40, dtype=F16), t(40, dtype=F16)))
+def f16_chain(x, b):
+    return (x + b) * 3 - x
+
+
+@program(lambda t: (t(64, 256, dtype=BF16), t(256, dtype=BF16)), HALF)
+def bias_gelu(x, b):
+    return F.gelu(x + b, approximate="tanh") * 1.5
+
+
+@program(lambda t: (t(50, 30), t(50, 30)), 4e-6)
+def activations(x, y):
+    return F.gelu(x), F.gelu(x, approximate="tanh"), F.silu(x) * y, F.elu(x), F.softplus(x), F.mish(x), F.hardswish(x), F.leaky_relu(x), F.logsigmoid(x)
+
+
+# ---- reductions ------------------------------------------------------------------------------------------------------
+
+
+@program(lambda t: (t(9, 100), t(5, 3, 70)), ULPS)
+def row_sums(x, y):
+    return x.sum(-1), x.mean(-1, keepdim=True), y.sum(-1), (y * y).sum((1, 2))
+
+
+@program(lambda t: (t(300, 70),), ULPS)
+def column_sums(x):
+    return (x * x).sum(0), x.mean(0)
+
+
+@program(lambda t: (t(40, 17, 33),), ULPS)
+def middle_sums(x):
+    return x.sum(1), x.sum((0, 2)), x.sum()
+
+
+@program(lambda t: (t(3, 40000),), 2e-6)
+def long_rows(x):
+    return x.sum(-1), x.amax(-1), torch.softmax(x, -1)
+
+
+@program(lambda t: (t(30, 60, special=True),))
+def greatest(x):
+    return x.amax(-1), x.amin(0), x.argmax(-1), x.argmin(0), x.max(1)[0], x.min(1)[1], x.argmax()
+
+
+@program(lambda t: (t(30, 60),))
+def greatest_of_few(x):
+    few = torch.round(x)
+    return few.argmax(-1), few.argmin(-1), few.max(0)[1]
+
+
+@program(lambda t: (t(30, 60, dtype=torch.bool), t(30, 60, dtype=torch.int32), t(20, 30, dtype=torch.int8)))
+def folds_of_integers(b, n, s):
+    return b.any(-1), b.all(0), b.sum(-1), n.sum(0), n.amax(-1), n.prod(-1), s.sum(-1), s.amax(0), n.argmax(0), b.any()
+
+
+@program(lambda t: (t(30, 12),), ULPS)
+def products(x):
+    return x.prod(-1), x.prod(0)
+
+
+@program(lambda t: (t(64, 100, dtype=BF16),), HALF)
+def softmax_rows(x):
+    return torch.softmax(x.float(), -1).to(x.dtype), torch.softmax(x, -1)
+
+
+@program(lambda t: (t(64, 100, special=True), t(20, 90)), ULPS)
+def softmaxes(x, y):
+    return torch.softmax(x, -1), torch.log_softmax(y, -1), torch.logsumexp(y, 0), torch.softmax(y, 0)
+
+
+@program(lambda t: (t(33, 128, dtype=BF16), t(33, 128, dtype=BF16), t(128, dtype=BF16), t(128, dtype=BF16)), HALF)
+def residual_layernorm(x, y, w, b):
+    return F.layer_norm(x + y, (128,), w, b)
+
+
+@program(lambda t: (t(33, 100), t(100), t(100)), 2e-6)
+def layernorm(x, w, b):
+    return F.layer_norm(x, (100,), w, b)
+
+
+@program(lambda t: (t(40, 96, dtype=BF16), t(96, dtype=BF16)), HALF)
+def rmsnorm(x, w):
+    h = x.float()
+    return (h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-6)).to(x.dtype) * w
+
+
+@program(lambda t: (t(25, 70),), 2e-6)
+def variances(x):
+    return x.var(-1), x.std(0), torch.var_mean(x, 1)[1], x.norm(dim=-1)
+
+
+@program(lambda t: (t(8, 6, 10, 10), t(6), t(6)), 4e-6)
+def batch_norm(x, w, b):
+    return F.relu(F.batch_norm(x, None, None, w, b, training=True))
+
+
+@program(lambda t: (t(4, 8, 6, 6), t(8), t(8)), 4e-6)
+def group_norm(x, w, b):
+    return F.group_norm(x, 4, w, b)
+
+
+# ---- gathers, scans, windows -----------------------------------------------------------------------------------------
+
+
+@program(lambda t: (t(50, 24), t(8, 5, dtype=torch.int64, high=50).abs() % 50))
+def embedding(w, n):
+    return F.embedding(n, w), w[n[0]]
+
+
+@program(lambda t: (t(20, 30), t(20, 7, dtype=torch.int64).abs() % 30))
+def gathers(x, n):
+    return x.gather(1, n), x.index_select(1, n[0])
+
+
+@program(lambda t: (t(12, 300), t(300, 20), t(5, 40, dtype=torch.int32)), ULPS)
+def scans(x, y, n):
+    return x.cumsum(-1), y.cumsum(0), n.cumsum(-1), x.cummax(-1)[0], x[:, :9].cumprod(-1)
+
+
+@program(lambda t: (t(2, 3, 20), t(2, 5, 20), t(10, 8)))
+def joined(x, y, z):
+    return torch.cat([x, y], 1) * 2, F.pad(z, (1, 2, 3, 0)) + 1, torch.stack([z, z + 1]), z.flip(0), z.roll(3, 1), z.tril(), z.repeat(2, 3)
+
+
+@program(lambda t: (t(2, 4, 12, 12),), ULPS)
+def pooling(x):
+    return F.max_pool2d(x, 3, 2, 1), F.avg_pool2d(x, 2), F.adaptive_avg_pool2d(x, 3), F.interpolate(x, scale_factor=2)
+
+
+@program(lambda t: (t(16, 50), t(16, dtype=torch.int64).abs() % 50), ULPS)
+def cross_entropy(x, n):
+    return F.cross_entropy(x, n), F.cross_entropy(x, n, reduction="none")
+
+
+@program(lambda t: (t(20, 30), t(30, 40), t(40)), 1e-5)
+def matmul_epilogue(x, w, b):
+    return F.relu(torch.addmm(b, x, w)) ** 2, (x @ w).softmax(-1)
+
+
+@program(lambda t: (t(6, 10), t(6, 10)))
+def writes(x, y):
+    x.add_(y).mul_(2)
+    y[1:3].zero_()
+    return x.t()
+
+
+@program(lambda t: tuple(t(40, 16) for _ in range(12)), ULPS)
+def adam_foreach(*tensors):
+    p, g, m, v = [list(tensors[k::4]) for k in range(4)]
+    v = [x.abs_() for x in v]
+    torch._foreach_lerp_(m, g, 0.1)
+    torch._foreach_mul_(v, 0.999)
+    torch._foreach_addcmul_(v, g, g, 0.001)
+    d = torch._foreach_sqrt(v)
+    torch._foreach_add_(d, 1e-8)
+    torch._foreach_addcdiv_(p, m, d, -1e-3)
+
+
+def results(found: Any, inputs: tuple[torch.Tensor, ...]) -> list[torch.Tensor]:
+    """All tensors that a run gives, and the inputs, which it may have changed."""
+    found = found if isinstance(found, (tuple, list)) else (found,)
+    return [*[each for each in found if each is not None], *inputs]
+
+
+def difference(expected: torch.Tensor, found: torch.Tensor, tolerance: float) -> str | None:
+    """What differs, in words; None when nothing does."""
+    if (expected.dtype, expected.shape, expected.stride()) != (found.dtype, found.shape, found.stride()):
+        return f"{found.dtype} {tuple(found.shape)} {found.stride()}, expected {expected.dtype} {tuple(expected.shape)} {expected.stride()}"
+    if not expected.numel():
+        return None
+    if not expected.dtype.is_floating_point:
+        return None if torch.equal(expected, found) else f"{int((expected != found).sum())} of {expected.numel()} differ"
+    a, b = expected.double(), found.double()
+    same = (a == b) | (a.isnan() & b.isnan())
+    if not tolerance:
+        same &= a.isnan() | (torch.signbit(a) == torch.signbit(b))
+    if bool(same.all()):
+        return None
+    finite = a.isfinite() & b.isfinite()
+    scale = a.abs() + a[finite].abs().median() if bool(finite.any()) else torch.ones_like(a)
+    off = torch.where(finite, (a - b).abs() / scale, torch.inf).where(~same, 0.0)
+    worst = off.max().item()
+    if worst <= tolerance:
+        return None
+    at = int(off.argmax())
+    return f"{int((off > tolerance).sum())} of {off.numel()} differ, by {worst:.2e} at {at}: {found.flatten()[at].item()!r}, expected {expected.flatten()[at].item()!r}"

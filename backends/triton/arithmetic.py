@@ -143,6 +143,8 @@ TABLE: Mapping[str, Write] = MappingProxyType(
 )
 OPERATORS = frozenset(INFIX) | {"neg", "not", "isnan"}
 """Operations that are written with operators, which give a Python number the type of the other operand."""
+HELPED = frozenset({"floor_div", "remainder", "shl", "shr", "sign", "fmax", "fmin", "philox32", "philox64"})
+"""Operations that functions of the prelude compute, which ask their operands for their types."""
 
 
 def converted(text: str, source: ScalarType, target: ScalarType) -> str:

@@ -24,7 +24,7 @@ from types import MappingProxyType
 from typing import Any
 
 from lect.backends.triton.addresses import MapPrinter
-from lect.backends.triton.arithmetic import NAMES, OPERATORS, TABLE, converted
+from lect.backends.triton.arithmetic import HELPED, NAMES, OPERATORS, TABLE, converted
 from lect.backends.triton.prelude import FUNCTIONS
 from lect.dialects.kernel import ops as kernel
 from lect.dialects.kernel.scalar import join
@@ -185,7 +185,7 @@ class FunctionEmitter:
         element = element_of(op.operands[0].type)
         if element.kind == "complex":
             raise LectError(f"there is no GPU code for {name} of {element}", op=op)
-        given = self.operands(op.operands, name in OPERATORS)
+        given = [self.use(value) for value in op.operands] if name in HELPED else self.operands(op.operands, name in OPERATORS)
         if element.is_half:
             given = [f"{text}.to(tl.float32)" for text in map(self.use, op.operands)]
         found = write(f32 if element.is_half else element, self.approximate, given)

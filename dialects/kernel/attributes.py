@@ -149,7 +149,8 @@ class TilesAttr(Attribute):
     def parse_body(cls, scanner: Scanner | None) -> TilesAttr:
         if scanner is None:
             raise ValueError('write <"row", R: d1 by 32 loop, vector R>')
-        variant, axes, vector = scanner.string(), [], None
+        variant, vector = scanner.string(), None
+        axes: list[TileAxis] = []
         while scanner.accept(","):
             if scanner.accept_word("wide"):
                 return cls(variant, tuple(axes), vector, True)

@@ -57,7 +57,7 @@ RARE = 2.0**-10
 
 @dataclass(frozen=True)
 class FunctionalSeedRandom(Pass):
-    """Replace random operators that draw from the default generator of the CPU."""
+    """Replace random operators that draw from the default generator of a CPU or of a GPU."""
 
     name: ClassVar[str] = "functional-seed-random"
     rng: str = option("", "counter (operators with a formula become functions of a seed) or eager (all stay); the option of the compile when empty")
@@ -93,13 +93,15 @@ class Streams:
         self.func = func
         self.seed: Value | None = None
         self.streams = first
+        self.device = next((value.type.device for op in func.body for value in op.results if value.type.device != "cpu"), "cpu")
+        self.place = {} if self.device == "cpu" else {"device": self.device}
 
     def replace_all(self) -> int:
         """Replace what has a formula; how many operators those are."""
         count = 0
         for op in list(self.func.body):
             rule = RULES.get(op.target.leaf) if isinstance(op, OpaqueOp) else None
-            if rule is None or op.args == DRAWN or not _is_plain(op) or not _takes(rule, op):
+            if rule is None or op.args == DRAWN or not self._is_plain(op) or not _takes(rule, op):
                 continue
             found = rule(Writer(self, op), *op.args, **_settings(op.kwargs))
             if found is not None:
@@ -107,21 +109,22 @@ class Streams:
                 count += 1
         return count
 
+    def _is_plain(self, op: Operation) -> bool:
+        """Whether the operator makes real numbers on the device of the graph, for which there are kernels."""
+        types: list[Any] = [value.type for value in op.results]
+        known = self.device == "cpu" or self.device.startswith("cuda")
+        return known and all(type.device == self.device and type.element.kind != "complex" for type in types)
+
     def the_seed(self) -> Value:
         """The seed of the graph."""
         if self.seed is None:
-            type = TensorType((), i64, (), "cpu")
-            draw = OpaqueOp([], SymbolRef(DRAW), args=DRAWN, kwargs={"dtype": i64}, result_types=[type], loc=self.func.loc)
+            type = TensorType((), i64, (), self.device)
+            place = {"device": {"device": self.device}} if self.place else {}
+            draw = OpaqueOp([], SymbolRef(DRAW), args=DRAWN, kwargs={"dtype": i64, **place}, result_types=[type], loc=self.func.loc)
             self.func.body.insert_before(self.func.body.first, draw)
             self.seed = draw.results[0]
             self.seed.hint = "seed"
         return self.seed
-
-
-def _is_plain(op: Operation) -> bool:
-    """Whether the operator makes real numbers on the CPU."""
-    types = [value.type for value in op.results]
-    return all(type.device == "cpu" and type.element.kind != "complex" for type in types)  # type: ignore[attr-defined]
 
 
 def _takes(rule: Rule, op: OpaqueOp) -> bool:
@@ -177,7 +180,7 @@ class Writer:
 
     def draw(self, cls: Any, element: ScalarType, **attrs: Any) -> Value:
         """One of the random operations, with the next stream."""
-        value = self.write(cls, self.streams.the_seed(), shape=self.type.shape, element=element, offset=self.streams.streams, **attrs)
+        value = self.write(cls, self.streams.the_seed(), shape=self.type.shape, element=element, offset=self.streams.streams, **self.streams.place, **attrs)
         self.streams.streams += 1
         return value
 

@@ -3,8 +3,9 @@
     kernel.func @n0(%x: !kernel.ptr<bf16>, %y: !kernel.ptr<bf16>) {..}  =>  ... {approximate = "every float result is rounded to 16 bits"}
 
 Exponentials, divisions and roots that are off by some units of f32 in the last place differ from exact ones by 2^-20, and what is stored is rounded to 2^-9
-or 2^-12: of thousands of results one may be rounded to the other side.  A kernel that stores an f32 or an f64, or whose integers or conditions depend on
-floats, stays exact.
+or 2^-12: of thousands of results one may be rounded to the other side.  A kernel that stores anything else stays exact, and so does one that rounds an f32
+to an integer or compares it: where a number just misses an integer or another number, a small error is a great one.  Numbers that were rounded to 16 bits
+before may be compared.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from typing import ClassVar
 
 from lect.dialects.kernel import ops as kernel
 from lect.dialects.kernel.types import TileType, element_of
-from lect.ir import Context, Operation, ScalarType
-from lect.ir.types import f64
+from lect.ir import Context, Operation, ScalarType, Value
+from lect.ir.types import f32, f64
 from lect.passes.base import Pass
 
+ROUNDINGS = frozenset("floor ceil trunc round floor_div trunc_div remainder fmod sign".split())
+COMPARISONS = frozenset("eq ne lt le gt ge".split())
 REASON = "every float result is rounded to 16 bits"
 
 
@@ -39,5 +42,25 @@ def ends_in_halves(func: kernel.FuncOp) -> bool:
     stores = [op for op in func.walk() if isinstance(op, (kernel.StoreOp, kernel.AtomicAddOp))]
     numbers = [value.type for op in func.walk() for value in op.results if isinstance(value.type, (TileType, ScalarType))]
     wide = any(element_of(type) is f64 for type in numbers)
-    return bool(stores) and not wide and all(element_of(op.value.type).is_half for op in stores)
+    halves = bool(stores) and all(element_of(op.value.type).is_half for op in stores)
+    return halves and not wide and not any(_is_discrete(op) for op in func.walk())
+
+
+def _is_discrete(op: Operation) -> bool:
+    """Whether the result of an operation jumps where an f32 that is no rounded number changes a little."""
+    name = op.name.partition(".")[2]
+    cast = isinstance(op, kernel.CastOp) and element_of(op.value.type) is f32 and not element_of(op.result.type).is_float
+    if cast or name in ROUNDINGS or name in COMPARISONS or name == "reduce_index":
+        return any(element_of(value.type) is f32 and not _is_rounded(value) for value in op.operands)
+    return False
+
+
+def _is_rounded(value: Value) -> bool:
+    """Whether an f32 is exact whatever functions are: a constant, a loaded number, one that was rounded to 16 bits, or one of these negated."""
+    op = value.op
+    if isinstance(op, kernel.CastOp):
+        return element_of(op.value.type) is not f32
+    if op is not None and op.name in ("kernel.neg", "kernel.abs"):
+        return _is_rounded(op.operands[0])
+    return isinstance(op, (kernel.ConstOp, kernel.LoadOp))
 

@@ -30,7 +30,7 @@ def compare(run: Any, make: Any, tolerance: float, seed: int = 0) -> None:
     assert not any(wrong), wrong
 
 
-@pytest.mark.parametrize("name", ZOO)
+@pytest.mark.parametrize("name", [name for name, case in ZOO.items() if not case.draws])
 def test_program(name: str) -> None:
     case = ZOO[name]
     compare(case.run, case.make, case.tolerance)

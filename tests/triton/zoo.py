@@ -23,6 +23,7 @@ class Program(NamedTuple):
     run: Callable[..., Any]
     make: Callable[[Make], tuple[torch.Tensor, ...]]
     tolerance: float = 0.0
+    draws: bool = False  # its random numbers are lect's, which the CPU's native code gives too
 
 
 def maker(seed: int = 0) -> Make:
@@ -50,11 +51,11 @@ BF16, F16, F64 = torch.bfloat16, torch.float16, torch.float64
 ULPS, HALF = 4e-7, 8e-3
 
 
-def program(make: Callable[[Make], tuple[torch.Tensor, ...]], tolerance: float = 0.0, name: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def program(make: Callable[[Make], tuple[torch.Tensor, ...]], tolerance: float = 0.0, draws: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Add a program to the zoo under its own name."""
 
     def add(run: Callable[..., Any]) -> Callable[..., Any]:
-        ZOO[name or run.__name__] = Program(run, make, tolerance)
+        ZOO[run.__name__] = Program(run, make, tolerance, draws)
         return run
 
     return add
@@ -329,6 +330,11 @@ def adam_foreach(*tensors):
     d = torch._foreach_sqrt(v)
     torch._foreach_add_(d, 1e-8)
     torch._foreach_addcdiv_(p, m, d, -1e-3)
+
+
+@program(lambda t: (t(60, 50), t(60, 50, dtype=BF16)), ULPS, draws=True)
+def random_numbers(x, y):
+    return F.dropout(x, 0.3), torch.rand_like(x) + x, torch.randn_like(y), torch.randint_like(x, 5, 900), torch.rand_like(x, dtype=F64), torch.bernoulli(x, 0.25)
 
 
 def results(found: Any, inputs: tuple[torch.Tensor, ...]) -> list[torch.Tensor]:

@@ -343,3 +343,49 @@ loop.func @no_tiles_for_a_scan_of_several_steps(%x: !loop.buffer<64xf32>) {
   }
   loop.return(%y) {views = [#loop.view<64>]}
 }
+
+// -----
+
+// An axis that is taken whole is known from the start: there is no loop, every value is computed once, and lanes beyond the end are neutral in folds.
+// CHECK-LABEL: kernel.func @whole
+// CHECK-SAME: {grid = [2], axes = #kernel.axes<Y: 7 grid, R: 100 whole>, blocks = #kernel.blocks<Y = 4, R = 128>, vector = "R"}
+// CHECK-NOT: kernel.for
+// CHECK: %[[R:.*]] = kernel.lanes() {axis = "R"} : !kernel.tile<1xRxindex>
+// CHECK: %[[B:.*]] = kernel.bound(%[[R]]) {axis = "R"}
+// CHECK: %[[V:.*]] = kernel.load
+// CHECK-NOT: kernel.load
+// CHECK: %[[IN:.*]] = kernel.select(%[[B]], %[[V]], %{{.*}}) : !kernel.tile<YxRxf32>
+// CHECK: %[[S:.*]] = kernel.reduce(%[[IN]]) {kind = "sum", axis = "R"} : !kernel.tile<Yx1xf32>
+// CHECK: kernel.reduce_index(%{{.*}}) {kind = "max", axis = "R"}
+// CHECK: kernel.mul(%[[V]], %[[S]]) : !kernel.tile<YxRxf32>
+loop.func @at_once(%x: !loop.buffer<7x100xf32>) {
+  %y, %n = loop.nest @whole(%x) {space = #loop.space<d0: 7, d1: 100>, tiles = #kernel.tiles<"rows", Y: d0 by 4 grid, R: d1 by 128 whole, vector R>} : (!loop.buffer<7x100xf32>, !loop.buffer<7xi64>) {
+  ^bb0(%d0: index, %d1: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 100 + d1)>} : f32
+    %1 = loop.reduce(%0) {kind = "sum", over = [1]} : f32
+    %2 = loop.mul(%0, %1) : f32
+    loop.store(%2) {map = #loop.map<(d0, d1) -> (d0 * 100 + d1)>}
+    %3 = loop.index() {map = #loop.map<(d0, d1) -> (d1)>} : i64
+    %4 = loop.reduce_index(%0, %3) {kind = "max", over = [1]} : i64
+    loop.store(%4) {to = 1, map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  loop.return(%y, %n) {views = [#loop.view<7x100>, #loop.view<7>]}
+}
+
+// -----
+
+// Wide tiles: the loop accumulates all its lanes, which are folded behind it.
+// CHECK-LABEL: kernel.func @wide
+// CHECK: %[[SUM:.*]] = kernel.for(%{{.*}}) {axis = "R"} : !kernel.tile<RxXxf32> {
+// CHECK-NOT: kernel.reduce
+// CHECK: kernel.yield
+// CHECK: kernel.reduce(%[[SUM]]) {kind = "sum", axis = "R"} : !kernel.tile<1xXxf32>
+loop.func @columns_at_once(%x: !loop.buffer<64x32xf32>) {
+  %y = loop.nest @wide(%x) {space = #loop.space<d0: 64, d1: 32>, tiles = #kernel.tiles<"columns", R: d0 by 16 loop, X: d1 by 32 grid, vector X, wide>} : !loop.buffer<32xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 32 + d1)>} : f32
+    %1 = loop.reduce(%0) {kind = "sum", over = [0]} : f32
+    loop.store(%1) {map = #loop.map<(d0, d1) -> (d1)>}
+  }
+  loop.return(%y) {views = [#loop.view<32>]}
+}

@@ -1,0 +1,111 @@
+// RUN: lect-opt %s --target=cuda:sm_90 -p kernel-choose-gpu-tiles | filecheck %s
+// RUN: lect-opt %s -p kernel-choose-gpu-tiles | filecheck %s --check-prefix=CPU
+
+// Nothing is decided for a CPU here.
+// CPU-NOT: "rows"
+
+// CHECK-LABEL: loop.func @tiles_of_neighbours
+loop.func @tiles_of_neighbours(%x: !loop.buffer<67108864xbf16>) {
+  // CHECK: tiles = #kernel.tiles<"flat", X: d0 by 2048 grid, vector X>
+  %y = loop.nest @n0(%x) {space = #loop.space<d0: 67108864>} : !loop.buffer<67108864xbf16> {
+  ^bb0(%d0: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : bf16
+    loop.store(%0) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%y) {views = [#loop.view<67108864>]}
+}
+
+// CHECK-LABEL: loop.func @small_tiles_leave_work_for_every_processor
+loop.func @small_tiles_leave_work_for_every_processor(%x: !loop.buffer<100000xf32>) {
+  // CHECK: tiles = #kernel.tiles<"flat", X: d0 by 128 grid, vector X>
+  %y = loop.nest @n0(%x) {space = #loop.space<d0: 100000>} : !loop.buffer<100000xf32> {
+  ^bb0(%d0: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    loop.store(%0) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%y) {views = [#loop.view<100000>]}
+}
+
+// The block divides the rows, and several rows fill the tile.
+// CHECK-LABEL: loop.func @short_rows_share_a_tile
+loop.func @short_rows_share_a_tile(%x: !loop.buffer<65536x768xf32>, %b: !loop.buffer<768xf32>) {
+  // CHECK: tiles = #kernel.tiles<"flat", Y: d0 by 8 grid, X: d1 by 256 grid, vector X>
+  %y = loop.nest @n0(%x, %b) {space = #loop.space<d0: 65536, d1: 768>} : !loop.buffer<65536x768xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 768 + d1)>} : f32
+    %1 = loop.load(%b) {map = #loop.map<(d0, d1) -> (d1)>} : f32
+    %2 = loop.add(%0, %1) : f32
+    loop.store(%2) {map = #loop.map<(d0, d1) -> (d0 * 768 + d1)>}
+  }
+  loop.return(%y) {views = [#loop.view<65536x768>]}
+}
+
+// CHECK-LABEL: loop.func @a_transposition_takes_squares
+loop.func @a_transposition_takes_squares(%x: !loop.buffer<8192x8192xf32>) {
+  // CHECK: tiles = #kernel.tiles<"tiled", Y: d0 by 64 grid, X: d1 by 64 grid, vector X>
+  %y = loop.nest @n0(%x) {space = #loop.space<d0: 8192, d1: 8192>} : !loop.buffer<8192x8192xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d1 * 8192 + d0)>} : f32
+    loop.store(%0) {map = #loop.map<(d0, d1) -> (d0 * 8192 + d1)>}
+  }
+  loop.return(%y) {views = [#loop.view<8192x8192>]}
+}
+
+// CHECK-LABEL: loop.func @a_row_is_taken_whole
+loop.func @a_row_is_taken_whole(%x: !loop.buffer<8192x8000xf32>) {
+  // CHECK: tiles = #kernel.tiles<"rows", R: d1 by 8192 whole, vector R>
+  %y = loop.nest @n0(%x) {space = #loop.space<d0: 8192, d1: 8000>} : !loop.buffer<8192xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 8000 + d1)>} : f32
+    %1 = loop.reduce(%0) {kind = "sum", over = [1]} : f32
+    loop.store(%1) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  loop.return(%y) {views = [#loop.view<8192>]}
+}
+
+// CHECK-LABEL: loop.func @several_short_rows_a_program
+loop.func @several_short_rows_a_program(%x: !loop.buffer<100000x64xf32>) {
+  // CHECK: tiles = #kernel.tiles<"rows", Y: d0 by 16 grid, R: d1 by 64 whole, vector R>
+  %y = loop.nest @n0(%x) {space = #loop.space<d0: 100000, d1: 64>} : !loop.buffer<100000xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 64 + d1)>} : f32
+    %1 = loop.reduce(%0) {kind = "sum", over = [1]} : f32
+    loop.store(%1) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  loop.return(%y) {views = [#loop.view<100000>]}
+}
+
+// CHECK-LABEL: loop.func @a_loop_walks_rows_that_do_not_fit
+loop.func @a_loop_walks_rows_that_do_not_fit(%x: !loop.buffer<512x50304xf32>) {
+  // CHECK: tiles = #kernel.tiles<"long rows", R: d1 by 4096 loop, vector R>
+  %y = loop.nest @n0(%x) {space = #loop.space<d0: 512, d1: 50304>} : !loop.buffer<512xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 50304 + d1)>} : f32
+    %1 = loop.reduce(%0) {kind = "max", over = [1]} : f32
+    loop.store(%1) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  loop.return(%y) {views = [#loop.view<512>]}
+}
+
+// CHECK-LABEL: loop.func @columns_are_folded_behind_the_loop
+loop.func @columns_are_folded_behind_the_loop(%x: !loop.buffer<16384x8192xf32>) {
+  // CHECK: tiles = #kernel.tiles<"columns", R: d0 by 32 loop, X: d1 by 128 grid, vector X, wide>
+  %y = loop.nest @n0(%x) {space = #loop.space<d0: 16384, d1: 8192>} : !loop.buffer<8192xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 8192 + d1)>} : f32
+    %1 = loop.reduce(%0) {kind = "sum", over = [0]} : f32
+    loop.store(%1) {map = #loop.map<(d0, d1) -> (d1)>}
+  }
+  loop.return(%y) {views = [#loop.view<8192>]}
+}
+
+// CHECK-LABEL: loop.func @keeps_a_decision
+loop.func @keeps_a_decision(%x: !loop.buffer<64xf32>) {
+  // CHECK: tiles = #kernel.tiles<"mine", X: d0 by 4 grid, vector X>
+  %y = loop.nest @n0(%x) {space = #loop.space<d0: 64>, tiles = #kernel.tiles<"mine", X: d0 by 4 grid, vector X>} : !loop.buffer<64xf32> {
+  ^bb0(%d0: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    loop.store(%0) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%y) {views = [#loop.view<64>]}
+}

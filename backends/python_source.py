@@ -22,6 +22,6 @@ def load_source(kind: str, name: str, text: str, namespace: dict[str, Any]) -> S
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
     filename = f"<lect {kind} {name} {digest}>"
     namespace["__builtins__"]["__import__"] = __import__  # under a dispatch mode torch's C code imports with the builtins of the frame that calls it
-    exec(compile(text, filename, "exec"), namespace)
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    exec(compile(text, filename, "exec"), namespace)
     return SourceProgram(namespace[name], text, filename)

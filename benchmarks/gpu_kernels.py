@@ -139,7 +139,8 @@ def measure(name: str, workload: Workload, compilers: Sequence[str], rate: float
             continue
         notes = "".join([f" NOTE {event}" for event in lect.events("note", "fallback")]) if who == "lect" else ""
         moved = workload.nbytes / milliseconds
-        print(f"{name:20s} {who:6s} {milliseconds:.4f} ms  wall {wall:.4f} ms  {moved / 1e9:.2f} TB/s  {moved / rate:.3f} of copy  error {wrong:.1e}{notes}", flush=True)
+        rates = f"{moved / 1e9:.2f} TB/s  {moved / rate:.3f} of copy"
+        print(f"{name:20s} {who:6s} {milliseconds:.4f} ms  wall {wall:.4f} ms  {rates}  error {wrong:.1e}{notes}", flush=True)
 
 
 def main() -> None:

@@ -6,12 +6,12 @@ Pointers are taken to be multiples of 16 bytes, as torch allocates; for memory t
 
 from __future__ import annotations
 
-import hashlib
-import linecache
+import builtins
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
+from lect.backends.python_source import load_source
 from lect.backends.triton.source import ENTRY, Source, triton_source
 from lect.ir import Context, LectError, Operation
 
@@ -34,14 +34,10 @@ def available() -> str | None:
     return None
 
 
-def load_source(source: Source) -> Any:
-    """The kernel of a source as Triton's function object; its text stays known to tracebacks."""
-    digest = hashlib.sha256(source.text.encode()).hexdigest()[:16]
-    filename = f"<lect kernel {source.name} {digest}>"
-    linecache.cache[filename] = (len(source.text), None, source.text.splitlines(keepends=True), filename)
-    namespace: dict[str, Any] = {"__name__": f"lect_kernel_{digest}", "__file__": filename}
-    exec(compile(source.text, filename, "exec"), namespace)
-    return namespace[source.name]
+def load_kernel(source: Source) -> Any:
+    """The kernel of a source as Triton's function object; its text stays known to tracebacks, and Triton reads it from there."""
+    namespace: dict[str, Any] = {"__builtins__": dict(vars(builtins)), "__name__": f"lect_{source.name}"}
+    return load_source("kernel", source.name, source.text, namespace).run
 
 
 def compile_source(source: Source, arch: int, aligned: Sequence[bool]) -> Any:
@@ -51,7 +47,7 @@ def compile_source(source: Source, arch: int, aligned: Sequence[bool]) -> Any:
     from triton.compiler import ASTSource
 
     attributes = {(number,): [["tt.divisibility", ALIGNMENT]] for number, good in enumerate(aligned) if good}
-    unit = ASTSource(load_source(source), dict(source.signature), {}, attributes)
+    unit = ASTSource(load_kernel(source), dict(source.signature), {}, attributes)
     options = {"num_warps": source.warps, "enable_fp_fusion": False}
     return triton.compile(unit, target=GPUTarget("cuda", arch, 32), options=options)
 

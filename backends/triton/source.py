@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from lect.backends.triton.emit import FunctionEmitter, python_name
@@ -9,8 +11,12 @@ from lect.backends.triton.prelude import prelude
 from lect.dialects.kernel.ops import FuncOp
 from lect.ir import Context, LectError, Operation
 
-POINTERS = {"f16": "*fp16", "bf16": "*bf16", "f32": "*fp32", "f64": "*fp64", "i1": "*i1", "i8": "*i8", "i16": "*i16", "i32": "*i32", "i64": "*i64",
-            "ui8": "*u8", "ui16": "*u16", "ui32": "*u32", "ui64": "*u64"}  # fmt: skip
+POINTERS: Mapping[str, str] = MappingProxyType(
+    {
+        "f16": "*fp16", "bf16": "*bf16", "f32": "*fp32", "f64": "*fp64", "i1": "*i1", "i8": "*i8", "i16": "*i16", "i32": "*i32", "i64": "*i64",
+        "ui8": "*u8", "ui16": "*u16", "ui32": "*u32", "ui64": "*u64",
+    }
+)  # fmt: skip
 ENTRY = "kernel"
 
 

@@ -9,7 +9,7 @@ WRITERS_OF_CODE = MappingProxyType(
     {
         "ir/define.py": "constructors, from declared fields",
         "ir/structure.py": "structural checks, from declared fields",
-        "backends/python_source.py": "host programs, and graphs as calls of torch, which are Python by design",
+        "backends/python_source.py": "host programs, graphs as calls of torch, and kernels as Triton source, which are Python by design",
         "runtime/guards.py": "guard checks, from a syntax tree",
     }
 )

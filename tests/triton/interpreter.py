@@ -16,7 +16,7 @@ from unittest import mock
 import numpy as np
 import torch
 
-from lect.backends.triton.compile import CompiledKernels, Kernel, load_source
+from lect.backends.triton.compile import CompiledKernels, Kernel, load_kernel
 from lect.backends.triton.source import ENTRY, triton_source
 from lect.passes.targets import target_named
 
@@ -73,7 +73,7 @@ class Interpreted(CompiledKernels):
         return {symbol: self._launcher(kernel) for symbol, kernel in self.kernels.items()}
 
     def _launcher(self, kernel: Kernel) -> Callable[..., None]:
-        function = load_source(kernel.source)
+        function = load_kernel(kernel.source)
         function.fn.__globals__["libdevice"] = stand_in()
         types = [DTYPES[each] for each in kernel.source.signature.values()]
 

@@ -41,6 +41,9 @@ def test_pointwise(tiles):
         '"one lane", R: d1 by 1 loop, vector R',
         '"several rows", Y: d0 by 4 grid, R: d1 by 16 loop, vector R',
         '"columns", Y: d0 by 4 grid, R: d1 by 4 loop, vector Y',
+        '"columns", Y: d0 by 4 grid, R: d1 by 4 loop, vector Y, wide',
+        '"whole", R: d1 by 128 whole, vector R',
+        '"whole rows", Y: d0 by 4 grid, R: d1 by 128 whole, vector R',
     ],
 )
 def test_softmax(tiles):
@@ -53,7 +56,7 @@ def test_softmax(tiles):
         ('"beyond", R: d2 by 8 loop, vector R', "the tiles of @n0 name the dim d2, which it lacks"),
         ('"grid", R: d1 by 8 grid, vector R', "@n0 folds the dim d1, which its tiles give to the grid"),
         ('"loop", Y: d0 by 8 loop, vector Y', "@n0 folds other dims than d0, which its tiles give to a loop"),
-        ('"whole", R: d1 by 128 whole, vector R', "axis R of @n0 is taken whole"),
+        ('"whole", R: d1 by 64 whole, vector R', "axis R of @n0 is taken whole, but its block does not cover 77"),
     ],
 )
 def test_tiles_that_do_not_fit(tiles, message):

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from types import CodeType, MappingProxyType
 from typing import Any
 
+import torch
+
 from lect.dialects import make_context
 from lect.dialects.fx.python_values import dtype_of
 from lect.dialects.fx.types import NumberType

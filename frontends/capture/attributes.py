@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import torch
 
 from lect.frontends.capture.breaks import UserError
+from lect.frontends.capture.frames import TracedFrame, frame_attr
 from lect.frontends.capture.generators import IndexIterator, TracedGenerator, generator_attr
 from lect.frontends.capture.gradients import read_grad
 from lect.frontends.capture.numbers import plain
@@ -115,9 +116,13 @@ def _kind_of(entry: Any) -> str:
 
 
 def python_method(t: Tracer, cls: type, name: str) -> FunctionType | None:
-    """The Python function that implements a special method, or None."""
+    """The Python function that implements a special method, or None; that it is this one is guarded for classes that are not torch's."""
     found = lookup(t, cls, name)
-    return found.value if found.kind == "function" else None
+    if found.kind != "function":
+        return None
+    if not (found.value.__module__ or "").startswith("torch."):
+        guard_class_entry(t, cls, name, found.value)
+    return found.value  # type: ignore[no-any-return]
 
 
 def instance_dict(t: Tracer, value: Any) -> dict[str, Any] | None:
@@ -147,6 +152,8 @@ def load_attr(t: Tracer, box: Box, name: str) -> Box:
         raise t.stop("LB0009", f"{name} of an iterator over a sequence")
     if kind is TracedTraceback:
         raise t.stop("LB0030", f"{name} of a traceback")
+    if kind is TracedFrame:
+        return frame_attr(t, box, name)
     if kind in _REGISTRY:
         return registry_attr(t, box, name)
     getter = t.getters.get(kind, MISSING)
@@ -428,8 +435,8 @@ def type_attr(t: Tracer, box: Box, name: str) -> Box:
         return t.static(type(cls))
     if name == "__flags__":
         return _flags(t, cls, source)
-    if name == "__dict__" and source is None and meta.kind == "c_data":
-        return t.made(_of_class(cls, name))
+    if name == "__dict__" and meta.kind == "c_data":
+        return t.made(_of_class(cls, name)) if source is None else t.wrap(_of_class(cls, name), source.attr(name))
     if name in _TYPE_FACTS:
         return t.wrap(_of_class(cls, name), source.attr(name)) if source is not None else _fact(t, cls, name)
     written = _written_in_type(t, cls, name) if t.class_attrs else None

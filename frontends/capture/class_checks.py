@@ -16,6 +16,7 @@ import torch
 from lect.frontends.capture.attributes import MISSING, find_in_type, load_attr, python_method
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import run_real
+from lect.frontends.capture.frames import TracedFrame
 from lect.frontends.capture.generators import TracedGenerator
 from lect.frontends.capture.identities import pin
 from lect.frontends.capture.iteration import iterate
@@ -44,6 +45,8 @@ def class_of(t: Tracer, box: Box) -> type:
         return types.GeneratorType
     if type(value) is TracedTraceback:
         return types.TracebackType
+    if type(value) is TracedFrame:
+        return types.FrameType
     if type(value) is RunTimeNumber:
         return type(value.value)
     if box[1] is not None and type(value) in SCALAR_TYPES:

@@ -12,6 +12,7 @@ import builtins
 import functools
 import sys
 import types
+from _collections import _tuplegetter  # type: ignore[import-not-found]
 from collections.abc import Mapping
 from types import CellType, FunctionType, MappingProxyType
 from typing import Any, NoReturn
@@ -20,10 +21,11 @@ import torch
 
 from lect.frontends.capture.attributes import MISSING, find_in_type, forget_lookups, load_attr, lookup, super_attr
 from lect.frontends.capture.breaks import UserError
-from lect.frontends.capture.calls import call, call_function
+from lect.frontends.capture.calls import call, call_function, call_pure
 from lect.frontends.capture.class_objects import bare_class
 from lect.frontends.capture.effects import run_real, store_item
 from lect.frontends.capture.iteration import iterate
+from lect.frontends.capture.keys import key_of
 from lect.frontends.capture.tracer import NONE, Box, Tracer
 
 Kwargs = dict[str, Box]
@@ -31,7 +33,7 @@ FUNCTION_META = type(torch.autograd.Function)
 _PREPARE = type.__dict__["__prepare__"]
 # What C code may take for the function of a descriptor: it reads the attributes of these in C too.
 _FUNCTIONS = (FunctionType, types.MethodType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, type(None))
-_FUNCTIONS_AND_OTHERS = (*_FUNCTIONS, staticmethod, classmethod, functools.partial, str, property)
+_FUNCTIONS_AND_OTHERS = (*_FUNCTIONS, staticmethod, classmethod, functools.partial, str, int, property)
 
 
 # ---- the statement ---------------------------------------------------------------------------------------------------
@@ -260,12 +262,28 @@ def _descriptor(kind: Any) -> Any:
     return rule
 
 
+def _get_name(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    """`cls.__dict__.get(name, default)`."""
+    names, source = args[0]
+    if source is None and not t.is_fresh(names):
+        return call_pure(t, MappingProxyType.get, args, kwargs)
+    key = key_of(t, args[1])
+    found = names.get(key, MISSING)
+    if source is not None:
+        t.guards.has_key(source, key, found is not MISSING)
+    if found is MISSING:
+        return args[2] if len(args) > 2 else NONE
+    return t.wrap(found, source.item(key) if source is not None else None)
+
+
 CLASSES: Mapping[Any, Any] = MappingProxyType(
     {
         builtins.__build_class__: build_class,
         type.__new__: new_class,
         type.__init__: _init_of_type,
         _abc._abc_init: _init_abstract,
+        MappingProxyType.get: _get_name,
+        _tuplegetter: _descriptor(_tuplegetter),
         FUNCTION_META.__init__: _init_function,
         **{kind: _descriptor(kind) for kind in (staticmethod, classmethod, property, property.getter, property.setter, property.deleter)},
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+from abc import ABCMeta
 from collections.abc import Mapping
 from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any
@@ -152,10 +153,11 @@ def identity(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
 
 
 def signature(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-    """`inspect.signature(f)` of a Python function or method."""
+    """`inspect.signature(f)` of a Python function or method, or of a class that the trace has made."""
     value = args[0][0]
     function = value.__func__ if issubclass(type(value), MethodType) else value
-    if len(args) != 1 or kwargs or type(function) is not FunctionType:
+    of_class = t.is_fresh(value) and type(value) in (type, ABCMeta)
+    if len(args) != 1 or kwargs or not (of_class or type(function) is FunctionType):
         raise t.stop("LB0003", f"inspect.signature of a {describe(value)}")
     if args[0][1] is not None:
         t.guards.is_object(args[0][1], value) if value is function else t.guards.is_object(args[0][1].attr("__func__"), function)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from threading import RLock
-from types import CellType, CodeType
+from types import CellType, CodeType, MappingProxyType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -22,6 +22,7 @@ from lect.frontends.capture.generators import TracedGenerator
 from lect.frontends.capture.iteration import acts_when_released
 from lect.frontends.capture.modes import current_modes
 from lect.frontends.capture.optimizers import MADE_BY_TORCH
+from lect.frontends.capture.recursive_reprs import RECURSIVE_REPRS
 from lect.frontends.capture.replay import make_replay
 from lect.frontends.capture.resume import Clone, Cuttable, NotResumable, Place, twins
 from lect.frontends.capture.rules import RESUMED, RULES
@@ -124,7 +125,7 @@ class CodeTable:
         self.programs: WeakKeyDictionary[CodeType, Program] = WeakKeyDictionary()
         self.specials: Mapping[Any, Any] = special_table()
         instruction_handlers()
-        self.made_by_torch = MADE_BY_TORCH
+        self.made_by_torch = MappingProxyType({**MADE_BY_TORCH, **RECURSIVE_REPRS})
         self.make_replay = make_replay
 
     def program(self, t: Tracer, code: CodeType) -> Program:

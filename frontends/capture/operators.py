@@ -59,6 +59,7 @@ COMPARE: Mapping[str, Function] = MappingProxyType(
 UNARY: Mapping[str, Function] = MappingProxyType({"-": operator.neg, "+": operator.pos, "~": operator.invert})
 _IN_PLACE = frozenset(value for symbol, value in BINARY.items() if symbol.endswith("="))
 _COMPARISONS = frozenset(COMPARE.values())
+_MODULO = (operator.mod, operator.imod)
 _SIZED: tuple[type, ...] = (list, dict, set, tuple, frozenset, deque, range, *DICT_VIEWS)
 # As CPython writes them in messages.
 _WRITTEN: Mapping[Function, str] = MappingProxyType(
@@ -69,7 +70,8 @@ _NUMERIC = (RunTimeNumber, int, float)
 _PLAIN_SCALARS = frozenset({int, float, bool, str, bytes, type(None)})
 _CONTAINERS = (list, tuple, dict, set, frozenset, deque)
 _MUTABLE = (list, dict, set, deque)
-_KNOWN = (str, bytes, int, float, complex, tuple, frozenset, range, slice, type, types.UnionType, types.GenericAlias, types.FunctionType, *_MUTABLE)
+_IN_C = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)
+_KNOWN = (*_IN_C, str, bytes, int, float, complex, tuple, frozenset, range, slice, type, types.UnionType, types.GenericAlias, types.FunctionType, *_MUTABLE)
 _WITHOUT_PYTHON = frozenset({list, tuple, dict, set, frozenset, LT, torch.Size, range})
 _OPERATOR_NAMES = tuple(f"__{prefix}{name}__" for name in _SYMBOLS.values() for prefix in ("", "r", "i"))
 _OPERATORS_AND_COMPARISONS = (*_OPERATOR_NAMES, *(f"__{name}__" for name in _REFLECTED))
@@ -98,6 +100,10 @@ def binary(t: Tracer, function: Function, left: Box, right: Box) -> Box:
         return (run_numpy(t, function, a, b) if foreign else run_real(function, a, b), None)
     if t.numbers and (kind_a is RunTimeNumber or kind_b is RunTimeNumber):
         return _number_binary(t, function, left, right)
+    if kind_a is str and function in _MODULO:
+        filled = _percent(t, left, right)
+        if filled is not None:
+            return filled
     if python_operator(t, kind_a) or python_operator(t, kind_b):
         return _user_binary(t, function, left, right)
     if kind_a is LT or kind_b is LT:
@@ -121,12 +127,20 @@ def binary(t: Tracer, function: Function, left: Box, right: Box) -> Box:
     for box in (left, right):
         t.register(box)
         if function in _COMPARISONS and issubclass(type(box[0]), list | tuple | dict | set):
-            check_plain(t, t.now(box))
+            _check_plain_items(t, t.now(box))
     if kind_a is str or kind_a is bytes:
-        check_plain(t, t.now(right))
-    if function in (operator.eq, operator.ne) and lookup(t, kind_a, f"__{function.__name__}__").value is object.__dict__[f"__{function.__name__}__"]:
+        _check_plain_items(t, t.now(right))
+    if function in (operator.eq, operator.ne) and (
+        kind_a in _IN_C or lookup(t, kind_a, f"__{function.__name__}__").value is object.__dict__[f"__{function.__name__}__"]
+    ):
         _guard_identity(t, left, right)
     return t.result(run_real(function, t.now(left), t.now(right)), 0)
+
+
+def _percent(t: Tracer, template: Box, values: Box) -> Box | None:
+    from lect.frontends.capture.texts import percent
+
+    return percent(t, template, values)
 
 
 def _never_equal(first: type, second: type) -> bool:
@@ -178,7 +192,7 @@ def check_plain(t: Tracer, value: Any, around: frozenset[int] = frozenset()) -> 
         raise t.stop("LB0019", "containers nested deeper than C code can be trusted with")
     if around and id(value) in t.shadows:
         raise t.stop("LB0019", "a changed container inside another one")
-    if kind in (list, tuple, set, frozenset, deque):
+    if kind in (list, tuple, set, frozenset, deque, *DICT_VIEWS):
         if id(value) not in around:
             inside = around | {id(value)}
             for item in value:
@@ -191,10 +205,17 @@ def check_plain(t: Tracer, value: Any, around: frozenset[int] = frozenset()) -> 
                 check_plain(t, item, inside)
     elif issubclass(type(value), torch.Tensor):
         raise t.stop("LB0019", "a container with tensors")
-    elif not issubclass(type(value), type | FunctionType) and kind.__module__ != "enum":
+    elif not issubclass(type(value), type | FunctionType) and kind.__module__ not in ("enum", "typing"):
         raise t.stop("LB0019", f"a {kind.__name__} compared or printed by C code")
     else:
         pin(t, value)
+
+
+def _check_plain_items(t: Tracer, value: Any) -> None:
+    """`check_plain` for an operand: of a named tuple, whose text C code does not ask for, and which has no operators in Python, the items count."""
+    if isinstance(value, tuple) and type(value) not in (tuple, torch.Size):
+        value = tuple(tuple.__iter__(value))
+    check_plain(t, value)
 
 
 def _user_binary(t: Tracer, function: Function, left: Box, right: Box) -> Box:
@@ -450,7 +471,8 @@ def _class_item(t: Tracer, cls: Box, key: Box) -> Box:
     function = held.__func__ if issubclass(type(held), classmethod | staticmethod) else held
     if type(function) is FunctionType and function.__module__ != "typing":
         return call(t, load_attr(t, cls, "__class_getitem__"), [key], {})
-    return (run_real(operator.getitem, cls[0], t.leak(key)), None)
+    found = run_real(operator.getitem, cls[0], t.leak(key))
+    return t.static(found) if type(found).__module__ == "typing" else (found, None)
 
 
 def _index(t: Tracer, tensor: LT) -> int:

@@ -36,7 +36,7 @@ from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.sources import Source
 from lect.frontends.capture.spilling import keep_in_variables
 from lect.frontends.capture.suspended import GeneratorCode, Resumption
-from lect.frontends.capture.tracer import Box, Effect, Tracer
+from lect.frontends.capture.tracer import DERIVED, Box, Effect, Tracer
 from lect.frontends.tensors import LT
 from lect.ir import UNKNOWN, Block, LectError, Location, Operation, Region, SymbolRef, Value
 
@@ -451,6 +451,11 @@ class ResidualBuilder:
         """An object of a user class that the trace made: allocated without `__init__`, its dictionary filled."""
         names = _own_names(value)
         base = next((base for base in (OrderedDict, dict, list) if issubclass(type(value), base)), None)
+        plain: Any = next((base for base in DERIVED if issubclass(type(value), base) and base is not complex), None)
+        if plain is not None and type(names) in (dict, type(None)) and find_in_type(kind, "__del__") is MISSING:
+            made = self.call(plain.__new__, self.value(kind), self._scalar(plain.__getnewargs__(value)[0]))
+            self._fill(made, names)
+            return made
         if base is not None and type(names) is dict and find_in_type(kind, "__del__") is MISSING:
             return self._container_instance(value, kind, base)
         if issubclass(type(value), _NOT_PLAIN) or find_in_type(kind, "__del__") is not MISSING or type(names) not in (dict, type(None)):

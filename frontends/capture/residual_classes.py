@@ -10,6 +10,7 @@ import _abc  # type: ignore[import-not-found]
 import gc
 import threading
 import types
+from _collections import _tuplegetter  # type: ignore[import-not-found]
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -144,6 +145,7 @@ MAKERS: Mapping[type, Callable[[ResidualBuilder, Any], Value]] = types.MappingPr
         staticmethod: function_wrapper,
         classmethod: function_wrapper,
         property: property_value,
+        _tuplegetter: lambda builder, value: builder.call(_tuplegetter, *[builder.constant(each) for each in value.__reduce__()[1]]),
         types.MappingProxyType: names_of_class,
         _LOCK: lock_value,
         _RLOCK: lock_value,

@@ -25,13 +25,15 @@ from lect.frontends.capture.autograd import AUTOGRAD
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.calls import call_c_init, call_function, initialize, new_object
 from lect.frontends.capture.checkpointing import CHECKPOINTS
-from lect.frontends.capture.class_checks import PROXIES, class_of, is_instance, is_subclass, stand_in
+from lect.frontends.capture.class_checks import class_of, is_instance, is_subclass, stand_in
 from lect.frontends.capture.classes import CLASSES, make_type
 from lect.frontends.capture.consumers import CONSUMERS, called_until
 from lect.frontends.capture.context_vars import CONTEXT_VARS
 from lect.frontends.capture.control_flow import CONTROL_FLOW
 from lect.frontends.capture.copying import COPYING
 from lect.frontends.capture.effects import delete_attr, generic_delete_attr, generic_store_attr, globals_box, run_real, store_attr
+from lect.frontends.capture.evaluated import EVALUATED
+from lect.frontends.capture.frames import FRAMES
 from lect.frontends.capture.functorch import FUNCTORCH
 from lect.frontends.capture.generators import Exhausted, TracedGenerator, close, exception_of, in_program, resume
 from lect.frontends.capture.getters import GETTERS
@@ -42,12 +44,15 @@ from lect.frontends.capture.log_calls import LOGGING
 from lect.frontends.capture.modes import MODES
 from lect.frontends.capture.module_moves import MODULE_MOVES
 from lect.frontends.capture.numbers import without_numbers
-from lect.frontends.capture.operators import answer_of, check_plain, truth
+from lect.frontends.capture.operators import answer_of, truth
 from lect.frontends.capture.optimizers import OPTIMIZERS, in_arithmetic
+from lect.frontends.capture.patterns import PATTERNS
 from lect.frontends.capture.random_state import RANDOM_STATE
 from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.searches import SEARCHES
 from lect.frontends.capture.shortcuts import SHORTCUTS
 from lect.frontends.capture.special_methods import SPECIAL_METHODS
+from lect.frontends.capture.texts import TEXTS
 from lect.frontends.capture.torch_calls import torch_call
 from lect.frontends.capture.tracebacks import TRACEBACKS, traceback_of
 from lect.frontends.capture.tracer import NONE, Box, Tracer
@@ -205,62 +210,6 @@ def _callable(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     return (callable(stand_in(t, args[0])), None)
 
 
-class _SaysWrong:
-    """An object whose text is no text."""
-
-    def __init__(self, answer: Any) -> None:
-        self.answer = answer
-
-    def __str__(self) -> str:
-        return self.answer
-
-    def __repr__(self) -> str:
-        return self.answer
-
-    def __format__(self, spec: str) -> str:
-        return self.answer
-
-
-def _text(function: Callable[..., str], method_name: str) -> Rule:
-    """str, repr, ascii and format."""
-
-    def rule(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-        if kwargs or (not args and function is not str):
-            raise t.stop("LB0003", f"{function.__name__} with keywords or without an argument")
-        if not args:
-            return ("", None)
-        value = args[0][0]
-        kind = type(value)
-        rest = t.leak_all(args[1:])
-        if function is format and rest and not issubclass(type(rest[0]), str):
-            run_real(format, None, *rest)
-        if kind in SCALAR_TYPES:
-            return (run_real(function, t.leak(args[0]), *rest), None)
-        if kind is LT:
-            raise t.stop("LB0019", "text of a tensor")
-        t.guard_type(args[0])
-        if python_method(t, kind, method_name) is not None:
-            given = args if function is not format or len(args) > 1 else [args[0], ("", None)]
-            made = call_function(t, t.static(python_method(t, kind, method_name)), given, {})
-            if not issubclass(type(made[0]), str):
-                run_real(function, _SaysWrong(made[0]), *rest)
-            return made
-        if kind in PROXIES:
-            raise t.stop("LB0003", f"text of a {kind.__name__}")
-        if kind is type or issubclass(type(value), type):
-            if args[0][1] is not None:
-                t.guards.is_object(args[0][1], value)
-            return (run_real(function, value, *rest), None)
-        t.register(args[0])
-        if issubclass(type(value), BaseException) and t.is_fresh(value):
-            check_plain(t, value.args)
-        else:
-            check_plain(t, t.now(args[0]))
-        return (run_real(function, t.now(args[0]), *rest), None)
-
-    return rule
-
-
 def _super(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     if len(args) != 2:
         raise t.stop("LB0001", "super() with other than two arguments")
@@ -415,15 +364,20 @@ _BY_SUBJECT = (
     CLASSES,
     FUNCTORCH,
     CONTROL_FLOW,
+    EVALUATED,
+    FRAMES,
     MODES,
     MODULE_MOVES,
     OPTIMIZERS,
+    PATTERNS,
     RANDOM_STATE,
     CONTEXT_VARS,
     INFERENCE,
     LOGGING,
     SPECIAL_METHODS,
+    SEARCHES,
     SHORTCUTS,
+    TEXTS,
 )
 
 
@@ -433,7 +387,7 @@ _LOGGED = frozenset(
     | {object.__setattr__, object.__new__, object.__init__, object.__init_subclass__, type.__call__, len, iter, next, bool, callable, hash, str, repr, format}
     | {super, torch.is_tensor, torch.Tensor.size, MethodType, FunctionType.__get__, sum, min, max, any, all, *policy.FOLDED, *policy.STATE_QUERIES}
     | {*policy.MACHINE, *policy.COMPILING, types.GeneratorType.__iter__, types.GeneratorType.__next__, dict.__init__, list.__init__, torch.is_autocast_enabled}
-    | {*SHORTCUTS}
+    | {*SHORTCUTS, *SEARCHES}
 )
 
 
@@ -479,10 +433,6 @@ def special_table() -> Mapping[Any, Rule]:
         types.GeneratorType.close: _close,
         bool: _bool,
         callable: _callable,
-        str: _text(str, "__str__"),
-        repr: _text(repr, "__repr__"),
-        ascii: _text(ascii, "__repr__"),
-        format: _text(format, "__format__"),
         super: _super,
         vars: _vars,
         globals: _globals,
@@ -497,7 +447,7 @@ def special_table() -> Mapping[Any, Rule]:
     for part in _BY_SUBJECT:
         table.update(part)
     for function in policy.OUTSIDE_WORLD:
-        table[function] = _outside
+        table.setdefault(function, _outside)
     for function in policy.STATE_QUERIES | policy.MACHINE:
         table[function] = _state_query(function)
     table.update(dict.fromkeys(policy.COMPILING, _is_compiling))

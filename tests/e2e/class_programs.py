@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import collections
+import dataclasses
+import enum
 import functools
 from abc import ABC, abstractmethod
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import torch
 
@@ -382,7 +386,114 @@ def class_items(x):
     return x * Own[3][1], Local[2], Own[1][0] is Own
 
 
+def dataclass(x):
+    @dataclasses.dataclass
+    class Point:
+        first: Any
+        second: int = 3
+        rest: list = dataclasses.field(default_factory=list)
+
+        def go(self):
+            return self.first * self.second
+
+    point = Point(x, 4)
+    point.rest.append(2)
+    other = dataclasses.replace(point, first=x + 1)
+    return point.go(), other.go(), Point(x).rest, other.rest, repr(Point(1, 2)), Point(1, 2) == Point(1, 2), Point.__doc__, Point.__match_args__
+
+
+def strict_dataclass(x):
+    @dataclasses.dataclass(frozen=True, order=True)
+    class Size:
+        height: int
+        width: int = 2
+
+    @dataclasses.dataclass(slots=True, kw_only=True)
+    class Image(Parented):
+        data: Any
+        name: str = "image"
+
+    size, image = Size(*x.shape), Image(number=1, data=x * 2)
+    try:
+        size.height = 4
+    except dataclasses.FrozenInstanceError as error:
+        refused = str(error)
+    image.name = "other"
+    return image.data, size < Size(9, 9), size.width, refused, image.name, image.number, [field.name for field in dataclasses.fields(Image)], Image.__slots__
+
+
+@dataclasses.dataclass
+class Parented:
+    number: int
+
+
+def named_tuple(x):
+    Pair = collections.namedtuple("Pair", "left right", defaults=[5])
+    pair = Pair(x)
+    left, right = pair._replace(left=x + 1)
+    return left * pair.right, right, Pair._fields, pair._asdict()["right"], Pair._make([1, 2]) == (1, 2), repr(Pair(1, 2)), Pair.__module__
+
+
+def typed_named_tuple(x):
+    class Row(NamedTuple):
+        """A row."""
+
+        data: Any
+        scale: int = 2
+
+        def go(self):
+            return self.data * self.scale
+
+    return Row(x).go(), Row(x, 3)[0], Row.__doc__, Row._field_defaults, Row.__annotations__
+
+
+def enumeration(x):
+    Color = enum.Enum("Color", "RED GREEN")
+
+    class Level(enum.IntEnum):
+        LOW = 1
+        HIGH = 5
+
+        @property
+        def doubled(self):
+            return self * 2
+
+    class Flag(enum.Flag):
+        A = enum.auto()
+        B = enum.auto()
+
+    try:
+        Level(7)
+    except ValueError as error:
+        refused = str(error)
+    found = [each.name for each in Color], Level(5) is Level.HIGH, Color["RED"].value, refused, (Flag.A | Flag.B).value, Level.LOW < Level.HIGH
+    return x * Color.GREEN.value + Level.HIGH.doubled, found, str(Color.RED), repr(Level.LOW)
+
+
+def generic(x):
+    class Holder(Generic[T]):
+        def __init__(self, value):
+            self.value = value
+
+        def get(self):
+            return self.value
+
+    return Holder[int](x + 1).get(), Holder(x).get(), Holder.__parameters__ == (T,)
+
+
+T = TypeVar("T")
+
+
+def executed(x):
+    names = {"k": 3}
+    exec("def scaled(x):\n    return x * k + len([1, 2])\n", names)
+    space = {}
+    exec("a = 1\nb = a + k\nfor i in range(3):\n    b += i\n", {"k": 2}, space)
+    return names["scaled"](x), space["b"], eval("k * 2", {"k": 4}), eval("lambda y: y + 1", {})(x), sorted(space)
+
+
 PROGRAMS = [
     *(plain, inheriting, decorated, metaclass, told_their_names, abstract, special_methods, scopes_of_a_body, in_a_loop, changed_behind_that),
     *(with_three_arguments, errors, stands_for_bases, module_class, autograd_function, class_items),
+    *(dataclass, strict_dataclass, named_tuple, typed_named_tuple, enumeration, generic, executed),
 ]

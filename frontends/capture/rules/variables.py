@@ -99,15 +99,21 @@ def _read_global(frame: Any, name: str) -> Box:
             return t.wrap(now[name], module.attr(name))
         source = globals_of(frame)[1]
         return t.wrap(now[name], source.item(name) if source is not None else None)
-    found = builtins.__dict__.get(name, frame)
+    found = _builtins_of(now, module).get(name, frame)
     if found is frame:
         raise UserError(NameError(f"name '{name}' is not defined", name=name))
-    if not names.get("__name__", "").startswith("torch."):
+    if not t.is_fresh(names) and not names.get("__name__", "").startswith("torch."):
         if module is not None:
             t.guards.no_attr(module, name)
         else:
             t.guards.has_key(globals_of(frame)[1], name, False)
     return (found, None)
+
+
+def _builtins_of(names: dict[str, Any], module: Source | None) -> dict[str, Any]:
+    """The builtins behind global names, which a dictionary that is no module's may replace."""
+    found = names.get("__builtins__", builtins) if module is None else builtins
+    return found if isinstance(found, dict) else found.__dict__
 
 
 def module_of(t: Tracer, names: dict[str, Any]) -> Source | None:

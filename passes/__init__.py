@@ -46,6 +46,7 @@ PASSES: Mapping[str, str] = MappingProxyType(
         "loop-fuse-vertical": "lect.passes.loop.loop_fuse_vertical:LoopFuseVertical",
         "loop-fuse-reductions": "lect.passes.loop.loop_fuse_reductions:LoopFuseReductions",
         "loop-fuse-horizontal": "lect.passes.loop.loop_fuse_horizontal:LoopFuseHorizontal",
+        "loop-fuse-epilogue": "lect.passes.loop.loop_fuse_epilogue:LoopFuseEpilogue",
         "loop-note-dependences": "lect.passes.loop.loop_note_dependences:LoopNoteDependences",
         "loop-order-for-memory": "lect.passes.loop.loop_order_for_memory:LoopOrderForMemory",
         "loop-plan-buffers": "lect.passes.loop.loop_plan_buffers:LoopPlanBuffers",

@@ -11,7 +11,7 @@ from lect.ir.symbolic import Expr, Ranges, Size, as_size, constant, product, ran
 from lect.ir.symbolic_text import parse_size
 
 _NAME = re.compile(r"@[A-Za-z_][\w$.]*")
-FUSIONS = frozenset({"inline", "vertical", "reductions", "horizontal"})
+FUSIONS = frozenset({"inline", "vertical", "reductions", "horizontal", "epilogue"})
 
 
 def _body(scanner: Scanner | None, example: str) -> Scanner:

@@ -551,7 +551,7 @@ loop.func @bad_attribute() {note = #loop.space<d1: 4>} {
 
 // -----
 
-// expected-error @+1 {{expected one of horizontal, inline, reductions, vertical before this}}
+// expected-error @+1 {{expected one of epilogue, horizontal, inline, reductions, vertical before this}}
 loop.func @bad_attribute() {note = #loop.fuse<sideways @a, @b saves 1>} {
   loop.return()
 }

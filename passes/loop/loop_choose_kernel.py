@@ -8,7 +8,7 @@ behind it reads its result again.  A nest computes at `own_rate`; pointwise work
 does that), else its launch costs `launch_ns`; and the second matrix may have to be copied into panels first.  So small products with something behind
 them, batches of tiny ones and products whose result is large beside the length of their sums become nests; others stay calls.
 The `own_rate` holds for sums of at most `longest_sum` products, which are added one after another as the library's are; the error grows with their number.
-Products of halves, and those with factors, stay with the library.
+Products of halves, those with factors, and those on a GPU stay with the library.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from lect.ir import Context, Operation
 from lect.passes.base import Pass, option
 from lect.passes.loop.nests import functions, readers
 from lect.passes.loop.products import CALLS, Product, ProductNests
+from lect.passes.targets import is_gpu
 
 VECTOR_BYTES = 32
 L1_BYTES = 32 << 10
@@ -47,7 +48,7 @@ class LoopChooseKernel(Pass):
     longest_sum: int = option(512, "longest sum that a nest adds up")
 
     def run(self, op: Operation, ctx: Context) -> None:
-        if not ctx.target.get("fma"):
+        if is_gpu(ctx.target) or not ctx.target.get("fma"):
             return
         for func in functions(op):
             for call in [inner for inner in func.body if isinstance(inner, ExternOp) and inner.callee.leaf in CALLS]:

@@ -12,7 +12,8 @@ the first cache, another addend is read by every nest, which must cost less than
 but add to a product that nothing else reads is a launch too many.  What was done stands in `fused` of the nest and in `chosen` of the call, what was
 not in `blocked` of the nest.  Both ways every element is rounded as before: the product, then the sum.
 
-Products that are nests themselves have their epilogue from `loop-fuse-vertical`.
+Products that are nests themselves have their epilogue from `loop-fuse-vertical`.  A GPU's library adds a row while it multiplies, so nothing is moved
+there.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from lect.passes.base import Pass
 from lect.passes.loop.fusion import Blocked
 from lect.passes.loop.nests import drop_results, functions, nbytes, own_point, points, readers
 from lect.passes.loop.products import CALLS, Product, broadcast
+from lect.passes.targets import is_gpu
 
 L1_BYTES = 32 << 10
 
@@ -42,6 +44,8 @@ class LoopFuseEpilogue(Pass):
     name: ClassVar[str] = "loop-fuse-epilogue"
 
     def run(self, op: Operation, ctx: Context) -> None:
+        if is_gpu(ctx.target):
+            return
         l1_bytes = int(ctx.target.get("l1_bytes", L1_BYTES))
         for func in functions(op):
             for call in [inner for inner in func.body if isinstance(inner, ExternOp) and inner.callee.leaf in CALLS]:

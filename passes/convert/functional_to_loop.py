@@ -50,6 +50,7 @@ from lect.passes.convert import functional_to_loop_reduction as reduction
 from lect.passes.convert import functional_to_loop_resample as resample
 from lect.passes.convert import functional_to_loop_scan as scan
 from lect.passes.convert import functional_to_loop_scatter as scatter
+from lect.passes.convert import functional_to_loop_sort as sort
 from lect.passes.convert import functional_to_loop_view as view
 from lect.passes.convert import functional_to_loop_window as window
 from lect.passes.convert.functional_to_loop_base import Layout, Lowering, Rule, Seen, layout_of, physical_order
@@ -68,6 +69,7 @@ RULES: Mapping[type[Operation], Rule] = MappingProxyType(
         **window.RULES,
         **resample.RULES,
         **reduction.RULES,
+        **sort.RULES,
         **normalization.RULES,
         **loss.RULES,
     }

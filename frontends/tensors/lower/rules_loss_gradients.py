@@ -46,8 +46,7 @@ def huber_backward(smooth: bool) -> Rule:
             return None
         element, norm = type_of(x).element, _norm(x, target, reduction)
         if smooth and element.is_half:
-            wide = [e.to(value, f32) for value in (gradient, x, target)]
-            return e.to(rule(e, *wide, reduction, delta), element)
+            return e.to(rule(e, e.to(gradient, f32), e.to(x, f32), e.to(target, f32), reduction, delta), element)
         difference = e(Sub, x, target)
         norm, delta = e.number(float(norm), element), e.number(float(delta), element)
         part = e(p.DivOp, difference, other=delta) if smooth and delta else difference

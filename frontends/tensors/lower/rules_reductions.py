@@ -9,11 +9,13 @@ from typing import Any, Final
 import torch
 
 from lect.dialects.functional import reduction as r
-from lect.dialects.functional.pointwise import FLOAT_UNARY
+from lect.dialects.functional.gather import GatherOp
+from lect.dialects.functional.pointwise import FLOAT_UNARY, PREDICATES, SUMS, DivOp, WhereOp
+from lect.dialects.functional.view import SliceOp
 from lect.frontends.tensors.lower.emitter import Emitter, Rule, dim_of, dims_of, type_of
 from lect.ir import ScalarType, Value
 from lect.ir import types as scalars
-from lect.ir.types import f64
+from lect.ir.types import f64, i64
 
 aten = torch.ops.aten
 
@@ -174,6 +176,56 @@ def topk(e: Emitter, x: Value, k: int, dim: int = -1, largest: bool = True, sort
     return e(r.TopkOp, x, k=k, dim=dim_of(x, dim), largest=largest, sorted=sorted)
 
 
+MOST_SORTED = 64  # elements of a row whose median is found by sorting them
+
+
+def median(skips_nan: bool) -> Rule:
+    """median.dim and nanmedian.dim: the lower of the middle ones, of equal ones the one that a stable sort puts there; the first NaN where NaN counts."""
+
+    def rule(e: Emitter, x: Value, dim: int, keepdim: bool = False) -> Any:
+        if not type_of(x).rank and type_of(x).element.kind in ("float", "signed", "unsigned"):
+            return e.fresh(x), e.scalar(0, i64)
+        position = dim_of(x, dim)
+        return _median(e, x, position, keepdim, skips_nan)
+
+    return rule
+
+
+def median_of_all(skips_nan: bool) -> Rule:
+    """median and nanmedian."""
+
+    def rule(e: Emitter, x: Value) -> Any:
+        if not type_of(x).count:
+            return None
+        found = _median(e, e.reshape(x, (type_of(x).count,)), 0, False, skips_nan)
+        return None if found is None else found[0]
+
+    return rule
+
+
+def _median(e: Emitter, x: Value, dim: int, keepdim: bool, skips_nan: bool) -> Any:
+    shape, element = type_of(x).shape, type_of(x).element
+    count = shape[dim]
+    if not 0 < count <= MOST_SORTED or not type_of(x).count or element.kind in ("bool", "complex"):
+        return None
+    values, indices = e(r.SortOp, x, dim=dim, stable=True)
+    one = (*shape[:dim], 1, *shape[dim + 1 :])
+    if skips_nan and element.is_float:
+        missing = e(r.ACCUMULATE["SumOp"], e(PREDICATES["IsnanOp"], x), dims=(dim,), keepdim=True)
+        middle = e(DivOp, e(SUMS["SubOp"], missing, other=count - 1, reversed=True), other=2, mode="trunc")
+        values, indices = e(GatherOp, values, middle, dim=dim), e(GatherOp, indices, middle, dim=dim)
+    else:
+        values, indices = [e(SliceOp, each, dim=dim, start=(count - 1) // 2, end=(count - 1) // 2 + 1) for each in (values, indices)]
+    if element.is_float and not skips_nan:
+        is_missing = e(PREDICATES["IsnanOp"], x)
+        missing = e(r.TESTS["AnyOp"], is_missing, dims=(dim,), keepdim=True)
+        values = e(WhereOp, missing, e.scalar(float("nan"), element), values)
+        indices = e(WhereOp, missing, e(r.WHICH["ArgmaxOp"], x, dim=dim, keepdim=True), indices)
+    final = one if keepdim else (*shape[:dim], *shape[dim + 1 :])
+    results = [type for type in e.results if type is not None]
+    return tuple([e.fresh(e.reshape(each, final), type.strides) for each, type in zip((values, indices), results)])
+
+
 def both_extrema(e: Emitter, x: Value, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """aminmax."""
     dims = dims_of(x, None if dim is None else (dim,))
@@ -214,5 +266,9 @@ TABLE: Final[Mapping[Any, Rule]] = MappingProxyType(
         aten.sort.default: sort,
         aten.sort.stable: sort_stable,
         aten.topk.default: topk,
+        aten.median.dim: median(False),
+        aten.nanmedian.dim: median(True),
+        aten.median.default: median_of_all(False),
+        aten.nanmedian.default: median_of_all(True),
     }
 )

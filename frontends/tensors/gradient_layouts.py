@@ -48,6 +48,7 @@ RULES: Final[Mapping[Any, Rule]] = MappingProxyType(
         aten.binary_cross_entropy_backward.default: as_operand,
         aten.log_sigmoid_backward.default: as_gradient,
         aten.native_batch_norm_backward.default: in_format,
+        aten.batch_norm_backward.default: in_format,
     }
 )
 

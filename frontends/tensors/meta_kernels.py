@@ -62,8 +62,15 @@ def run_on_meta(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tem
     return _with_statistics_of_halves(template, args) if func in _NORMALISING_BATCHES and device.type == "cpu" else template
 
 
-# The second and third result are statistics.
-_NORMALISING_BATCHES = frozenset({aten.native_batch_norm.default, aten._native_batch_norm_legit.default, aten._native_batch_norm_legit.no_stats})
+# All results but the first are statistics.
+_NORMALISING_BATCHES = frozenset(
+    {
+        aten.native_batch_norm.default,
+        aten._native_batch_norm_legit.default,
+        aten._native_batch_norm_legit.no_stats,
+        aten._native_batch_norm_legit_functional.default,
+    }
+)
 
 
 def _with_statistics_of_halves(template: Any, args: tuple[Any, ...]) -> Template:

@@ -133,6 +133,17 @@ def batch_norm(x: TensorMeta, weight: Any, bias: Any, mean: Any, var: Any, train
     return x.like(x.shape, strides=channels_last_strides(x.shape) if last else None), statistics, statistics
 
 
+def batch_norm_of_batch(x: TensorMeta, weight: Any, bias: Any, training: bool, momentum: float, eps: float) -> Result:
+    """_native_batch_norm_legit without running statistics."""
+    return batch_norm(x, weight, bias, None, None, training, momentum, eps) if training else None
+
+
+def batch_norm_with_update(x: TensorMeta, weight: Any, bias: Any, mean: Any, var: Any, momentum: float, eps: float) -> Result:
+    """_batch_norm_with_update: in training, with an empty tensor of bytes that other processors keep something in."""
+    found = batch_norm(x, weight, bias, mean, var, True, momentum, eps)
+    return None if found is None else (*found, x.like((0,), torch.uint8))  # type: ignore[misc]
+
+
 def batch_norm_inference(x: TensorMeta, weight: Any, bias: Any, mean: Any, var: Any, momentum: float, eps: float) -> Result:
     """_native_batch_norm_legit_no_training."""
     return batch_norm(x, weight, bias, mean, var, False, momentum, eps)
@@ -202,6 +213,9 @@ TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
         aten._adaptive_avg_pool2d.default: adaptive_average_pool,
         aten.native_batch_norm.default: batch_norm,
         aten._native_batch_norm_legit_no_training.default: batch_norm_inference,
+        aten._native_batch_norm_legit.default: batch_norm,
+        aten._native_batch_norm_legit.no_stats: batch_norm_of_batch,
+        aten._batch_norm_with_update.default: batch_norm_with_update,
         aten.native_group_norm.default: group_norm,
         aten.native_group_norm_backward.default: group_norm_backward,
         aten._weight_norm_interface.default: weight_norm,

@@ -12,9 +12,10 @@ from lect.dialects.loop.attributes import SpaceAttr
 from lect.ir import Operation
 from lect.ir.index_map import space_dims
 from lect.ir.symbolic import ZERO
-from lect.ir.types import f64
+from lect.ir.types import f32, f64
 from lect.passes.convert.functional_to_loop_base import Body, Dims, Lowering, Num, Point, Rule, Seen
 from lect.passes.convert.functional_to_loop_extern import call
+from lect.passes.convert.functional_to_loop_pointwise import rounded
 from lect.passes.convert.functional_to_loop_reduction import Fold
 
 
@@ -67,32 +68,54 @@ def _group_norm(lowering: Lowering, op: Any) -> list[Seen]:
 
 
 def _batch_statistics(lowering: Lowering, op: Any) -> list[Seen]:
-    """In training: folds over all dims but the channels, added up in f64 as eager does; what is elementwise joins them in one nest."""
+    """In training: folds over all dims but the channels, added up in f64 as eager does, of halves in f32; what is elementwise joins them in one nest.
+
+    Statistics that are halves are rounded where eager stores them: the mean, the sum of squares, and what it is divided by.
+    """
     fold = Fold(lowering, op.x, tuple([dim for dim in range(op.x.type.rank) if dim != 1]), op)
     body, x = fold.body, fold.read()
     channel = (body.indices[1],)
-    wide = fold.mean(x.cast(f64))
-    mean = wide.cast(x.type)
-    distance = x - mean
-    squares = fold.sum((distance * distance).cast(f64))
-    variance = squares / fold.count
+    element = op.mean.type.element
+    wide = f32 if op.x.type.element.is_half else f64
+
+    def stored(number: Num) -> Num:
+        return rounded(number, element) if element.is_half else number
+
+    exact = fold.mean(x.cast(wide)).cast(x.type)
+    mean, distance = stored(exact), x - exact
+    squares = stored(fold.sum((distance * distance).cast(wide)))
+    variance = stored(squares / fold.count)
     inverse = 1 / (variance + op.eps).op("sqrt")
     if op.eps == 0:
         inverse = variance.differs(0).choose(inverse, 0.0)
-    rstd = inverse.cast(x.type)
+    rstd = stored(inverse.cast(x.type))
     scale = rstd * body.read(op.weight, channel) if op.weight is not None else rstd
     shift = -(mean * scale) if op.bias is None else body.read(op.bias, channel) - mean * scale
     body.store(x * scale + shift, op.output.type, body.indices)
     for number, type in ((mean, op.mean.type), (rstd, op.rstd.type)):
         body.store(number, type, channel)
-    for number, running in ((mean.cast(f64), op.running_mean), (squares / (fold.count - 1), op.running_var)):
-        moved = number * op.momentum + body.read(running, channel).cast(f64) * (1 - op.momentum)
-        body.store(moved, running.type.like(running.type.shape), channel)
+    moving = _moved_half if element.is_half else _moved
+    body.store(moving(op, mean, body.read(op.running_mean, channel), True), op.running_mean.type.like(op.running_mean.type.shape), channel)
+    spread = stored(squares / (fold.count - 1))
+    body.store(moving(op, spread, body.read(op.running_var, channel), False), op.running_var.type.like(op.running_var.type.shape), channel)
     return body.finish()
 
 
+def _moved(op: Any, number: Num, running: Num, is_mean: bool) -> Num:
+    """A running statistic moved towards that of the batch."""
+    return number.cast(f64) * op.momentum + running.cast(f64) * (1 - op.momentum)
+
+
+def _moved_half(op: Any, number: Num, running: Num, is_mean: bool) -> Num:
+    """The same in halves: eager rounds the momentum and what is left of 1, and the products, but for that of the new variance."""
+    element = op.mean.type.element
+    new = number * rounded(number.const(op.momentum), element)
+    old = rounded(running * rounded(running.const(1 - op.momentum), element), element)
+    return (rounded(new, element) if is_mean else new) + old
+
+
 def _batch_norm(lowering: Lowering, op: Any) -> list[Seen]:
-    """With the running statistics an elementwise operation; in training two folds, or for mixed and 16-bit floats the library's."""
+    """With the running statistics an elementwise operation; in training two folds, or for mixed floats that are wide the library's."""
     if op.training:
         return _batch_statistics(lowering, op) if _is_plain(op) else call(lowering, op)
     body = lowering.body(op.output.type, op.loc)
@@ -112,14 +135,22 @@ def _batch_norm(lowering: Lowering, op: Any) -> list[Seen]:
 
 
 def _is_plain(op: Any) -> bool:
-    """True for f32 or f64 all through, and for at least one element."""
-    types = [value.type for value in op.operands]
-    return types[0].count > 0 and not types[0].element.is_half and all(type.element is types[0].element for type in types)
+    """True for one type of floats all through, or for halves with parameters of f32, and for at least one element."""
+    x, *parameters = [value.type for value in op.operands]
+    kinds = {type.element for type in parameters} or {x.element}
+    return x.count > 0 and (kinds == {x.element} or (x.element.is_half and kinds == {f32}))
+
+
+def _is_plain_backward(op: Any) -> bool:
+    """True for a gradient and an operand of one type, and statistics and a weight of that type or, beside halves, of f32."""
+    x = op.x.type
+    kinds = {value.type.element for value in (op.mean, op.rstd, op.weight) if value is not None}
+    return x.count > 0 and op.gradient.type.element is x.element and (kinds == {x.element} or (x.element.is_half and kinds == {f32}))
 
 
 def _batch_norm_backward(lowering: Lowering, op: Any) -> list[Seen]:
-    """The gradient less its mean and less its part along what was normalised: two folds in f64 as in eager, and an elementwise rest."""
-    if not op.training or not _is_plain(op):
+    """The gradient less its mean and less its part along what was normalised: two folds in f64 as in eager, of halves in f32, and an elementwise rest."""
+    if not op.training or not _is_plain_backward(op):
         return call(lowering, op)
     fold = Fold(lowering, op.x, tuple([dim for dim in range(op.x.type.rank) if dim != 1]), op)
     body, x = fold.body, fold.read()
@@ -127,9 +158,10 @@ def _batch_norm_backward(lowering: Lowering, op: Any) -> list[Seen]:
     gradient = body.read(op.gradient)
     rstd = body.read(op.rstd, channel)
     distance = x - body.read(op.mean, channel)
-    total = fold.sum(gradient.cast(f64))
-    along = fold.sum((distance * gradient).cast(f64))
-    wide = rstd.cast(f64)
+    element = f32 if op.x.type.element.is_half else f64
+    total = fold.sum(gradient.cast(element))
+    along = fold.sum((distance * gradient).cast(element))
+    wide = rstd.cast(element)
     factor = (along * wide * wide / fold.count).cast(x.type)
     rest = (gradient - distance * factor - (total / fold.count).cast(x.type)) * rstd
     if op.weight is not None:

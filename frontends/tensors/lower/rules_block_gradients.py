@@ -13,9 +13,13 @@ import torch
 
 from lect.dialects.functional import contraction as k
 from lect.dialects.functional import normalization as n
+from lect.dialects.functional import pointwise as p
+from lect.dialects.functional import reduction as r
 from lect.dialects.functional import window as w
+from lect.dialects.functional.creation import FullOp
 from lect.frontends.tensors.lower.emitter import Emitter, Rule, type_of
 from lect.ir import Value
+from lect.ir.types import f32
 
 aten = torch.ops.aten
 
@@ -92,19 +96,53 @@ def upsample_backward(kind: str, aligns: bool) -> Rule:
 def group_norm_backward(
     e: Emitter, gradient: Value, x: Value, mean: Value, rstd: Value, weight: Any, batch: int, channels: int, rest: int, groups: int, mask: Any
 ) -> Any:
-    """native_group_norm_backward with a weight."""
-    if weight is None or type_of(x).rank < 2 or not type_of(x).count:
+    """native_group_norm_backward; a weight that is not there is 1, and has no gradient."""
+    shape, element = type_of(x).shape, type_of(x).element
+    if type_of(x).rank < 2 or (weight is None and any(mask[1:])):
         return None
+    if not type_of(x).count:
+        sums = [e(FullOp, shape=(channels,), value=0, element=type.element) if type is not None else None for type in (*e.results, None, None)[1:3]]
+        return asked_for((e(FullOp, shape=shape, value=0, element=element), *sums), mask)
+    if weight is None:
+        weight = e(FullOp, shape=(channels,), value=1, element=type_of(mean).element)
     return asked_for(e(n.GroupNormBackwardOp, gradient, x, mean, rstd, weight, groups=groups), mask)
 
 
 def batch_norm_backward(
     e: Emitter, gradient: Value, x: Value, weight: Any, running_mean: Any, running_var: Any, mean: Any, rstd: Any, train: bool, eps: float, mask: Any
 ) -> Any:
-    """native_batch_norm_backward in training."""
-    if not train or mean is None or rstd is None:
+    """native_batch_norm_backward."""
+    if not train:
+        return _batch_norm_inference_backward(e, gradient, x, weight, running_mean, running_var, eps, mask)
+    if mean is None or rstd is None:
         return None
     return asked_for(e(n.BatchNormBackwardOp, gradient, x, mean, rstd, weight, training=True, eps=eps), mask)
+
+
+def _batch_norm_inference_backward(e: Emitter, gradient: Value, x: Value, weight: Any, mean: Any, var: Any, eps: float, mask: Any) -> Any:
+    """With the running statistics the operand is scaled; sums are taken in f32 or f64 and rounded once."""
+    element = type_of(x).element
+    if mean is None or var is None or not type_of(x).count or type_of(gradient).element is not element:
+        return None
+    wide = f32 if element.is_half else element
+    column = (1, type_of(x).shape[1], *(1,) * (type_of(x).rank - 2))
+    outer, centre, variance = e.to(gradient, wide), e.reshape(e.to(mean, wide), column), e.to(var, wide)
+    rstd = e(p.DivOp, e(p.FLOAT_UNARY["SqrtOp"], e(p.SUMS["AddOp"], variance, other=eps)), other=1, reversed=True)
+    inner = e(p.MIXED_BINARY["MulOp"], outer, e.reshape(rstd, column))
+    inner = inner if weight is None else e(p.MIXED_BINARY["MulOp"], inner, e.reshape(e.to(weight, wide), column))
+    dims = tuple([dim for dim in range(type_of(x).rank) if dim != 1])
+    total = e(r.ACCUMULATE["SumOp"], outer, dims=dims, keepdim=False)
+    along = e(p.MIXED_BINARY["MulOp"], e(p.SUMS["SubOp"], e.to(x, wide), centre), outer)
+    along = e(p.MIXED_BINARY["MulOp"], e(r.ACCUMULATE["SumOp"], along, dims=dims, keepdim=False), rstd)
+    parameter = element if weight is None else type_of(weight).element
+    return asked_for((e.to(inner, element), e.to(along, parameter), e.to(total, parameter)), mask)
+
+
+def new_batch_norm_backward(
+    e: Emitter, gradient: Value, x: Value, weight: Any, running_mean: Any, running_var: Any, mean: Any, rstd: Any, train: bool, eps: float, mask: Any, _: Value
+) -> Any:
+    """batch_norm_backward: that of _batch_norm_with_update, with what other processors keep."""
+    return batch_norm_backward(e, gradient, x, weight, running_mean, running_var, mean, rstd, train, eps, mask)
 
 
 def weight_norm_backward(e: Emitter, gradient: Value, v: Value, g: Value, norm: Value, dim: int) -> Any:
@@ -133,6 +171,7 @@ TABLE: Final[Mapping[Any, Rule]] = MappingProxyType(
         aten.upsample_bicubic2d_backward.default: upsample_backward("cubic", True),
         aten.native_group_norm_backward.default: group_norm_backward,
         aten.native_batch_norm_backward.default: batch_norm_backward,
+        aten.batch_norm_backward.default: new_batch_norm_backward,
         aten._weight_norm_interface_backward.default: weight_norm_backward,
     }
 )

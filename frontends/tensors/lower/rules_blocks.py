@@ -11,8 +11,10 @@ import torch
 from lect.dialects.functional import contraction as k
 from lect.dialects.functional import normalization as n
 from lect.dialects.functional import window as w
+from lect.dialects.functional.creation import FullOp
 from lect.frontends.tensors.lower.emitter import Emitter, Rule, dim_of, type_of
 from lect.ir import Value
+from lect.ir.types import ui8
 
 aten = torch.ops.aten
 
@@ -158,10 +160,31 @@ def group_norm(e: Emitter, x: Value, weight: Any, bias: Any, batch: int, channel
 
 
 def batch_norm(e: Emitter, x: Value, weight: Any, bias: Any, mean: Any, var: Any, training: bool, momentum: float, eps: float) -> Any:
-    """native_batch_norm with running statistics that stay as they are."""
-    if training or mean is None or var is None:
+    """native_batch_norm with running statistics that stay as they are, or in training without any: then nothing reads those that are made up."""
+    if training and mean is None and var is None:
+        statistics = e.results[1]
+        if not type_of(x).count or statistics is None:
+            return None
+        mean, var = [e(FullOp, shape=statistics.shape, value=0, element=statistics.element) for _ in range(2)]
+    elif training or mean is None or var is None:
         return None
-    return e(n.BatchNormOp, x, mean, var, weight, bias, training=False, momentum=momentum, eps=eps)[:3]
+    return e(n.BatchNormOp, x, mean, var, weight, bias, training=training, momentum=momentum, eps=eps)[:3]
+
+
+def batch_norm_of_batch(e: Emitter, x: Value, weight: Any, bias: Any, training: bool, momentum: float, eps: float) -> Any:
+    """_native_batch_norm_legit.no_stats."""
+    return batch_norm(e, x, weight, bias, None, None, training, momentum, eps)
+
+
+def batch_norm_functional(e: Emitter, x: Value, weight: Any, bias: Any, mean: Value, var: Value, training: bool, momentum: float, eps: float) -> Any:
+    """_native_batch_norm_legit_functional: with the running statistics that it would have written."""
+    return e(n.BatchNormOp, x, mean, var, weight, bias, training=training, momentum=momentum, eps=eps)
+
+
+def batch_norm_with_update(e: Emitter, x: Value, weight: Any, bias: Any, mean: Value, var: Value, momentum: float, eps: float) -> Any:
+    """_batch_norm_with_update_functional: in training; the fourth result is empty on the CPU."""
+    found = e(n.BatchNormOp, x, mean, var, weight, bias, training=True, momentum=momentum, eps=eps)
+    return (*found[:3], e(FullOp, shape=(0,), value=0, element=ui8), *found[3:])
 
 
 def batch_norm_inference(e: Emitter, x: Value, weight: Any, bias: Any, mean: Any, var: Any, momentum: float, eps: float) -> Any:
@@ -258,6 +281,9 @@ TABLE: Final[Mapping[Any, Rule]] = MappingProxyType(
         aten.native_group_norm.default: group_norm,
         aten.native_batch_norm.default: batch_norm,
         aten._native_batch_norm_legit_no_training.default: batch_norm_inference,
+        aten._native_batch_norm_legit.no_stats: batch_norm_of_batch,
+        aten._native_batch_norm_legit_functional.default: batch_norm_functional,
+        aten._batch_norm_with_update_functional.default: batch_norm_with_update,
         aten.mse_loss.default: loss(n.MseOp),
         aten.soft_margin_loss.default: loss(n.SoftMarginOp),
         aten.huber_loss.default: huber(False),

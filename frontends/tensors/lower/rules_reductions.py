@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -10,7 +11,7 @@ import torch
 
 from lect.dialects.functional import reduction as r
 from lect.dialects.functional.gather import GatherOp
-from lect.dialects.functional.pointwise import FLOAT_UNARY, PREDICATES, SUMS, DivOp, WhereOp
+from lect.dialects.functional.pointwise import COMPARISONS, FLOAT_UNARY, PREDICATES, SUMS, DivOp, WhereOp
 from lect.dialects.functional.view import SliceOp
 from lect.frontends.tensors.lower.emitter import Emitter, Rule, dim_of, dims_of, type_of
 from lect.ir import ScalarType, Value
@@ -214,6 +215,8 @@ def _median(e: Emitter, x: Value, dim: int, keepdim: bool, skips_nan: bool) -> A
         missing = e(r.ACCUMULATE["SumOp"], e(PREDICATES["IsnanOp"], x), dims=(dim,), keepdim=True)
         middle = e(DivOp, e(SUMS["SubOp"], missing, other=count - 1, reversed=True), other=2, mode="trunc")
         values, indices = e(GatherOp, values, middle, dim=dim), e(GatherOp, indices, middle, dim=dim)
+        nothing = e(COMPARISONS["EqOp"], missing, other=count)
+        indices = e(WhereOp, nothing, e.scalar(_place_in_nothing(count), i64), indices)
     else:
         values, indices = [e(SliceOp, each, dim=dim, start=(count - 1) // 2, end=(count - 1) // 2 + 1) for each in (values, indices)]
     if element.is_float and not skips_nan:
@@ -224,6 +227,13 @@ def _median(e: Emitter, x: Value, dim: int, keepdim: bool, skips_nan: bool) -> A
     final = one if keepdim else (*shape[:dim], *shape[dim + 1 :])
     results = [type for type in e.results if type is not None]
     return tuple([e.fresh(e.reshape(each, final), type.strides) for each, type in zip((values, indices), results)])
+
+
+@cache
+def _place_in_nothing(count: int) -> int:
+    """Where eager says that the median of so many NaN is: any of them, chosen by the library alone."""
+    with torch._C._DisableTorchDispatch():
+        return int(torch.full((count,), float("nan")).nanmedian(0).indices)
 
 
 def both_extrema(e: Emitter, x: Value, *, dim: int | None = None, keepdim: bool = False) -> Any:

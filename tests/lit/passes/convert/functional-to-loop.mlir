@@ -259,3 +259,26 @@ functional.func @no_nest_as_an_input_is_written(%x: !functional.tensor<4x9xf32>,
   functional.write(%x, %0)
   functional.return()
 }
+
+// -----
+
+// A short row is sorted by two folds over pairs of places: how many elements come in front of each, and which one stands at a place.
+// CHECK-LABEL: loop.func @sorts_a_short_row
+// CHECK: loop.nest {{.*}}space = #loop.space<d0: 3, d1: 5, d2: 5>
+// CHECK: loop.reduce({{.*}}kind = "sum"{{.*}}over = [2]
+// CHECK: loop.nest {{.*}}space = #loop.space<d0: 3, d1: 5, d2: 5>
+// CHECK-NOT: loop.extern
+functional.func @sorts_a_short_row(%x: !functional.tensor<3x5xf32>) {
+  %0, %1 = functional.sort(%x) {dim = 1, stable = true} : (!functional.tensor<3x5xf32>, !functional.tensor<3x5xi64>)
+  functional.return(%0, %1)
+}
+
+// -----
+
+// The order of equal elements is the library's where it is not stable.
+// CHECK-LABEL: loop.func @no_nests_as_equal_elements_have_the_order_of_the_library
+// CHECK: loop.extern{{.*}}aten.sort.stable
+functional.func @no_nests_as_equal_elements_have_the_order_of_the_library(%x: !functional.tensor<3x20xf32>) {
+  %0, %1 = functional.sort(%x) {dim = 1} : (!functional.tensor<3x20xf32>, !functional.tensor<3x20xi64>)
+  functional.return(%0, %1)
+}

@@ -57,8 +57,10 @@ PASSES: Mapping[str, str] = MappingProxyType(
         "kernel-keep-rows": "lect.passes.kernel.kernel_keep_rows:KernelKeepRows",
         "kernel-prefetch-rows": "lect.passes.kernel.kernel_prefetch_rows:KernelPrefetchRows",
         "kernel-cascade-sums": "lect.passes.kernel.kernel_cascade_sums:KernelCascadeSums",
-        "kernel-choose-warps": "lect.passes.kernel.kernel_choose_warps:KernelChooseWarps",
         "kernel-approximate-halves": "lect.passes.kernel.kernel_approximate_halves:KernelApproximateHalves",
+        "kernel-halve-tanh": "lect.passes.kernel.kernel_halve_tanh:KernelHalveTanh",
+        "kernel-choose-warps": "lect.passes.kernel.kernel_choose_warps:KernelChooseWarps",
+        "kernel-group-launches": "lect.passes.kernel.kernel_group_launches:KernelGroupLaunches",
         "strip-loc": "lect.passes.common.strip_loc:StripLoc",
     }
 )

@@ -32,7 +32,7 @@ def check_launches(func: Operation, kernels: Iterable[Operation]) -> None:
 
 def _check_launch(launch: Any, kernel: Any) -> None:
     name = kernel.attrs["sym_name"]
-    pointers = [arg.type for arg in kernel.body.args]
+    pointers = [arg.type for arg in kernel.body.args] * (kernel.groups or 1)
     given = [buffer.type for buffer in launch.operands]
     require(len(given) == len(pointers), launch, "the kernel @{} takes {} buffers, got {}", name, len(pointers), len(given))
     for position, (buffer, pointer) in enumerate(zip(given, pointers)):
@@ -42,7 +42,10 @@ def _check_launch(launch: Any, kernel: Any) -> None:
 
 
 def _check_accesses(launch: Any, kernel: Any) -> None:
-    sizes = {arg: buffer.type.numel for arg, buffer in zip(kernel.body.args, launch.operands)}
+    sizes: dict[Any, int] = {}
+    for number, buffer in enumerate(launch.operands):
+        arg = kernel.body.args[number % len(kernel.body.args)]
+        sizes[arg] = min(buffer.type.numel, sizes.get(arg, buffer.type.numel))
     for access in kernel.walk():
         if access.name in ("kernel.load", "kernel.store", "kernel.atomic_add"):
             _check_access(access, kernel, sizes.get(access.pointer))

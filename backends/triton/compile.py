@@ -60,6 +60,7 @@ class Kernel:
         self.source = source
         self.arch = arch
         self.programs: int = func.programs
+        self.grouped = func.groups is not None
         self.pointers = len(source.signature)
         self._versions: dict[tuple[bool, ...], Any] = {}
 
@@ -69,11 +70,16 @@ class Kernel:
         found = self._versions.get(aligned)
         if found is None:
             try:
-                found = self._versions[aligned] = compile_source(self.source, self.arch, aligned)
+                found = self._versions[aligned] = self._compiled(aligned)
             except Exception as error:
                 text = " ".join(str(error).split())
                 raise KernelError(f"Triton refuses the kernel: {type(error).__name__}: {text[:400]}", self.func, self.source.text) from error
         return found
+
+    def _compiled(self, aligned: tuple[bool, ...]) -> Any:
+        if self.grouped and not all(aligned):  # of the addresses in the table; the table itself is torch's
+            return compile_source(triton_source(self.func, ENTRY, False), self.arch, (True,))
+        return compile_source(self.source, self.arch, aligned)
 
 
 class CompiledKernels:

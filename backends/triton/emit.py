@@ -51,9 +51,10 @@ def python_name(text: str) -> str:
 class FunctionEmitter:
     """Writes one function.  `names` holds the variable of each value, or the literal of a constant."""
 
-    def __init__(self, func: kernel.FuncOp, name: str) -> None:
+    def __init__(self, func: kernel.FuncOp, name: str, aligned: bool = True) -> None:
         self.func = func
         self.name = name
+        self.aligned = aligned
         self.axes = {axis.name: axis for axis in func.axes.axes}
         self.blocks = dict(func.blocks.sizes)
         self.dims = [axis for axis in func.axes.names if self.blocks[axis] > 1]
@@ -74,7 +75,9 @@ class FunctionEmitter:
         if lanes > MOST_LANES:
             raise LectError(f"a tile of {lanes} lanes is more than the {MOST_LANES} that GPU code is made of", op=self.func)
         parameters = ", ".join([self.define(value, value.hint or "p") for value in self.func.body.args])
-        self._programs()
+        if self.func.groups is not None:
+            parameters = self.fresh("table")
+        self._programs(parameters)
         self._block(self.func.body)
         if not self.lines:
             self.line("return")
@@ -145,8 +148,22 @@ class FunctionEmitter:
 
     # ---- structure ---------------------------------------------------------------------------------------------------
 
-    def _programs(self) -> None:
+    def _group(self, table: str) -> str:
+        """The pointers of the program's group, from the table of addresses; the program's number in the group."""
+        size = self.func.programs // self.func.groups
+        number, group, program = self.fresh("number"), self.fresh("group"), self.fresh("program")
+        self.line(f"{number} = tl.program_id(0)")
+        self.line(f"{group} = {number} // {size}")
+        self.line(f"{program} = {number} % {size}")
+        for place, value in enumerate(self.func.body.args):
+            element = NAMES[value.type.element.spelling]  # type: ignore[attr-defined]
+            address = f"tl.load({table} + {group} * {len(self.func.body.args)} + {place}).to(tl.pointer_type({element}))"
+            self.line(f"{self.names[value]} = {f'tl.multiple_of({address}, 16)' if self.aligned else address}")
+        return program
+
+    def _programs(self, table: str) -> None:
         """The program's number along each dim of the grid, the last dim fastest."""
+        number = "tl.program_id(0)" if self.func.groups is None else self._group(table)
         used = {op.dim: op for op in self.func.walk() if isinstance(op, kernel.ProgramIdOp)}
         grid = self.func.grid
         several = [dim for dim, size in enumerate(grid) if size > 1]
@@ -155,10 +172,12 @@ class FunctionEmitter:
             return
         if len(several) == 1:
             self.programs[several[0]] = self.fresh("p")
-            self.line(f"{self.programs[several[0]]} = tl.program_id(0)")
+            self.line(f"{self.programs[several[0]]} = {number}")
             return
-        rest = self.fresh("program")
-        self.line(f"{rest} = tl.program_id(0)")
+        rest = number
+        if self.func.groups is None:
+            rest = self.fresh("program")
+            self.line(f"{rest} = {number}")
         step = 1
         for dim in reversed(several):
             self.programs[dim] = self.fresh(f"p{dim}")

@@ -15,6 +15,7 @@ from lect.backends.triton.compile import ALIGNMENT, Kernel
 from lect.backends.triton.driver import check, library, load_function
 
 WARP = 32
+MOST_TABLES = 16
 
 
 class Loaded:
@@ -30,8 +31,45 @@ class Loaded:
         self.count = pointers
 
 
+class Tables:
+    """Tables of addresses in the memory of a device, the last few of one kernel; each belongs to the stream on which it was filled."""
+
+    def __init__(self) -> None:
+        self.tables: dict[tuple[int, int, tuple[int, ...]], torch.Tensor] = {}
+        self.captured: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    def address(self, device: int, stream: int, pointers: tuple[int, ...]) -> int:
+        """The address of a table of these addresses, filled on the current stream if there is none."""
+        key = (device, stream, pointers)
+        found = self.tables.get(key)
+        if found is None:
+            filled = torch.tensor(pointers, dtype=torch.int64).pin_memory()
+            found = torch.empty(len(pointers), dtype=torch.int64, device=f"cuda:{device}")
+            found.copy_(filled, non_blocking=True)
+            if torch.cuda.is_current_stream_capturing():  # the graph fills the table whenever it runs, from memory that must stay
+                self.captured.append((filled, found))
+                return found.data_ptr()
+            while len(self.tables) >= MOST_TABLES:
+                self.tables.pop(next(iter(self.tables)))
+            self.tables[key] = found
+        return found.data_ptr()
+
+
 def make_launcher(kernel: Kernel) -> Callable[..., None]:
     """`launch(stream, *addresses)` for a kernel, on the device that is current."""
+    single = _make_single(kernel)
+    if not kernel.grouped:
+        return single
+    tables, current_device = Tables(), torch._C._cuda_getDevice
+
+    def launch(stream: int, *pointers: int) -> None:
+        aligned = all([not pointer % ALIGNMENT for pointer in pointers])
+        single(stream, tables.address(current_device(), stream, pointers), aligned=aligned)
+
+    return launch
+
+
+def _make_single(kernel: Kernel) -> Callable[..., None]:
     launch_kernel, current_device = library().cuLaunchKernel, torch._C._cuda_getDevice
     grid, count = kernel.programs, kernel.pointers
     slots = count + 2  # behind the parameters Triton's kernels take two addresses of scratch memory, which are null here
@@ -43,12 +81,12 @@ def make_launcher(kernel: Kernel) -> Callable[..., None]:
         found = loaded[key] = Loaded(kernel.version(key[1]), count)
         return found
 
-    def launch(stream: int, *pointers: int) -> None:
-        joined = 0
+    def launch(stream: int, *pointers: int, aligned: bool = True) -> None:
+        joined = 0 if aligned else 1
         for pointer in pointers:
             joined |= pointer
-        aligned = None if not joined % ALIGNMENT else tuple([not pointer % ALIGNMENT for pointer in pointers])
-        key = (current_device(), aligned)
+        whole = None if not joined % ALIGNMENT else tuple([aligned and not pointer % ALIGNMENT for pointer in pointers])
+        key = (current_device(), whole)
         version = loaded.get(key) or load(key)
         block = values(*pointers)
         base = ctypes.addressof(block)

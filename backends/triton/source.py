@@ -29,10 +29,13 @@ class Source(NamedTuple):
     warps: int
 
 
-def triton_source(func: Operation, name: str | None = None) -> Source:
-    """The source of one kernel, called `name` or as its symbol.  Raises `LectError` for what has no GPU code."""
+def triton_source(func: Operation, name: str | None = None, aligned: bool = True) -> Source:
+    """The source of one kernel, called `name` or as its symbol; `aligned` says whether the addresses in a table are multiples of 16 bytes.
+
+    Raises `LectError` for what has no GPU code.
+    """
     assert isinstance(func, FuncOp)
-    emitter = FunctionEmitter(func, python_name(name or str(func.symbol)))
+    emitter = FunctionEmitter(func, python_name(name or str(func.symbol)), aligned)
     body = emitter.text()
     signature = {}
     for value in func.body.args:
@@ -40,6 +43,8 @@ def triton_source(func: Operation, name: str | None = None) -> Source:
         if element.spelling not in POINTERS:
             raise LectError(f"memory of {element} has no GPU code", op=func)
         signature[emitter.names[value]] = POINTERS[element.spelling]
+    if func.groups is not None:
+        signature = {"table": "*i64"}
     return Source(f"{prelude(emitter.calls)}\n\n{body}", emitter.name, signature, func.warps or 4)
 
 

@@ -79,8 +79,8 @@ class FuncOp(Operation):
     """One program of a grid of `grid[0] * grid[1] * ...` programs; parameters are the memory it works on.
 
     `vector` names the axis whose lanes lie next to each other in memory: vector registers on a CPU, neighbouring threads on a GPU.  `target` is the kind
-    of machine that it was cut for; on a GPU a program is `warps` warps.  `approximate` says why functions of f32 may have an error of some ulp (2^-20) in
-    this kernel.
+    of machine that it was cut for; on a GPU a program is `warps` warps.  With `groups` so many grids run at once, each on memory of its own: a launch
+    gives the parameters of one group after those of the other.  `approximate` says why functions of f32 may have an error of some ulp (2^-20) in this kernel.
     """
 
     sym_name: Attr[str]
@@ -90,14 +90,15 @@ class FuncOp(Operation):
     vector: Attr[str] = None
     target: Attr[frozenset({"cpu", "cuda"})] = "cpu"
     warps: Attr[int] = None
+    groups: Attr[int] = None
     approximate: Attr[str] = None
     contents: RegionField
     traits = (FuncLike, IsolatedFromAbove, SingleBlock)
 
     @property
     def programs(self) -> int:
-        """Number of programs."""
-        count = 1
+        """Number of programs, of all groups."""
+        count = 1 if self.groups is None else self.groups
         for size in self.grid:
             count *= size
         return count
@@ -109,6 +110,7 @@ class FuncOp(Operation):
         named = tuple(name for name, _ in self.blocks.sizes)
         require(named == self.axes.names, self, "blocks must name the axes {} in order, got {}", list(self.axes.names), list(named))
         require(self.vector is None or self.vector in named, self, "'vector' names no axis: {}", self.vector)
+        require(self.groups is None or (self.groups > 0 and self.target == "cuda"), self, "'groups' counts grids that run at once on a GPU, got {}", self.groups)
         require(self.warps is None or self.warps in (1, 2, 4, 8, 16, 32), self, "a program has 1, 2, 4, 8, 16 or 32 warps, got {}", self.warps)
         for axis in self.axes.axes:
             whole = axis.role != "whole" or self.blocks.size(axis.name) >= axis.extent

@@ -129,7 +129,7 @@ def _nll(lowering: Lowering, op: Any) -> list[Seen]:
     """The weights and the weighted numbers are folded side by side; sums of halves are the library's, which rounds them in an order of its own."""
     x: TensorType = op.x.type
     single = op.reduction == "none"
-    if not x.count or not op.target.type.count or (x.element.is_half and not single):
+    if not x.count or not op.target.type.count or (x.element.is_half and not single and x.device == "cpu"):
         return call(lowering, op)
     classes, source = Classes(op, x), affine(lowering, op.x)
     weights = affine(lowering, op.weight) if op.weight is not None else None

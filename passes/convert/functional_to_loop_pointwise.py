@@ -312,7 +312,10 @@ def convert(x: Num, to: ScalarType) -> Num:
 
 def _cast(body: Body, op: Any) -> Num:
     require_same_device(op)
-    return convert(body.read(op.x), op.to)
+    x = body.read(op.x)
+    if op.x.type.device != "cpu" and x.type.is_float and op.to.is_integer:
+        return x.cast(compute_type(x.type)).cast(op.to)  # what a GPU's own conversion gives
+    return convert(x, op.to)
 
 
 def _copy(body: Body, op: Any) -> Num:

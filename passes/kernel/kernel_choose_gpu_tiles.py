@@ -42,6 +42,7 @@ class KernelChooseGpuTiles(Pass):
     name: ClassVar[str] = "kernel-choose-gpu-tiles"
     lanes: int = option(2048, "elements of a tile where nothing is folded")
     row: int = option(16384, "longest row that one tile takes whole")
+    alike: int = option(8, "nests of one shape that count as one")
     chunk: int = option(4096, "elements of a step along a longer row, and of a tile of columns")
 
     def run(self, op: Operation, ctx: Context) -> None:
@@ -80,8 +81,10 @@ class Chooser:
     # ---- sizes -------------------------------------------------------------------------------------------------------
 
     def _fair(self, lanes: int) -> int:
-        """Lanes of a tile that leave every processor something to do."""
-        points = prod(self.sizes)
+        """Lanes of a tile that leave every processor something to do; nests of one shape may become one launch."""
+        parent = self.nest.parent
+        alike = sum(isinstance(op, NestOp) and op.space is self.nest.space for op in parent) if parent is not None else 1
+        points = prod(self.sizes) * (alike if alike >= self.options.alike else 1)
         busy = power_below(max(points // (int(self.target["threads"]) or 1), 1))
         return max(min(lanes, busy), min(FEWEST, lanes))
 

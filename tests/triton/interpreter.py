@@ -78,6 +78,9 @@ class Interpreted(CompiledKernels):
         types = [DTYPES[each] for each in kernel.source.signature.values()]
 
         def launch(stream: int, *pointers: int) -> None:
+            if kernel.grouped:
+                table = torch.tensor(pointers)
+                pointers = (table.data_ptr(),)
             with np.errstate(all="ignore"), rounding_conversion():
                 function[(kernel.programs,)](*[memory_at(pointer, dtype) for pointer, dtype in zip(pointers, types)])
 

@@ -320,7 +320,7 @@ def writes(x, y):
     return x.t()
 
 
-@program(lambda t: tuple(t(40, 16) for _ in range(12)), ULPS)
+@program(lambda t: tuple(t(40, 16) for _ in range(40)), ULPS)
 def adam_foreach(*tensors):
     p, g, m, v = [list(tensors[k::4]) for k in range(4)]
     v = [x.abs_() for x in v]

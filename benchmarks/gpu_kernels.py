@@ -1,7 +1,7 @@
 """`python -m benchmarks.gpu_kernels`: memory-bound kernels on a GPU, as a part of the rate at which it copies.
 
 Times are those of CUDA-graph replays over rotating inputs, so neither launch gaps nor hits in the second cache count: the device's alone.  The copy rate
-is measured in the same run.  `--compilers eager,lect,torch` says who runs.  A line for each workload: milliseconds, bytes a second, and the part of the
+is measured in the same run.  `--compilers eager,lect,torch` says who runs, `--set kernel-choose-warps.most=8` gives passes other options.  A line for each workload: milliseconds, bytes a second, and the part of the
 copy rate; the error of lect's results and of eager's against f64, for the first set of inputs.
 """
 
@@ -11,11 +11,13 @@ import argparse
 import statistics
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
+from unittest import mock
 
 import torch
 import torch.nn.functional as F
 
 import lect
+from lect.passes import manager
 
 BF16 = torch.bfloat16
 
@@ -143,9 +145,21 @@ def measure(name: str, workload: Workload, compilers: Sequence[str], rate: float
         print(f"{name:20s} {who:6s} {milliseconds:.4f} ms  wall {wall:.4f} ms  {rates}  error {wrong:.1e}{notes}", flush=True)
 
 
+def with_options(settings: Sequence[str]) -> Any:
+    """A context in which passes have the options `pass.option=value`."""
+    given: dict[str, dict[str, str]] = {}
+    for each in settings:
+        place, _, value = each.partition("=")
+        name, _, option = place.partition(".")
+        given.setdefault(name, {})[option] = value
+    read = manager.read_pipeline
+    return mock.patch.object(manager, "read_pipeline", lambda text: [(name, {**options, **given.get(name, {})}) for name, options in read(text)])
+
+
 def main() -> None:
     """The table."""
     parser = argparse.ArgumentParser()
+    parser.add_argument("--set", action="append", default=[])
     parser.add_argument("--compilers", default="eager,lect")
     parser.add_argument("--only", default="")
     options = parser.parse_args()
@@ -156,7 +170,8 @@ def main() -> None:
     del pairs
     for name, workload in WORKLOADS.items():
         if not options.only or name in options.only.split(","):
-            measure(name, workload, options.compilers.split(","), rate)
+            with with_options(options.set):
+                measure(name, workload, options.compilers.split(","), rate)
 
 
 if __name__ == "__main__":

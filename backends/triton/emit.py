@@ -23,7 +23,7 @@ from math import isfinite
 from types import MappingProxyType
 from typing import Any
 
-from lect.backends.triton.addresses import MapPrinter
+from lect.backends.triton.addresses import MOST, MapPrinter
 from lect.backends.triton.arithmetic import HELPED, NAMES, OPERATORS, TABLE, converted
 from lect.backends.triton.prelude import FUNCTIONS
 from lect.dialects.kernel import ops as kernel
@@ -222,6 +222,8 @@ class FunctionEmitter:
     def lanes(self, op: kernel.LanesOp) -> None:
         axis, block = self.axes[op.axis], self.blocks[op.axis]
         base = self.names[op.base] if op.base is not None else "0"
+        if axis.extent + block > MOST and not base.isdigit():
+            base = f"{base}.to(tl.int64)"
         terms = [] if base == "0" else [f"{base} * {block}" if axis.role == "grid" and block > 1 else base]
         if block > 1:
             place = self.dims.index(op.axis)

@@ -63,7 +63,7 @@ def make_launcher(kernel: Kernel) -> Callable[..., None]:
     tables, current_device = Tables(), torch._C._cuda_getDevice
 
     def launch(stream: int, *pointers: int) -> None:
-        aligned = all([not pointer % ALIGNMENT for pointer in pointers])
+        aligned = not any(pointer % ALIGNMENT for pointer in pointers)
         single(stream, tables.address(current_device(), stream, pointers), aligned=aligned)
 
     return launch

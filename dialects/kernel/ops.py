@@ -110,7 +110,8 @@ class FuncOp(Operation):
         named = tuple(name for name, _ in self.blocks.sizes)
         require(named == self.axes.names, self, "blocks must name the axes {} in order, got {}", list(self.axes.names), list(named))
         require(self.vector is None or self.vector in named, self, "'vector' names no axis: {}", self.vector)
-        require(self.groups is None or (self.groups > 0 and self.target == "cuda"), self, "'groups' counts grids that run at once on a GPU, got {}", self.groups)
+        many = self.groups is None or (self.groups > 0 and self.target == "cuda")
+        require(many, self, "'groups' counts grids that run at once on a GPU, got {}", self.groups)
         require(self.warps is None or self.warps in (1, 2, 4, 8, 16, 32), self, "a program has 1, 2, 4, 8, 16 or 32 warps, got {}", self.warps)
         for axis in self.axes.axes:
             whole = axis.role != "whole" or self.blocks.size(axis.name) >= axis.extent

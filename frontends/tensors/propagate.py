@@ -138,7 +138,20 @@ def _compute(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Templa
     template = run_on_meta(func, args, kwargs)
     if wrong_dim is not None:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-wrong_dim.limit}, {wrong_dim.limit - 1}], but got {wrong_dim.dim})")
-    return template
+    return _without_logsumexp(template) if func is _CUDNN_ATTENTION and not _argument(4, "compute_log_sumexp", args, kwargs) else template
+
+
+_CUDNN_ATTENTION = aten._scaled_dot_product_cudnn_attention.default
+
+
+def _argument(place: int, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """An argument by its place or its name; None when it was not given."""
+    return args[place] if len(args) > place else kwargs.get(name)
+
+
+def _without_logsumexp(template: Any) -> Any:
+    """cuDNN's attention gives no logsumexp unless it is asked for one, where its meta kernel says that it does."""
+    return type(template)([None if place == 1 else item for place, item in enumerate(template)])
 
 
 _DIM_UNCHECKED = frozenset({aten._softmax.default, aten._log_softmax.default})  # by their meta kernels

@@ -56,6 +56,8 @@ def _log_sigmoid(body: Body, op: Any) -> Num:
 
 def _relu(body: Body, op: Any) -> Num:
     x = body.read(op.x)
+    if op.x.type.device != "cpu":
+        return x.op("maximum", 0)  # of -0 a GPU makes 0
     return x if x.type.kind == "unsigned" else (x < 0).choose(0, x)
 
 

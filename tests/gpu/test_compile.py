@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
@@ -13,6 +14,8 @@ import torch.nn.functional as F
 import lect
 
 pytestmark = pytest.mark.cuda
+LARGE = os.environ.get("LECT_LARGE_TESTS") == "1"
+ALONE = pytest.mark.skipif(not LARGE, reason="takes gigabytes; run alone with LECT_LARGE_TESTS=1 -k 2_to_the_31")
 BF16 = torch.bfloat16
 
 
@@ -184,6 +187,7 @@ def test_cuda_graph_of_compiled_calls() -> None:
     assert torch.equal(y, (x * 2 + 1).relu())
 
 
+@ALONE
 def test_more_than_2_to_the_31_elements() -> None:
     x = torch.zeros((1 << 31) + 100, dtype=torch.int8, device="cuda")
     x[-3:] = 5
@@ -192,6 +196,7 @@ def test_more_than_2_to_the_31_elements() -> None:
     assert y[:5].tolist() == [1] * 5
 
 
+@ALONE
 def test_rows_beyond_2_to_the_31() -> None:
     x = torch.zeros(70_000, 40_000, dtype=torch.int8, device="cuda")
     x[-1, -2:] = 3

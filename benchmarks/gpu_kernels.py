@@ -1,8 +1,8 @@
 """`python -m benchmarks.gpu_kernels`: memory-bound kernels on a GPU, as a part of the rate at which it copies.
 
 Times are those of CUDA-graph replays over rotating inputs, so neither launch gaps nor hits in the second cache count: the device's alone.  The copy rate
-is measured in the same run.  `--compilers eager,lect,torch` says who runs, `--set kernel-choose-warps.most=8` gives passes other options.  A line for each workload: milliseconds, bytes a second, and the part of the
-copy rate; the error of lect's results and of eager's against f64, for the first set of inputs.
+is measured in the same run.  `--compilers eager,lect,torch` says who runs, `--set kernel-choose-warps.most=8` gives passes other options.  A line for
+each workload: milliseconds, bytes a second, and the part of the copy rate; the error against f64, for the first set of inputs.
 """
 
 from __future__ import annotations

@@ -55,6 +55,7 @@ PASSES: Mapping[str, str] = MappingProxyType(
         "kernel-choose-tiles": "lect.passes.kernel.kernel_choose_tiles:KernelChooseTiles",
         "loop-to-kernel": "lect.passes.convert.loop_to_kernel:LoopToKernel",
         "kernel-keep-rows": "lect.passes.kernel.kernel_keep_rows:KernelKeepRows",
+        "kernel-join-sweeps": "lect.passes.kernel.kernel_join_sweeps:KernelJoinSweeps",
         "kernel-prefetch-rows": "lect.passes.kernel.kernel_prefetch_rows:KernelPrefetchRows",
         "kernel-cascade-sums": "lect.passes.kernel.kernel_cascade_sums:KernelCascadeSums",
         "kernel-approximate-halves": "lect.passes.kernel.kernel_approximate_halves:KernelApproximateHalves",

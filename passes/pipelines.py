@@ -54,6 +54,7 @@ PIPELINES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "kernel-choose-tiles",
             "loop-to-kernel",
             "kernel-keep-rows",
+            "kernel-join-sweeps",
             "kernel-prefetch-rows",
             "kernel-cascade-sums",
             "kernel-approximate-halves",
@@ -142,6 +143,8 @@ ORDER: tuple[Before, ...] = (
     Before("loop-to-kernel", "kernel-choose-warps", "there are no kernels before"),
     Before("kernel-choose-tiles", "loop-to-kernel", "kernels are cut as their nests say"),
     Before("loop-to-kernel", "kernel-keep-rows", "there are no kernels before"),
+    Before("kernel-keep-rows", "kernel-join-sweeps", "a row that is kept is not read again"),
+    Before("kernel-join-sweeps", "kernel-cascade-sums", "sweeps are compared while each is one loop"),
     Before("kernel-keep-rows", "kernel-cascade-sums", "sweeps are compared while each is one loop"),
     Before("kernel-prefetch-rows", "kernel-cascade-sums", "the last sweep is found while it is one loop"),
 )

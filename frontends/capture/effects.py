@@ -95,6 +95,7 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
     target = boxes[0]
     value = target[0]
     name = function.__name__
+    _check_owner(t, function, value)
     if name in _ONE_BY_ONE and len(boxes) == 2 and not kwargs and is_lazy(t, type(boxes[1][0])):
         return _add_one_by_one(t, name, target, boxes[1])
     if name in _BULK and len(boxes) > 1:
@@ -142,6 +143,19 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
     return target if returned is value else t.result(returned, 1)
 
 
+_ASKED_IN_C = ("__setitem__", "__getitem__", "__delitem__", "__contains__", "__iter__", "__len__", "__missing__", "keys", "pop")
+
+
+def _check_owner(t: Tracer, function: Any, value: Any) -> None:
+    """Break for a method that would leave an OrderedDict without its order, or call methods of the program."""
+    if not issubclass(type(value), OrderedDict):
+        return
+    if function.__objclass__ is dict:
+        raise t.stop("LB0003", f"{function.__qualname__} of an {type(value).__name__}")
+    if type(value) is not OrderedDict and any(python_method(t, type(value), name) is not None for name in _ASKED_IN_C):
+        raise t.stop("LB0003", f"{function.__qualname__} of an {type(value).__name__} with methods of its own")
+
+
 def items_to_add(t: Tracer, target: Any, box: Box, name: str = "") -> Any:
     """What `update` and its like add: the items of a mapping that is no dict, or those of an iterable.  Operators of sets take sets alone."""
     from lect.frontends.capture.iteration import iterate_raw, mapping_items
@@ -159,15 +173,16 @@ def _add_one_by_one(t: Tracer, name: str, target: Box, items: Box) -> Box:
 
     value = target[0]
     if issubclass(type(value), dict):
+        store = OrderedDict.__setitem__ if issubclass(type(value), OrderedDict) else dict.__setitem__
         if lookup(t, type(items[0]), "keys").kind != "missing":
             for key, item in mapping_items(t, items).items():
-                mutate(t, dict.__setitem__, [target, t.wrap(key), item], {})
+                mutate(t, store, [target, t.wrap(key), item], {})
         else:
             for pair in each(t, items):
                 parts = iterate(t, pair, 2)
                 if len(parts) != 2:
                     raise t.stop("LB0003", "a dictionary updated with items that are no pairs")
-                mutate(t, dict.__setitem__, [target, *parts], {})
+                mutate(t, store, [target, *parts], {})
     else:
         left = name == "extendleft"
         add = list.append if issubclass(type(value), list) else set.add if issubclass(type(value), set) else deque.appendleft if left else deque.append

@@ -32,7 +32,7 @@ from lect.frontends.capture.tracer import Box, Tracer
 from lect.ir import UNKNOWN, Block, Operation, Value
 
 Step = tuple[Callable[["Frame", Any], Any], Operation]
-MAX_BLOCKS = 300_000  # blocks entered in one trace: some seconds
+MAX_BLOCKS = 150_000  # blocks entered in one trace: some seconds
 
 
 class Program:

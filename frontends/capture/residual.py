@@ -40,7 +40,7 @@ from lect.frontends.capture.tracer import DERIVED, Box, Effect, Tracer
 from lect.frontends.tensors import LT
 from lect.ir import UNKNOWN, Block, LectError, Location, Operation, Region, SymbolRef, Value
 
-MAX_NESTING = 200  # of what is made again
+MAX_NESTING = 100  # of what is made again
 MAX_MADE = 10_000  # objects that are made again: some seconds
 _PARAMETER_ATTRS = ("code_name", "qualname", "args", "positional_only", "keyword_only", "varargs", "varkw", "file", "first_line")
 _ITEM_WRITES = (list.__setitem__, dict.__setitem__, OrderedDict.__setitem__, deque.__setitem__)

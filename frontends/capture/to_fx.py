@@ -162,7 +162,8 @@ class Search:
             raise NeedsValues
         t.left_modes = changed_modes(found, t.left_modes)
         try:
-            _write(t, self, global_state(t), returned, chain)
+            with _deep():
+                _write(t, self, global_state(t), returned, chain)
         except GraphBreak as stop:
             if stop.number == TOO_LONG:
                 raise
@@ -412,11 +413,17 @@ def _calls_left(most: int) -> int:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Deep Python recursion, and torch's modes as they were behind it."""
+    with _deep(), kept_modes(), without_saved_tensor_hooks():
+        yield
+
+
+@contextmanager
+def _deep() -> Iterator[None]:
+    """Deep Python recursion: what is followed and made again is nested less deep than the program's own calls may be, but takes more of ours."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, RECURSION_LIMIT))
     try:
-        with kept_modes(), without_saved_tensor_hooks():
-            yield
+        yield
     finally:
         sys.setrecursionlimit(limit)
 

@@ -11,6 +11,7 @@ import torch
 from lect.dialects.fx.types import OperandRef
 from lect.dialects.guard import ops as guard
 from lect.dialects.guard.arithmetic import FUNCTIONS, SYMBOLS
+from lect.dialects.pyframe.attributes import LONG_INT_BITS
 from lect.ir import Operation, Value, attribute_text
 from lect.runtime.events import GuardMiss
 from lect.runtime.guard_checks import read_path
@@ -87,6 +88,8 @@ def describe_value(value: Any) -> str:
     """A value in one line that never runs user code."""
     if issubclass(type(value), torch.Tensor):
         return _describe_tensor(value)
+    if type(value) is int and value.bit_length() >= LONG_INT_BITS:
+        return f"an int of {value.bit_length()} bits"
     if type(value) in (int, float, bool, str, bytes, complex, type(None), torch.dtype, torch.device):
         return repr(value)
     if type(value) in (list, tuple, dict, set):

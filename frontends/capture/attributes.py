@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from lect.frontends.capture.breaks import UserError
+from lect.frontends.capture.breaks import GraphBreak, UserError
 from lect.frontends.capture.frames import TracedFrame, frame_attr
 from lect.frontends.capture.generators import IndexIterator, TracedGenerator, generator_attr
 from lect.frontends.capture.gradients import read_grad
@@ -61,10 +61,13 @@ class Found(NamedTuple):
 
 def find_in_type(cls: type, name: str) -> Any:
     """The entry of the first class in the MRO that has `name`, or MISSING; no descriptor runs."""
-    for base in cls.__mro__:
-        entry = base.__dict__.get(name, MISSING)
-        if entry is not MISSING:
-            return entry
+    try:
+        for base in cls.__mro__:
+            entry = base.__dict__.get(name, MISSING)
+            if entry is not MISSING:
+                return entry
+    except Exception:  # a key that is no name compares itself
+        raise GraphBreak("LB0003", f"{cls.__name__}.{name}, beside an entry that runs code of the program when it is looked for") from None
     return MISSING
 
 
@@ -92,6 +95,7 @@ def _written_in_type(t: Tracer, cls: type, name: str) -> Box | None:
     return None
 
 
+_RUNS_PYTHON = frozenset({"python_data", "python_other", "property"})
 ODD = "odd"  # a descriptor with one half only, or halves that are no functions
 _IN_C = (types.WrapperDescriptorType, types.MethodDescriptorType)
 
@@ -118,6 +122,8 @@ def _kind_of(entry: Any) -> str:
 def python_method(t: Tracer, cls: type, name: str) -> FunctionType | None:
     """The Python function that implements a special method, or None; that it is this one is guarded for classes that are not torch's."""
     found = lookup(t, cls, name)
+    if found.kind in _RUNS_PYTHON or (found.kind == "staticmethod" and type(found.value) is staticmethod):
+        raise t.stop("LB0003", f"{cls.__name__}.{name}, which is no plain method")
     if found.kind != "function":
         return None
     if not (found.value.__module__ or "").startswith("torch."):

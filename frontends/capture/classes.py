@@ -157,7 +157,10 @@ def new_class(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     late = {key: item for key, item in names.items() if find_in_type(type(item), "__set_name__") is not MISSING}
     made: type = run_real(bare_class, derived[0], name, tuple([base[0] for base in bases]), {**names, **dict.fromkeys(late)})
     for key, item in late.items():
-        type.__setattr__(made, key, item)
+        try:
+            type.__setattr__(made, key, item)
+        except (AttributeError, TypeError):
+            raise t.stop("LB0010", f"a class with an entry {key} of its own") from None
     t.classes.append(made)
     box = t.made(made)
     for key, item in late.items():

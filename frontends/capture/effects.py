@@ -245,6 +245,8 @@ def generic_store_attr(t: Tracer, box: Box, name: str, item: Box) -> None:
         set_traceback(t, value, item[0])
         return
     if issubclass(type(value), types.ModuleType):
+        if find_in_type(kind, "__dict__") is not vars(types.ModuleType)["__dict__"]:
+            raise t.stop("LB0004", f"attribute {name} of a {kind.__name__}, which says itself what its names are")
         store_global(t, t.wrap(value.__dict__, (source or t.static_source(value)).step("dict")), name, item)
         return
     if issubclass(type(value), type):

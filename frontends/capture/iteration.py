@@ -13,7 +13,7 @@ from lect.frontends.capture.attributes import MISSING, find_in_type, lookup, pyt
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import run_real
 from lect.frontends.capture.generators import Exhausted, IndexIterator, TracedGenerator, known, resume
-from lect.frontends.capture.keys import hashed_in_python
+from lect.frontends.capture.keys import hashed_in_python, key_of
 from lect.frontends.capture.numbers import plain
 from lect.frontends.capture.operators import load_item
 from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
@@ -176,7 +176,12 @@ def iterate_raw(t: Tracer, box: Box) -> list[Any]:
 
 
 def mapping_items(t: Tracer, box: Box) -> dict[Any, Box]:
-    """The items of a mapping, for `**mapping` and `{**mapping}`."""
+    """The items of a mapping, for `{**mapping}`."""
+    return dict(mapping_pairs(t, box))
+
+
+def mapping_pairs(t: Tracer, box: Box) -> list[tuple[Any, Box]]:
+    """The keys and items of a mapping, for `**mapping`; a mapping of the program may have a key several times."""
     from lect.frontends.capture.calls import call_method
 
     value, source = box
@@ -187,8 +192,8 @@ def mapping_items(t: Tracer, box: Box) -> dict[Any, Box]:
         if source is None or id(value) in t.shadows:
             t.register(box)
             now = t.now(box)
-            return {key: t.wrap(value) for key, value in base_of(type(now)).items(now)}
+            return [(key, t.wrap(value)) for key, value in base_of(type(now)).items(now)]
         t.register_keys(value, source)
-        return {key: t.wrap(item, entry(t, value, source, key)) for key, item in base_of(type(value)).items(value)}
+        return [(key, t.wrap(item, entry(t, value, source, key))) for key, item in base_of(type(value)).items(value)]
     keys = iterate(t, call_method(t, box, "keys", []))
-    return {t.leak(key): load_item(t, box, key) for key in keys}
+    return [(key_of(t, key), load_item(t, box, key)) for key in keys]

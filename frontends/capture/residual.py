@@ -476,6 +476,8 @@ class ResidualBuilder:
     def _container_instance(self, value: Any, kind: type, base: Any) -> Value:
         """An object of a class derived from a builtin container: allocated and filled by the methods of `base`, past those of the class."""
         made = self.call(base.__new__, self.value(kind))
+        for name, held in slots_of(value).items():
+            self.call(object.__setattr__, made, self.constant(name), self.value(held))
         if base is list:
             self.call(list.extend, made, self._list(list.__getitem__(value, slice(None))))
         else:

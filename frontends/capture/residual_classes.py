@@ -81,8 +81,9 @@ def _fill(builder: ResidualBuilder, cls: type, made: Value, entries: dict[str, A
 
 
 def function_wrapper(builder: ResidualBuilder, value: Any) -> Value:
-    """A `staticmethod` or `classmethod`."""
-    return builder.call(type(value), builder.value(value.__func__)) if builder.t.is_fresh(value) else builder.resource(value)
+    """A `staticmethod` or `classmethod`; `type.__new__` makes one of some functions itself."""
+    made = builder.t.is_fresh(value) or builder.t.is_fresh(value.__func__)
+    return builder.call(type(value), builder.value(value.__func__)) if made else builder.resource(value)
 
 
 def property_value(builder: ResidualBuilder, value: property) -> Value:

@@ -12,6 +12,7 @@ import torch
 
 from lect.dialects.fx.python_values import DTYPE_NAMES
 from lect.dialects.fx.types import ConstantAttr, DeviceAttr, EllipsisAttr, TensorType
+from lect.dialects.pyframe.attributes import LONG_INT_BITS
 from lect.frontends.capture.objects import ObjectTable
 from lect.frontends.tensors.lt import layout_of
 from lect.frontends.tensors.metadata import TensorMeta
@@ -34,6 +35,8 @@ _LITERALS = frozenset({int, float, bool, str, type(None)})
 def scalar_attribute(value: Any) -> Any:
     """The attribute of a plain value that `dialects.fx.python_values.decode` turns back; None for one that has no form (bytes, NotImplemented)."""
     kind = type(value)
+    if kind is int and value.bit_length() >= LONG_INT_BITS:
+        return None
     if kind in _LITERALS:
         return value
     if kind is torch.dtype:

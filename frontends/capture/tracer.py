@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Iterable
 from types import MappingProxyType
 from typing import Any
@@ -41,6 +41,7 @@ Box = tuple[Any, Source | None]
 NONE: Box = (None, None)
 CONTAINERS = (list, dict, set, deque)
 MAX_DEPTH = 300
+MAX_ITEMS = 20_000  # of a container, if they are objects
 MAX_NESTING = 100  # of containers in containers that C code reads
 DERIVED = (int, float, complex, str, bytes)  # bases of classes whose instances are values, as members of an IntEnum
 VIEWS = (*DICT_VIEWS, MappingProxyType)
@@ -234,6 +235,9 @@ class Tracer:
         elif source is None or id(value) in self.fresh:
             return (value, None)
         else:
+            if kind is range:
+                for part in ("start", "stop", "step"):
+                    self.guards.equals(source.attr(part), getattr(value, part))
             if issubclass(kind, DERIVED):
                 self.guards.is_object(source, value)  # what its operators and methods in C give hangs on the value
             box = self.seen[id(value)] = (value, source)
@@ -432,11 +436,22 @@ class Tracer:
 
     def register_keys(self, value: dict[Any, Any], source: Source) -> None:
         """Guard which keys a dictionary has."""
+        if issubclass(type(value), OrderedDict) and not self._is_in_order(value):
+            raise self.stop("LB0003", "an OrderedDict that runs code of the program for its keys, or has lost its order")
         keys = tuple(elements(value))
         if any(issubclass(type(key), torch.Tensor) for key in keys):
             self._register_tensor_keys(keys, source)
         else:
             self.guards.keys(source, keys)
+
+    def _is_in_order(self, value: Any) -> bool:
+        """False for a dictionary that cannot be iterated over in C."""
+        if not all(type(key) in SCALAR_TYPES or compares_in_c(type(key)) for key in dict.keys(value)):
+            return False
+        try:
+            return len(list(OrderedDict.__iter__(value))) == len(dict.keys(value))
+        except (KeyError, RuntimeError):
+            return False
 
     def _register_dict(self, value: dict[Any, Any], source: Source, deep: bool) -> None:
         self.register_keys(value, source)
@@ -457,7 +472,12 @@ class Tracer:
                 self.guards.is_object(place, key)
 
     def _register_elements(self, value: Any, source: Source, step: str, deep: bool) -> None:
-        items = tuple(elements(value))
+        try:
+            items = tuple(elements(value))
+        except (KeyError, RuntimeError):
+            raise self.stop("LB0003", "a view of an OrderedDict that has lost its order") from None
+        if len(items) > MAX_ITEMS and any(type(item) not in SCALAR_TYPES for item in items):
+            raise self.stop("LB0031", f"a container of {len(items)} objects is read")
         places = [entry(self, value, source, number) if step == "item" else source.step(step, number) for number in range(len(items))]
         if all(type(item) in SCALAR_TYPES for item in items) and not any(place.run_time for place in places):
             self.guards.items(source, items)

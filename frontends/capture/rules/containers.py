@@ -11,7 +11,7 @@ from lect.frontends.capture.attributes import MISSING, find_in_type
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.calls import call
 from lect.frontends.capture.effects import mutate, run_real
-from lect.frontends.capture.iteration import iterate, mapping_items
+from lect.frontends.capture.iteration import iterate, mapping_items, mapping_pairs
 from lect.frontends.capture.keys import key_of
 from lect.frontends.capture.numbers import plain
 from lect.frontends.capture.operators import contains
@@ -112,11 +112,16 @@ def dict_update(frame: Any, op: Any) -> None:
 
 
 def dict_merge(frame: Any, op: Any) -> None:
-    _, target, other = _boxes(frame, op)
-    for key, item in mapping_items(frame.t, other).items():
+    callee, target, other = _boxes(frame, op)
+    for key, item in mapping_pairs(frame.t, other):
         if contains(frame.t, (key, None), target):
-            raise UserError(TypeError(f"got multiple values for keyword argument '{key}'"))
+            run_real(_twice, plain(callee)[0], {key: None})
         _put(frame, target, (key, None), item)
+
+
+def _twice(function: Any, names: dict[Any, Any]) -> None:
+    """Give a function an argument twice, which CPython refuses in front of the call."""
+    function(**names, **names)
 
 
 def list_to_tuple(frame: Any, op: Any) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import MappingProxyType
 
 from lect.backends.llvm.values import Tile, register_type, suffix, typed
-from lect.backends.llvm.vecmath import FUNCTIONS
+from lect.backends.llvm.vecmath import has_function
 from lect.backends.llvm.writer import Writer, literal
 from lect.ir import LectError, Operation, ScalarType
 from lect.ir.types import f32, f64, i1
@@ -273,7 +273,7 @@ def _row_writer(name: str, element: ScalarType) -> Row | None:
         return lambda lane, operands: lane.compare(predicate, *operands)
     if element.is_float and name in INTRINSICS:
         return lambda lane, operands: lane.call(INTRINSICS[name], *operands)
-    if (name, element.spelling) in FUNCTIONS:
+    if has_function(name, element.spelling):
         return lambda lane, operands: lane.mathematics(name, *operands)
     return None
 

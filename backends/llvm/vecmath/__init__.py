@@ -7,10 +7,12 @@ Every function takes one or two operands of the named type and width and returns
 "bf16" and "f16" are the exception (`signature` tells their types). A function gives the same bits at every width and on every target, up
 to the C library's part and the sign and payload of NaN.
 
+`FUNCTIONS` are short and become part of their callers. `SPECIAL_FUNCTIONS` are the routines of `backends.special`, called out of line.
+
 Values: functions of f32 and f64 are within 2 units in the last place of the exact result, most within 1.5; zeros keep their sign;
 infinities, NaN and denormal numbers give what C's functions give. The C library computes, one lane at a time: erfc, pow and tan of f64 (so
 its erfc is as good as the C library's, 3 units in glibc), and sin, cos and tan in the lanes with |x| above 2^17 (f32) or 2^30 (f64). A
-module using those needs the symbols of libm at load time.
+module using those needs the symbols of libm at load time. How exact the special functions are, tests/unit/backends/test_special.py says.
 
 All functions rely on fused multiply-add and are right without the instruction, but slow.
 
@@ -20,7 +22,7 @@ algorithms rely on exact rounding. `reassoc` belongs only on a caller's own redu
 """
 
 from .features import CpuFeatures
-from .library import FUNCTIONS, functions, name, signature
+from .library import FUNCTIONS, SPECIAL_FUNCTIONS, functions, has_function, name, signature
 from .loop import array_loop
 
-__all__ = ["FUNCTIONS", "CpuFeatures", "array_loop", "functions", "name", "signature"]
+__all__ = ["FUNCTIONS", "SPECIAL_FUNCTIONS", "CpuFeatures", "array_loop", "functions", "has_function", "name", "signature"]

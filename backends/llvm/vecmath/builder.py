@@ -10,7 +10,7 @@ Every value of a body has the same number of lanes (1 means a plain scalar), so 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Union
@@ -108,29 +108,40 @@ class Value:
             return self.body.instruction(f"fneg {self.body.typed(self)}", self.element)
         return 0 - self
 
+    def __invert__(self) -> Value:
+        return self.body.binary("xor", self, -1)
+
     def __lt__(self, other: Number) -> Value:
-        return self.body.compare("olt", self, other)
+        return self.body.compare(self.order + "lt", self, other)
 
     def __le__(self, other: Number) -> Value:
-        return self.body.compare("ole", self, other)
+        return self.body.compare(self.order + "le", self, other)
 
     def __gt__(self, other: Number) -> Value:
-        return self.body.compare("ogt", self, other)
+        return self.body.compare(self.order + "gt", self, other)
 
     def __ge__(self, other: Number) -> Value:
-        return self.body.compare("oge", self, other)
+        return self.body.compare(self.order + "ge", self, other)
+
+    @property
+    def order(self) -> str:
+        """How LLVM's order predicates of this type begin: ordered floats, signed integers."""
+        return "o" if self.element.is_float else "s"
 
 
 class Body:
     """The instructions of one function under construction.
 
     `lanes` is the width of every value; `vector_ldexp` is that of the target's features. `libm` collects the C functions that the body
-    calls, as (symbol, number of operands, element). Intrinsics need no declaration.
+    calls, as (symbol, number of operands, element), and `functions` those of the library, as (name, element). Intrinsics need no declaration.
+    `single` says that the function's result is f32.
     """
 
-    def __init__(self, lanes: int, vector_ldexp: bool) -> None:
+    def __init__(self, lanes: int, vector_ldexp: bool, single: bool = False) -> None:
         self.lanes = lanes
         self.vector_ldexp = vector_ldexp
+        self.single = single
+        self.functions: set[tuple[str, str]] = set()
         self.lines: list[str] = []
         self.libm: set[tuple[str, int, str]] = set()
         self._count = 0
@@ -203,9 +214,34 @@ class Body:
         """The bits of a float as an integer of equal width."""
         return self.cast("bitcast", value, ELEMENTS[value.element.integer])
 
-    def from_bits(self, value: Value, element: Element) -> Value:
-        """The float of type `element` that has these bits."""
-        return self.cast("bitcast", value, element)
+    def from_bits(self, value: Value, element: Element | Value) -> Value:
+        """The float of type `element`, or of the type of another value, that has these bits."""
+        return self.cast("bitcast", value, element.element if isinstance(element, Value) else element)
+
+    def widen(self, value: Value) -> Value:
+        """A float as f64."""
+        return value if value.element is F64 else self.cast("fpext", value, F64)
+
+    def narrow(self, value: Value) -> Value:
+        """An f64 in the type of the function's result."""
+        return self.cast("fptrunc", value, F32) if self.single else value
+
+    def to_integer(self, value: Value) -> Value:
+        """A float as an i64 towards zero; the least i64 for NaN and what does not fit."""
+        fits = self.absolute(value) < 2.0**63
+        return self.select(fits, self.cast("fptosi", self.select(fits, value, 0.0), I64), -(1 << 63))
+
+    def to_float(self, value: Value, like: Value) -> Value:
+        """An i64 rounded to the type of `like`."""
+        return self.cast("sitofp", value, like.element)
+
+    def divide_integers(self, value: Value, divisor: Value) -> tuple[Value, Value]:
+        """Quotient towards zero and remainder; a divisor of 0 counts as 1, and -1 negates, which cannot trap."""
+        negates = self.compare("eq", divisor, -1)
+        safe = self.select(negates | self.compare("eq", divisor, 0), 1, divisor)
+        quotient = self.instruction(f"sdiv {self.typed(value)}, {safe.text}", value.element)
+        rest = self.instruction(f"srem {self.typed(value)}, {safe.text}", value.element)
+        return self.select(negates, -value, quotient), rest
 
     # Intrinsics
 
@@ -233,6 +269,18 @@ class Body:
     def copy_sign(self, magnitude: Value, sign: Value) -> Value:
         return self.intrinsic("copysign", magnitude, sign)
 
+    def like(self, value: Value, number: float) -> Value:
+        """A constant of the type of `value`."""
+        return self.constant(value.element, number)
+
+    def equal(self, left: Value, right: Number) -> Value:
+        """Lane-wise equality; false for NaN."""
+        return self.compare("oeq" if left.element.is_float else "eq", left, right)
+
+    def nearest(self, value: Value) -> Value:
+        """Round to an integral float, ties to even."""
+        return self.intrinsic("roundeven", value)
+
     def square_root(self, value: Value) -> Value:
         return self.intrinsic("sqrt", value)
 
@@ -250,33 +298,76 @@ class Body:
         arguments = ", ".join(map(self.typed, operands))
         return self.instruction(f"call {result} {per_lane_name(symbol, self.lanes)}({arguments})", element)
 
+    def call(self, name: str, *operands: Value) -> Value:
+        """Another function of the library, of operands of one type."""
+        element = operands[0].element
+        self.functions.add((name, element.name))
+        result = self.type_of(element)
+        arguments = ", ".join(map(self.typed, operands))
+        return self.instruction(f"call {result} {function_name(name, element.name, self.lanes)}({arguments})", element)
+
     def rarely(self, condition: Value, usual: Value, replacement: Callable[[], Value]) -> Value:
         """`usual`, but `replacement()` in the lanes where `condition` holds.
 
         The instructions of the replacement run (on all lanes) only when some lane needs them.
         """
+        return self.needed(condition, usual, replacement, rare=True)
+
+    def needed(self, condition: Value, usual: Value, replacement: Callable[[], Value], rare: bool = False) -> Value:
+        """`usual`, but `replacement()` where `condition` holds, computed when some lane needs it: `rarely` without saying how often that is."""
         # A branch on a poison lane, such as a caller may have beyond the end of an array, would be undefined.
-        condition = self.instruction(f"freeze {self.typed(condition)}", I1)
-        any_lane = condition.text
-        if self.lanes > 1:
-            reduce = f"@llvm.vector.reduce.or.v{self.lanes}i1"
-            any_lane = self._scalar(f"call i1 {reduce}({self.typed(condition)})")
-        unlikely = self._scalar(f"call i1 @llvm.expect.i1(i1 {any_lane}, i1 false)")
+        condition = self.freeze(condition)
+        any_lane = self._any(condition)
+        if rare:
+            any_lane = self._scalar(f"call i1 @llvm.expect.i1(i1 {any_lane}, i1 false)")
         self._count += 1
-        before, rare, after = self._block, f"rare.{self._count}", f"after.{self._count}"
-        self.lines += [f"  br i1 {unlikely}, label %{rare}, label %{after}", f"{rare}:"]
-        self._block = rare
+        before, taken, after = self._block, f"taken.{self._count}", f"after.{self._count}"
+        self.lines += [f"  br i1 {any_lane}, label %{taken}, label %{after}", f"{taken}:"]
+        self._block = taken
         chosen = self.select(condition, replacement(), usual)
         self.lines += [f"  br label %{after}", f"{after}:"]
         incoming = f"[ {usual.text}, %{before} ], [ {chosen.text}, %{self._block} ]"
         self._block = after
         return self.instruction(f"phi {self.type_of(usual.element)} {incoming}", usual.element)
 
+    def loop(self, start: Sequence[Value], more: Callable[..., Value], step: Callable[..., Sequence[Value]]) -> tuple[Value, ...]:
+        """`state = step(*state)` in each lane as long as `more(*state)` holds there."""
+        initial = [self.freeze(value) for value in start]
+        self._count += 1
+        before, head, body, done = self._block, f"head.{self._count}", f"body.{self._count}", f"done.{self._count}"
+        self.lines += [f"  br label %{head}", f"{head}:"]
+        self._block = head
+        places = range(len(self.lines), len(self.lines) + len(initial))
+        state = tuple([self.instruction("phi", value.element) for value in initial])
+        running = self.freeze(more(*state))
+        self.lines += [f"  br i1 {self._any(running)}, label %{body}, label %{done}", f"{body}:"]
+        self._block = body
+        moved = [self.select(running, new, old) for new, old in zip(step(*state), state)]
+        self.lines += [f"  br label %{head}", f"{done}:"]
+        for place, value, first, last in zip(places, state, initial, moved):
+            self.lines[place] = f"  {value.text} = phi {self.type_of(value.element)} [ {first.text}, %{before} ], [ {last.text}, %{self._block} ]"
+        self._block = done
+        return state
+
+    def freeze(self, value: Value) -> Value:
+        """Some value in the lanes that have none."""
+        return self.instruction(f"freeze {self.typed(value)}", value.element)
+
+    def _any(self, condition: Value) -> str:
+        if self.lanes == 1:
+            return condition.text
+        return self._scalar(f"call i1 @llvm.vector.reduce.or.v{self.lanes}i1({self.typed(condition)})")
+
     def _scalar(self, text: str) -> str:
         self._count += 1
         name = f"%any{self._count}"
         self.lines.append(f"  {name} = {text}")
         return name
+
+
+def function_name(op: str, element: str, lanes: int) -> str:
+    """The LLVM name of a function of the library, such as `@lect.exp.f32x16`, or `@lect.exp.f32` for one lane."""
+    return f"@lect.{op}.{element}" if lanes == 1 else f"@lect.{op}.{element}x{lanes}"
 
 
 def per_lane_name(symbol: str, lanes: int) -> str:

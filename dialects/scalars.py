@@ -15,13 +15,13 @@ whose low 64 bits are b and whose high 64 bits are the stream.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from lect.ir import Operand, Operation, Pure, Result, ScalarType, Type, VerifyError, op, require
-from lect.ir.types import i1, i64
+from lect.ir.types import f32, i1, i64
 
 FLOATS = frozenset({"float"})
 INTEGERS = frozenset({"signed", "unsigned", "index"})
@@ -52,6 +52,49 @@ class ScalarOp:
 def _rows(arity: int, kinds: frozenset[str], predicate: bool = False, element: ScalarType | None = None, **docs: str) -> list[ScalarOp]:
     return [ScalarOp(name.rstrip("_"), arity, kinds, doc, predicate, element) for name, doc in docs.items()]
 
+
+SPECIAL_UNARY: Mapping[str, str] = MappingProxyType(
+    {
+        "erfinv": "The number whose error function is the operand.",
+        "erfcx": "exp(x * x) * erfc(x).",
+        "ndtri": "The number up to which the normal distribution has the operand as its share.",
+        "log_ndtr": "Logarithm of the normal distribution function.",
+        "lgamma": "Logarithm of the absolute value of the gamma function.",
+        "digamma": "Logarithmic derivative of the gamma function.",
+        "trigamma": "Derivative of digamma.",
+        "i0": "Modified Bessel function I0; NaN at the infinities.",
+        "i0e": "exp(-|x|) * I0(x).",
+        "i1": "Modified Bessel function I1; NaN at the infinities.",
+        "i1e": "exp(-|x|) * I1(x).",
+        "bessel_j0": "Bessel function J0.",
+        "bessel_j1": "Bessel function J1.",
+        "bessel_y0": "Bessel function Y0; NaN below 0.",
+        "bessel_y1": "Bessel function Y1; NaN below 0.",
+        "modified_bessel_k0": "Modified Bessel function K0; NaN below 0.",
+        "modified_bessel_k1": "Modified Bessel function K1; NaN below 0.",
+        "scaled_modified_bessel_k0": "exp(x) * K0(x).",
+        "scaled_modified_bessel_k1": "exp(x) * K1(x).",
+        "spherical_bessel_j0": "sin(x) / x; 1 at 0.",
+        "airy_ai": "Airy function Ai; 0 above 103.892, NaN at the infinities.",
+        "frexp_mantissa": "m in x = m * 2**e with 0.5 <= |m| < 1; zeros, infinities and NaN as they are.",
+        "frexp_exponent": "e in x = m * 2**e, as a float; 0 for zeros, infinities and NaN.",
+    }
+)
+_POLYNOMIAL = "polynomial of degree `rhs`, cut to an integer, at `lhs`; 0 for degrees below 0."
+SPECIAL_BINARY: Mapping[str, str] = MappingProxyType(
+    {
+        "zeta": "Hurwitz zeta function: the sum of (rhs + k)**-lhs over k >= 0.",
+        "nextafter": "The next number after the first operand towards the second.",
+        **{f"chebyshev_polynomial_{letter}": f"Chebyshev's {letter.upper()} {_POLYNOMIAL}" for letter in "tuvw"},
+        **{f"shifted_chebyshev_polynomial_{letter}": f"Chebyshev's {letter.upper()} of 2 x - 1: {_POLYNOMIAL}" for letter in "tuvw"},
+        "hermite_polynomial_h": f"Hermite's (the physicists') {_POLYNOMIAL}  NaN above degree 128 in f32 and 512 in f64.",
+        "hermite_polynomial_he": f"Hermite's (the statisticians') {_POLYNOMIAL}  NaN above degree 128 in f32 and 512 in f64.",
+        "laguerre_polynomial_l": f"Laguerre's {_POLYNOMIAL}",
+        "legendre_polynomial_p": f"Legendre's {_POLYNOMIAL}",
+    }
+)
+SPECIAL = frozenset(SPECIAL_UNARY) | frozenset(SPECIAL_BINARY) | {"nextafter_bf16", "gcd"}
+"""Operations that a printer makes from `backends.special`."""
 
 TABLE: MappingProxyType[str, ScalarOp] = MappingProxyType(
     {
@@ -120,6 +163,10 @@ TABLE: MappingProxyType[str, ScalarOp] = MappingProxyType(
             *_rows(1, BITS, not_="Bitwise complement."),
             *_rows(1, NUMBERS, neg="The operand with the other sign.", abs="Absolute value.", sign="-1, 0 or 1; 0 for NaN and for zeros of either sign."),
             *_rows(1, FLOATS, True, isnan="True for NaN.", isinf="True for either infinity."),
+            *_rows(1, FLOATS, **SPECIAL_UNARY),
+            *_rows(2, FLOATS, **SPECIAL_BINARY),
+            *_rows(2, FLOATS, element=f32, nextafter_bf16="nextafter of numbers that bf16 holds, among those."),
+            *_rows(2, INTEGERS, gcd="Greatest common divisor, not negative but for the least integer."),
             *_rows(
                 1,
                 FLOATS,
@@ -158,10 +205,9 @@ TABLE: MappingProxyType[str, ScalarOp] = MappingProxyType(
 )
 HEAVY = frozenset(
     (
-        "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc sigmoid pow atan2 hypot "
-        "philox32 philox64"
+        "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc sigmoid pow atan2 hypot philox32 philox64"
     ).split()
-)
+) | (SPECIAL - {"nextafter", "nextafter_bf16", "frexp_mantissa", "frexp_exponent"})
 """Operations that cost more than a memory access to the first cache."""
 
 

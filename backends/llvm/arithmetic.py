@@ -240,6 +240,17 @@ def _hypot(lane: Lane, operands: list[str]) -> str:
     return lane.select(infinite, infinity, length)
 
 
+def _gcd(lane: Lane, operands: list[str]) -> str:
+    """In i64, as its low bits are those of every narrower type."""
+    if lane.scalar == "i64":
+        return lane.mathematics("gcd", *operands)
+    wide = typed("i64", lane.width)
+    opcode = "zext" if unsigned(lane.element) else "sext"
+    operands = [lane.writer.emit(f"{opcode} {lane.type} {operand} to {wide}") for operand in operands]
+    found = lane.writer.function("gcd", "i64", lane.width, "i64", "i64", *operands)
+    return lane.writer.emit(f"trunc {wide} {found} to {lane.type}")
+
+
 LONG: MappingProxyType[str, Row] = MappingProxyType(
     {
         "trunc_div": _trunc_div,
@@ -258,6 +269,7 @@ LONG: MappingProxyType[str, Row] = MappingProxyType(
         "isnan": _isnan,
         "isinf": _isinf,
         "hypot": _hypot,
+        "gcd": _gcd,
     }
 )
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from lect.backends.reference import philox
+from lect.backends.reference import philox, special
 from lect.backends.results import tensors_of
 from lect.backends.writes import write
 from lect.dialects.functional.python_values import decode_argument
@@ -349,6 +349,7 @@ SCALAR: Mapping[str, Callable[..., torch.Tensor]] = MappingProxyType(
         "sign": torch.sign,
         "philox32": philox.philox32,
         "philox64": philox.philox64,
+        **special.FUNCTIONS,
         **{
             name: getattr(torch, name)
             for name in (

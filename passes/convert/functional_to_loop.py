@@ -51,6 +51,7 @@ from lect.passes.convert import functional_to_loop_resample as resample
 from lect.passes.convert import functional_to_loop_scan as scan
 from lect.passes.convert import functional_to_loop_scatter as scatter
 from lect.passes.convert import functional_to_loop_sort as sort
+from lect.passes.convert import functional_to_loop_special as special
 from lect.passes.convert import functional_to_loop_view as view
 from lect.passes.convert import functional_to_loop_window as window
 from lect.passes.convert.functional_to_loop_base import Layout, Lowering, Rule, Seen, layout_of, physical_order
@@ -61,7 +62,11 @@ ON_CPU = (*scatter.RULES,)  # elsewhere the library does it: its atomic operatio
 RULES: Mapping[type[Operation], Rule] = MappingProxyType(
     {
         **dict.fromkeys((*extern.CALLS, *extern.SPECIAL), extern.call),
-        **{cls: pointwise.elementwise(formula, extern.call) for cls, formula in {**pointwise.FORMULAS, **composite.FORMULAS, **random.FORMULAS}.items()},
+        **{
+            cls: pointwise.elementwise(formula, extern.call)
+            for cls, formula in {**pointwise.FORMULAS, **composite.FORMULAS, **random.FORMULAS, **special.FORMULAS}.items()
+        },
+        **special.RULES,
         **view.RULES,
         **gather.RULES,
         **scatter.RULES,

@@ -75,25 +75,6 @@ def _pow(op: Any) -> Call:
     return ("aten.pow.Scalar", [op.other, op.x], {}) if op.reversed else ("aten.pow.Tensor_Scalar", [op.x, op.other], {})
 
 
-BESSEL: Mapping[str, str] = MappingProxyType(
-    {
-        "i0": "i0", "i0e": "special_i0e", "i1": "special_i1", "i1e": "special_i1e", "airy_ai": "special_airy_ai",
-        "spherical_j0": "special_spherical_bessel_j0", **{name: f"special_bessel_{name}" for name in ("j0", "j1", "y0", "y1")},
-        **{f"modified_{name}": f"special_modified_bessel_{name}" for name in ("i0", "i1", "k0", "k1")},
-        **{f"scaled_modified_{name}": f"special_scaled_modified_bessel_{name}" for name in ("k0", "k1")},
-    }
-)  # fmt: skip
-
-
-def _bessel(op: Any) -> Call:
-    return f"aten.{BESSEL[op.kind]}.default", [op.x], {}
-
-
-def _orthopoly(lowering: Lowering, op: Any) -> list[Seen]:
-    family, _, letter = op.kind.rpartition("_")
-    return lowering.extern(op, f"aten.special_{family}_polynomial_{letter}.default", list(number_or_tensor(lowering, op)))
-
-
 def _iota(op: Any) -> Call:
     if not op.size or (type(op.start) is int and type(op.step) is int):
         end = op.start + op.step * op.size
@@ -411,12 +392,10 @@ def _opaque(op: Any) -> Call:
 
 SPECIAL: Mapping[type[Operation], Rule] = MappingProxyType(
     {
-        **{cls: _binary(f"aten.{name}.default") for cls, name in _family(pointwise, "nextafter igamma igammac gcd").items()},
+        **{cls: _binary(f"aten.{name}.default") for cls, name in _family(pointwise, "nextafter igamma igammac").items()},
         **{cls: _binary(f"aten.{name}.Tensor") for cls, name in _family(pointwise, "remainder fmod mul").items()},
         **{cls: _binary(f"aten.{name}.Tensor", alpha="alpha") for cls, name in _family(pointwise, "add sub").items()},
-        pointwise.ZetaOp: _binary("aten.special_zeta.default"),
         pointwise.DivOp: _binary("aten.div.Tensor_mode", rounding_mode="mode"),
-        pointwise.OrthopolyOp: _orthopoly,
         composite.XlogyOp: _xlogy,
         gather.IndexOp: _index,
         window.MaxPoolBackwardOp: _max_pool_backward,
@@ -425,18 +404,13 @@ SPECIAL: Mapping[type[Operation], Rule] = MappingProxyType(
 
 CALLS: Mapping[type[Operation], Describe] = MappingProxyType(
     {
-        **{cls: _plain(f"aten.{name}.default", "x") for cls, name in _family(pointwise, "erfinv lgamma digamma reciprocal neg exp sqrt").items()},
-        **{cls: _plain(f"aten.special_{name}.default", "x") for cls, name in _family(pointwise, "erfcx ndtri log_ndtr").items()},
+        **{cls: _plain(f"aten.{name}.default", "x") for cls, name in _family(pointwise, "reciprocal neg exp sqrt").items()},
         **{cls: _plain(f"aten.{name}.default", "gradient", "x") for cls, name in _family(composite, "mish_backward hardswish_backward").items()},
-        pointwise.FrexpOp: _plain("aten.frexp.Tensor", "x"),
         pointwise.PowOp: _pow,
-        pointwise.BesselOp: _bessel,
         creation.IotaOp: _iota,
         creation.CastOp: _with_dtype("aten._to_copy.default", "x"),
         creation.CopyOp: _plain("aten.clone.default", "x"),
-        composite.PolygammaOp: _plain("aten.polygamma.default", "n", "x"),
         composite.LogitOp: _plain("aten.logit.default", "x", "eps"),
-        composite.LdexpOp: _plain("aten.ldexp.Tensor", "x", "y"),
         composite.LeakyReluOp: _leaky_relu,
         composite.HardsigmoidBackwardOp: _plain("aten.hardsigmoid_backward.default", "gradient", "x"),
         composite.HardtanhBackwardOp: _plain("aten.hardtanh_backward.default", "gradient", "x", "min", "max"),

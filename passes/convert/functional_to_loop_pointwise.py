@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
@@ -339,12 +340,24 @@ def _undefined(body: Body, op: Any) -> Num:
 
 
 def _iota(body: Body, op: Any) -> Num | None:
-    if float(op.start) != int(op.start) or float(op.step) != int(op.step):
-        return None  # eager's rounding depends on how many lanes its loop has
-    last = abs(int(op.start)) + abs(int(op.step)) * op.size
+    """Where every element is exact however it is computed: otherwise eager's rounding depends on how many lanes its loop has."""
+    scale = max(_fraction_bits(op.start), _fraction_bits(op.step))
+    if scale > MOST_FRACTION_BITS or (scale and not op.element.is_float):
+        return None
+    start, step = int(op.start * 2**scale), int(op.step * 2**scale)
+    last = abs(start) + abs(step) * op.size
     if op.element.is_float and last >= 1 << {"f16": 11, "bf16": 8, "f32": 24}.get(op.element.spelling, 53):
         return None
-    return convert(body.index(body.indices[0] * int(op.step) + int(op.start)), op.element)
+    number = convert(body.index(body.indices[0] * step + start), op.element)
+    return number.cast(compute_type(op.element)) * 2.0**-scale if scale else number
+
+
+MOST_FRACTION_BITS = 16
+
+
+def _fraction_bits(number: float) -> int:
+    """How often a number has to be doubled until it is an integer."""
+    return float(number).as_integer_ratio()[1].bit_length() - 1 if math.isfinite(number) else MOST_FRACTION_BITS + 1
 
 
 def _class(module: Any, name: str) -> type[Operation]:

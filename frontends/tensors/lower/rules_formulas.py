@@ -18,6 +18,7 @@ from lect.dialects.functional.creation import CastOp
 from lect.dialects.functional.gather import SearchsortedOp
 from lect.frontends.tensors.lower.emitter import Emitter, Rule, type_of
 from lect.frontends.tensors.lower.rules_blocks import dot
+from lect.frontends.tensors.lower.rules_pointwise import binary, power
 from lect.frontends.tensors.lower.rules_reductions import vector_norm
 from lect.frontends.tensors.lower.rules_views import roll
 from lect.ir import Value
@@ -69,6 +70,26 @@ def least_common_multiple(e: Emitter, x: Value, y: Value) -> Any:
     safe = e(p.WhereOp, nothing, e.scalar(1, wide), divisor)
     product = e(REAL["AbsOp"], e(MulOp, e(p.DivOp, first, safe, mode="trunc"), second))
     return e.to(e(p.WhereOp, nothing, e.scalar(0, wide), product), element)
+
+
+def times_power_of_two(e: Emitter, x: Value, exponent: Value) -> Any:
+    """ldexp: the product with 2.0 ** exponent."""
+    scale = power(e, 2.0, exponent)
+    return None if scale is None else binary(MulOp, full_precision=True)(e, x, scale)
+
+
+def multivariate_lgamma(e: Emitter, x: Value, count: int) -> Any:
+    """mvlgamma: the sum of lgamma(x - j / 2) over j < count, in f32 of halves, and a constant."""
+    element = e.result.element
+    if not element.is_float or count > FEW:
+        return None
+    x, total = e.to(x, element), None
+    for j in range(count - 1, -1, -1):
+        term = e(p.FLOAT_UNARY["LgammaOp"], e(AddOp, x, other=-j / 2))
+        term = e.to(term, f32) if element.is_half else term
+        total = term if total is None else e(AddOp, total, term)
+    assert total is not None
+    return e(AddOp, e.to(total, element), other=e.computed_number(count * (count - 1) * math.log(math.pi) * 0.25, element))
 
 
 def distance(e: Emitter, x: Value, y: Value, order: Any = 2) -> Any:
@@ -138,6 +159,8 @@ TABLE: Final[Mapping[Any, Rule]] = MappingProxyType(
         aten.rad2deg.default: in_degrees(180 / math.pi),
         aten.round.decimals: rounded_to_decimals,
         aten.lcm.default: least_common_multiple,
+        aten.ldexp.Tensor: times_power_of_two,
+        aten.mvlgamma.default: multivariate_lgamma,
         aten.dist.default: distance,
         aten.vdot.default: lambda e, x, y: dot(e, x, y) if type_of(x).element.kind not in ("bool", "complex") else None,
         aten.linalg_cross.default: cross,

@@ -79,8 +79,8 @@ def soft_margin_backward(e: Emitter, gradient: Value, x: Value, target: Value, r
 
 
 def logit_backward(e: Emitter, gradient: Value, x: Value, eps: float | None = None) -> Any:
-    """logit_backward: nothing, or without eps NaN, outside of the bounds."""
-    if not is_wide(gradient, x):
+    """logit_backward: nothing, or without eps NaN, outside of the bounds.  Halves are rounded at each step."""
+    if type_of(gradient).element is not type_of(x).element or not type_of(x).element.is_float:
         return None
     low, high = (0.0, 1.0) if eps is None else (eps, 1 - eps)
     inside = e(p.DivOp, gradient, e(Mul, x, e(Sub, x, other=1, reversed=True)))

@@ -404,7 +404,8 @@ PRIMITIVES: Final[Mapping[Any, Rule]] = MappingProxyType(
 COMPOSITES: Final[Mapping[Any, Rule]] = MappingProxyType(
     {
         **_overloads("silu mish hardswish hardsigmoid", "default", float_composite, c),
-        **_overloads("frac sinc", "default", lambda cls: only_floats(plain_unary(cls)), c),
+        **_overloads("frac", "default", lambda cls: only_floats(plain_unary(cls)), c),
+        **_overloads("sinc", "default", float_unary, c),
         aten.special_entr.default: float_unary(c.UNARY["EntrOp"]),
         aten.relu.default: plain_unary(c.ReluOp),
         aten.sgn.default: plain_unary(c.SgnOp),

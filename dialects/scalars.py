@@ -163,8 +163,8 @@ TABLE: MappingProxyType[str, ScalarOp] = MappingProxyType(
             *_rows(1, BITS, not_="Bitwise complement."),
             *_rows(1, NUMBERS, neg="The operand with the other sign.", abs="Absolute value.", sign="-1, 0 or 1; 0 for NaN and for zeros of either sign."),
             *_rows(1, FLOATS, True, isnan="True for NaN.", isinf="True for either infinity."),
-            *_rows(1, FLOATS, **SPECIAL_UNARY),
-            *_rows(2, FLOATS, **SPECIAL_BINARY),
+            *_rows(1, FLOATS, False, None, **SPECIAL_UNARY),
+            *_rows(2, FLOATS, False, None, **SPECIAL_BINARY),
             *_rows(2, FLOATS, element=f32, nextafter_bf16="nextafter of numbers that bf16 holds, among those."),
             *_rows(2, INTEGERS, gcd="Greatest common divisor, not negative but for the least integer."),
             *_rows(

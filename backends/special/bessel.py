@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 from lect.backends.special import tables
 from lect.backends.special.arithmetic import Arithmetic, Value, series
@@ -137,21 +138,36 @@ def spherical_j0(m: Arithmetic, x: Value) -> Value:
 # ---- the Airy function -----------------------------------------------------------------------------------------------
 
 
+def _airy_phase(m: Arithmetic, magnitude: Value, root: Value) -> tuple[Value, Value]:
+    """zeta = 2/3 x^(3/2) as a number and what it lacks, for the exponential and the waves magnify its error."""
+    rest_of_root = m.fma(-root, root, magnitude) / (root + root)
+    power = magnitude * root
+    rest = m.fma(magnitude, root, -power) + magnitude * rest_of_root
+    zeta = power * TWO_THIRDS
+    return zeta, m.fma(power, TWO_THIRDS, -zeta) + (power * REST_OF_TWO_THIRDS + rest * TWO_THIRDS)
+
+
+TWO_THIRDS = 2.0 / 3.0
+REST_OF_TWO_THIRDS = float(Fraction(2, 3) - Fraction(TWO_THIRDS))
+
+
 def airy_ai(m: Arithmetic, x: Value) -> Value:
-    """Series in x in the middle; waves below -3, and exp(-zeta) times a series in 1 / zeta above 2, with zeta = 2/3 |x|^(3/2)."""
+    """Series in x in the middle; waves below -3, and exp(-zeta) times a series in 1 / zeta above 2."""
     magnitude = m.absolute(x)
     root = m.square_root(magnitude)
-    zeta = magnitude * root * 2.0 / 3.0
+    zeta, rest = _airy_phase(m, magnitude, root)
     middle = m.select(x < 0.0, series(m, x, tables.AIRY_NEGATIVE), series(m, x, tables.AIRY_POSITIVE))
 
     def decay() -> Value:
-        value = series(m, 1.0 / zeta, tables.AIRY_FAR) * m.call("exp", -zeta) / (m.square_root(root) * (2.0 * math.sqrt(math.pi)))
+        power = m.call("exp", -zeta) * (1.0 - rest)
+        value = series(m, 1.0 / zeta, tables.AIRY_FAR) * power / (m.square_root(root) * (2.0 * math.sqrt(math.pi)))
         return m.select(x > 103.892, 0.0, value)
 
     def waves() -> Value:
         inverse = 1.0 / zeta
         v = inverse * inverse
         sine, cosine = m.call("sin", zeta), m.call("cos", zeta)
+        sine, cosine = m.fma(rest, cosine, sine), m.fma(-rest, sine, cosine)
         p, q = series(m, v, tables.AIRY_SINE), series(m, v, tables.AIRY_COSINE) * inverse
         return (p * (sine + cosine) - q * (cosine - sine)) * math.sqrt(0.5 / math.pi) / m.square_root(root)
 

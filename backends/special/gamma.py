@@ -125,9 +125,8 @@ def zeta(m: Arithmetic, x: Value, q: Value) -> Value:
         return m.select(x > 60.0, 0.0, m.select(odd, -total, total))
 
     def more(count: Value, a: Value, term: Value, total: Value) -> Value:
-        enough = (count >= 9.0) & (a > 9.0)
         negligible = m.absolute(term) < total * 2.0**-53
-        return ~(enough | (negligible & (count > 0.0)))
+        return ((count < 9.0) | (a <= 9.0)) & ~(negligible & (count > 0.0))  # ends for NaN, too
 
     def step(count: Value, a: Value, term: Value, total: Value) -> tuple[Value, ...]:
         term = power(a + 1.0)
@@ -140,4 +139,4 @@ def zeta(m: Arithmetic, x: Value, q: Value) -> Value:
     unreal = (q <= 0.0) & ~m.equal(x, m.truncate(x))
     result = m.select((x < 1.0) | unreal, NAN, result)
     whole = (q <= 0.0) & m.equal(q, m.truncate(q))
-    return m.select(m.equal(x, 1.0) | (whole & (x > 1.0)), INFINITY, result)
+    return m.select(m.equal(x, 1.0) | (whole & ~(x < 1.0)), INFINITY, result)

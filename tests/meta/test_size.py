@@ -9,7 +9,7 @@ from tests.meta.tree import PRODUCT, ROOT, python_files, syntax, tracked_files
 
 MAX_FILE_LINES = 600
 MAX_FUNCTION_LINES = 60
-GENERATED: frozenset[str] = frozenset()
+GENERATED = frozenset({"backends/special/tables.py"})
 COUNTED_SUFFIXES = frozenset({".py", ".lark", ".mlir", ".c"})
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import asdict, dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -18,6 +19,16 @@ from tests.opinfo.samples import OUT, RANDOM, UNDEFINED, Case, Copies, cases, dt
 
 GOOD = frozenset({"equal", "close", "metadata"})
 HEAVY = ("mm", "bmm", "addmm", "baddbmm", "addmv", "convolution", "attention")  # library calls that are meant to stay such
+
+# Where torch's own kernel is this far off (tests/unit/backends/test_special.py compares with exact values): a result may differ from it as much.  Its Bessel
+# functions reduce their angles in one step, its erfcx of f32 and its i0e of bf16 are a few roundings off, which gradients magnify.
+EAGER_IS_OFF = MappingProxyType(
+    {
+        **{(f"special.{name}", torch.float64): 2e-6 for name in ("bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "airy_ai")},
+        **{(f"special.{name}", torch.float32): 2e-5 for name in ("bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "airy_ai", "log_ndtr")},
+        ("special.i0e", torch.bfloat16): 2.0**-9,
+    }
+)
 
 
 @dataclass
@@ -169,6 +180,8 @@ def try_case(name: str, dtype: torch.dtype, kind: str, number: int, case: Case) 
     if how == "value" and "alpha" in case.kwargs and dtype in (torch.bfloat16, torch.float16):
         # Eager rounds the product in the last elements of a tensor and does not in the others.
         how, what = difference(want, got, out=kind == "out", slack=2.0**-6)
+    if how in ("value", "gradient") and (name, dtype) in EAGER_IS_OFF:
+        how, what = difference(want, got, out=kind == "out", slack=EAGER_IS_OFF[name, dtype])
     if how in ("value", "gradient") and dtype in (torch.bfloat16, torch.float16) and kind != "error":
         exact = run(call, exactly(case), backward, None)
         pairs = [(each.result, each.gradients) for each in (want, got, exact)]

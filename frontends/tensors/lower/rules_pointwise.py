@@ -333,6 +333,11 @@ def _overloads(names: str, overloads: str, make: Any, module: Any = p) -> dict[A
     return {getattr(getattr(aten, name), overload): make(cls) for name, cls in _ops(module, names).items() for overload in overloads.split()}
 
 
+def _scalar_overloads(packet: Any) -> list[Any]:
+    """Two tensors, or a number in the place of one."""
+    return [packet.default, packet.other_scalar, packet.self_scalar]
+
+
 def _polynomial_overloads(kind: str) -> list[Any]:
     """The overloads of `special_<family>_polynomial_<letter>`."""
     family, _, letter = kind.rpartition("_")
@@ -371,7 +376,7 @@ PRIMITIVES: Final[Mapping[Any, Rule]] = MappingProxyType(
         **_overloads("atan2 hypot nextafter igamma igammac", "default", lambda cls: binary(cls, floating=True)),
         aten.copysign.Tensor: binary(p.FLOAT_BINARY["CopysignOp"], floating=True),
         aten.copysign.Scalar: binary(p.FLOAT_BINARY["CopysignOp"], floating=True),
-        aten.special_zeta.default: binary(p.FLOAT_BINARY["ZetaOp"], floating=True),
+        **{overload: binary(p.FLOAT_BINARY["ZetaOp"], floating=True) for overload in _scalar_overloads(aten.special_zeta)},
         **_overloads("maximum minimum fmax fmin gcd", "default", binary),
         **_overloads("bitwise_and bitwise_or bitwise_xor", "Tensor Scalar Scalar_Tensor", binary),
         aten.bitwise_left_shift.Tensor: binary(p.INTEGER_BINARY["ShiftLeftOp"]),
@@ -428,7 +433,7 @@ COMPOSITES: Final[Mapping[Any, Rule]] = MappingProxyType(
         aten.xlogy.Tensor: xlogy("log"),
         aten.xlogy.Scalar_Other: xlogy("log"),
         aten.xlogy.Scalar_Self: xlogy("log"),
-        aten.special_xlog1py.default: xlogy("log1p"),
+        **{overload: xlogy("log1p") for overload in _scalar_overloads(aten.special_xlog1py)},
         aten.logaddexp.default: common_floats(c.LogaddexpOp),
         aten.logaddexp2.default: common_floats(c.LogaddexpOp, base="2"),
         aten.nan_to_num.default: nan_to_num,

@@ -13,7 +13,6 @@ import torch
 
 from lect.dialects.functional import pointwise as p
 from lect.frontends.tensors.lower.emitter import Emitter, Rule, type_of
-from lect.frontends.tensors.lower.rules_formulas import is_wide
 from lect.ir import Value
 from lect.ir.types import f32
 

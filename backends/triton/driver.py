@@ -22,13 +22,19 @@ class DriverError(RuntimeError):
 def library() -> Any:
     """libcuda.  Raises `OSError` when there is none."""
     lib = ctypes.CDLL("libcuda.so.1")
-    pointer, unsigned = ctypes.c_void_p, ctypes.c_uint
-    lib.cuLaunchKernel.argtypes = [pointer, *[unsigned] * 7, pointer, pointer, pointer]
+    pointer = ctypes.c_void_p
     lib.cuModuleLoadData.argtypes = [ctypes.POINTER(pointer), ctypes.c_char_p]
     lib.cuModuleGetFunction.argtypes = [ctypes.POINTER(pointer), pointer, ctypes.c_char_p]
     lib.cuFuncSetAttribute.argtypes = [pointer, ctypes.c_int, ctypes.c_int]
     lib.cuGetErrorString.argtypes = [ctypes.c_int, ctypes.POINTER(ctypes.c_char_p)]
     return lib
+
+
+def launch_address() -> int:
+    """The address of `cuLaunchKernel`."""
+    address = ctypes.cast(library().cuLaunchKernel, ctypes.c_void_p).value
+    assert address is not None
+    return address
 
 
 def check(what: str, status: int) -> None:

@@ -1,6 +1,6 @@
-"""Starting a compiled kernel: one call of `cuLaunchKernel` with addresses that the host program gives.
+"""Starting a compiled kernel: one native call with the addresses that the host program gives.
 
-A launcher is made for each kernel; the machine code goes to a device when the first launch there comes.
+A launcher is made for each kernel of a graph, which runs on one device: the machine code goes there when the first launch comes.
 """
 
 from __future__ import annotations
@@ -12,39 +12,76 @@ from typing import Any
 import torch
 
 from lect.backends.triton.compile import ALIGNMENT, Kernel
-from lect.backends.triton.driver import check, library, load_function
+from lect.backends.triton.driver import check, launch_address, load_function
+from lect.backends.triton.trampoline import NOT_ALIGNED, NOT_LOADED, LaunchInfo, trampoline
 
 WARP = 32
 MOST_TABLES = 16
 
 
-class Loaded:
-    """One version of a kernel on one device, ready to start."""
+def load(info: LaunchInfo, compiled: Any, programs: int, mask: int) -> None:
+    """Load a compiled kernel on the current device, and write down how it is started.  Raises `RuntimeError` when it needs what launches do not give."""
+    metadata = compiled.metadata
+    if getattr(metadata, "global_scratch_size", 0) or getattr(metadata, "profile_scratch_size", 0):
+        raise RuntimeError(f"the kernel {metadata.name} asks for scratch memory, which launches of lect do not give")
+    info.launch, info.grid, info.mask = launch_address(), programs, mask
+    info.threads, info.shared = metadata.num_warps * WARP, metadata.shared
+    info.function = load_function(compiled.asm["cubin"], metadata.name, metadata.shared)  # last: from here on it is ready
 
-    def __init__(self, compiled: Any, pointers: int) -> None:
-        metadata = compiled.metadata
-        if getattr(metadata, "global_scratch_size", 0) or getattr(metadata, "profile_scratch_size", 0):
-            raise RuntimeError(f"the kernel {metadata.name} asks for scratch memory, which launches of lect do not give")
-        self.function = load_function(compiled.asm["cubin"], metadata.name, metadata.shared)
-        self.shared: int = metadata.shared
-        self.threads: int = metadata.num_warps * WARP
-        self.count = pointers
+
+class Launcher:
+    """The versions of one kernel: for aligned addresses, and for each combination of others that occurred."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.start = trampoline(kernel.pointers)
+        self.infos: dict[tuple[bool, ...] | None, LaunchInfo] = {None: LaunchInfo()}
+
+    def plain(self) -> Callable[..., None]:
+        """`launch(stream, *addresses)`."""
+        start, slowly = self.start, self.slowly
+        info = ctypes.addressof(self.infos[None])
+
+        def launch(stream: int, *pointers: int) -> None:
+            status = start(info, stream, *pointers)
+            if status:
+                slowly(status, stream, pointers)
+
+        return launch
+
+    def slowly(self, status: int, stream: int, pointers: tuple[int, ...]) -> None:
+        """What the quick way did not start.  Raises what CUDA reports."""
+        if status == NOT_LOADED:
+            load(self.infos[None], self.kernel.version(), self.kernel.programs, ALIGNMENT - 1)
+            status = self.start(ctypes.addressof(self.infos[None]), stream, *pointers)
+        if status == NOT_ALIGNED:
+            status = self.with_alignment(tuple([not pointer % ALIGNMENT for pointer in pointers]), stream, pointers)
+        check("starting a kernel", status)
+
+    def with_alignment(self, aligned: tuple[bool, ...], stream: int, pointers: tuple[int, ...]) -> int:
+        """Start the version for pointers aligned like this; the status."""
+        info = self.infos.get(aligned)
+        if info is None:
+            info = LaunchInfo()
+            load(info, self.kernel.version(aligned), self.kernel.programs, 0)
+            self.infos[aligned] = info
+        return self.start(ctypes.addressof(info), stream, *pointers)
 
 
 class Tables:
     """Tables of addresses in the memory of a device, the last few of one kernel; each belongs to the stream on which it was filled."""
 
     def __init__(self) -> None:
-        self.tables: dict[tuple[int, int, tuple[int, ...]], torch.Tensor] = {}
+        self.tables: dict[tuple[int, tuple[int, ...]], torch.Tensor] = {}
         self.captured: list[tuple[torch.Tensor, torch.Tensor]] = []
 
-    def address(self, device: int, stream: int, pointers: tuple[int, ...]) -> int:
+    def address(self, stream: int, pointers: tuple[int, ...]) -> int:
         """The address of a table of these addresses, filled on the current stream if there is none."""
-        key = (device, stream, pointers)
+        key = (stream, pointers)
         found = self.tables.get(key)
         if found is None:
             filled = torch.tensor(pointers, dtype=torch.int64).pin_memory()
-            found = torch.empty(len(pointers), dtype=torch.int64, device=f"cuda:{device}")
+            found = torch.empty(len(pointers), dtype=torch.int64, device="cuda")
             found.copy_(filled, non_blocking=True)
             if torch.cuda.is_current_stream_capturing():  # the graph fills the table whenever it runs, from memory that must stay
                 self.captured.append((filled, found))
@@ -57,42 +94,17 @@ class Tables:
 
 def make_launcher(kernel: Kernel) -> Callable[..., None]:
     """`launch(stream, *addresses)` for a kernel, on the device that is current."""
-    single = _make_single(kernel)
+    launcher = Launcher(kernel)
+    single = launcher.plain()
     if not kernel.grouped:
         return single
-    tables, current_device = Tables(), torch._C._cuda_getDevice
+    tables = Tables()
 
     def launch(stream: int, *pointers: int) -> None:
-        aligned = not any(pointer % ALIGNMENT for pointer in pointers)
-        single(stream, tables.address(current_device(), stream, pointers), aligned=aligned)
-
-    return launch
-
-
-def _make_single(kernel: Kernel) -> Callable[..., None]:
-    launch_kernel, current_device = library().cuLaunchKernel, torch._C._cuda_getDevice
-    grid, count = kernel.programs, kernel.pointers
-    slots = count + 2  # behind the parameters Triton's kernels take two addresses of scratch memory, which are null here
-    values, addresses = ctypes.c_uint64 * slots, ctypes.c_void_p * slots
-    size = ctypes.sizeof(ctypes.c_uint64)
-    loaded: dict[tuple[int, tuple[bool, ...] | None], Loaded] = {}
-
-    def load(key: tuple[int, tuple[bool, ...] | None]) -> Loaded:
-        found = loaded[key] = Loaded(kernel.version(key[1]), count)
-        return found
-
-    def launch(stream: int, *pointers: int, aligned: bool = True) -> None:
-        joined = 0 if aligned else 1
-        for pointer in pointers:
-            joined |= pointer
-        whole = None if not joined % ALIGNMENT else tuple([aligned and not pointer % ALIGNMENT for pointer in pointers])
-        key = (current_device(), whole)
-        version = loaded.get(key) or load(key)
-        block = values(*pointers)
-        base = ctypes.addressof(block)
-        parameters = addresses(*range(base, base + slots * size, size))
-        status = launch_kernel(version.function, grid, 1, 1, version.threads, 1, 1, version.shared, stream, parameters, None)
-        if status:
-            check("starting a kernel", status)
+        table = tables.address(stream, pointers)
+        if any(pointer % ALIGNMENT for pointer in pointers):
+            check("starting a kernel", launcher.with_alignment((False,), stream, (table,)))
+        else:
+            single(stream, table)
 
     return launch

@@ -1,0 +1,90 @@
+"""The step from Python to `cuLaunchKernel`: one small native function for each number of pointers, the same for all kernels.
+
+    status = launch(info, stream, address 0, address 1, ...)
+
+`info` points to a `LaunchInfo`: the kernel and how it is started.  The function puts the parameters in order on its stack, so it may run in several threads
+at once.  It starts nothing and gives `NOT_LOADED` where the kernel has no handle, and `NOT_ALIGNED` where an address has bits that it must not have.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import cache
+
+from lect.backends.llvm.jit import compile_object, load_object
+
+NOT_LOADED = -2
+NOT_ALIGNED = -1
+SYMBOL = "lect_start"
+SCRATCH = 2  # behind the parameters Triton's kernels take two addresses of scratch memory, which are null here
+
+
+class LaunchInfo(ctypes.Structure):
+    """How a kernel is started: its handle, numbers of programs and threads, bytes of shared memory, forbidden bits of addresses, `cuLaunchKernel`."""
+
+    _fields_ = [
+        ("function", ctypes.c_uint64),
+        ("mask", ctypes.c_uint64),
+        ("launch", ctypes.c_uint64),
+        ("grid", ctypes.c_uint32),
+        ("threads", ctypes.c_uint32),
+        ("shared", ctypes.c_uint32),
+    ]
+
+
+def trampoline_text(count: int) -> str:
+    """The LLVM module for kernels of `count` pointers."""
+    slots = count + SCRATCH
+    parameters = "".join([f", i64 %p{number}" for number in range(count)])
+    lines = [
+        "%info = type { i64, i64, i64, i32, i32, i32 }",
+        f"define i32 @{SYMBOL}(ptr %info, i64 %stream{parameters}) {{",
+        "  %function = load i64, ptr %info",
+        "  %missing = icmp eq i64 %function, 0",
+        "  br i1 %missing, label %unloaded, label %loaded",
+        "unloaded:",
+        f"  ret i32 {NOT_LOADED}",
+        "loaded:",
+        "  %bits.0 = add i64 0, 0",
+    ]
+    lines += [f"  %bits.{number + 1} = or i64 %bits.{number}, %p{number}" for number in range(count)]
+    for number, (name, type) in enumerate((("mask", "i64"), ("launch", "i64"), ("grid", "i32"), ("threads", "i32"), ("shared", "i32")), 1):
+        lines += [f"  %{name}.at = getelementptr %info, ptr %info, i32 0, i32 {number}", f"  %{name} = load {type}, ptr %{name}.at"]
+    lines += [
+        f"  %wrong = and i64 %bits.{count}, %mask",
+        "  %good = icmp eq i64 %wrong, 0",
+        "  br i1 %good, label %start, label %unaligned",
+        "unaligned:",
+        f"  ret i32 {NOT_ALIGNED}",
+        "start:",
+        f"  %values = alloca [{slots} x i64], align 8",
+        f"  %places = alloca [{slots} x ptr], align 8",
+    ]
+    for number in range(slots):
+        value = f"%p{number}" if number < count else "0"
+        lines += [
+            f"  %value.{number} = getelementptr [{slots} x i64], ptr %values, i32 0, i32 {number}",
+            f"  store i64 {value}, ptr %value.{number}",
+            f"  %place.{number} = getelementptr [{slots} x ptr], ptr %places, i32 0, i32 {number}",
+            f"  store ptr %value.{number}, ptr %place.{number}",
+        ]
+    lines += [
+        "  %call = inttoptr i64 %launch to ptr",
+        "  %handle = inttoptr i64 %function to ptr",
+        "  %queue = inttoptr i64 %stream to ptr",
+        "  %status = call i32 %call(ptr %handle, i32 %grid, i32 1, i32 1, i32 %threads, i32 1, i32 1, i32 %shared, ptr %queue, ptr %places, ptr null)",
+        "  ret i32 %status",
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+@cache
+def trampoline(count: int) -> Callable[..., int]:
+    """The native function for kernels of `count` pointers.  The interpreter's lock is free while it runs."""
+    code = load_object(compile_object(trampoline_text(count), 1))
+    prototype = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint64] * (count + 1))
+    found = prototype(code.address(SYMBOL))
+    found.code = code  # type: ignore[attr-defined]  # the address is valid as long as the code is alive
+    return found

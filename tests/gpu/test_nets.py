@@ -1,0 +1,98 @@
+"""Steps of training of small networks on the device: loss, gradients and buffers are eager's, in f32, under autocast, and channels last."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+
+import lect
+from tests.triton.nets import NETS, pair, step
+
+pytestmark = [pytest.mark.cuda, pytest.mark.filterwarnings("ignore")]
+MODELS = ("GPT2Model", "BertModel", "LlamaModel", "T5Model", "timm:resnet18", "timm:vit_tiny_patch16_224", "timm:mobilenetv3_small_050", "timm:convnext_atto")
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    lect.reset()
+    yield
+    lect.reset()
+
+
+def compare(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor], tolerance: float) -> None:
+    """Each difference is small beside the greatest number of its tensor."""
+    assert found.keys() == expected.keys()
+    wrong = {}
+    for name, value in expected.items():
+        off = (found[name].double() - value.double()).abs().max() / (value.double().abs().max() + 1e-3)
+        if not off <= tolerance:
+            wrong[name] = off.item()
+    assert wrong == {}
+
+
+def no_events() -> None:
+    assert [str(event) for event in lect.events("note", "fallback", "backward fallback")] == []
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_step_in_f32(name: str) -> None:
+    first, second, inputs = pair(name, "cuda")
+    expected, found = step(first, first, inputs), step(second, lect.compile(second), inputs)
+    compare(found, expected, 2e-3)
+    no_events()
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_step_under_autocast(name: str) -> None:
+    first, second, inputs = pair(name, "cuda")
+    compiled = lect.compile(second)
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        expected = step(first, first, inputs)
+        found = step(second, compiled, inputs)
+    compare(found, expected, 5e-2)
+    no_events()
+
+
+def test_step_with_channels_last() -> None:
+    first, second, inputs = pair("images", "cuda", memory_format=torch.channels_last)
+    inputs = (inputs[0].to(memory_format=torch.channels_last), inputs[1])
+    compare(step(second, lect.compile(second), inputs), step(first, first, inputs), 2e-3)
+    no_events()
+
+
+def test_several_steps_of_an_optimizer() -> None:
+    first, second, inputs = pair("words", "cuda")
+    compiled = lect.compile(second)
+    losses: list[Any] = []
+    for model, run in ((first, first), (second, compiled)):
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+        for _ in range(5):
+            optimizer.zero_grad()
+            loss = run(*inputs)
+            loss.backward()
+            optimizer.step()
+        losses.append(loss.item())
+    assert abs(losses[0] - losses[1]) < 2e-3 * abs(losses[0])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_model(name: str) -> None:
+    library = "timm" if name.startswith("timm:") else "transformers"
+    if importlib.util.find_spec(library) is None:
+        pytest.skip(f"needs {library}")
+    from tests.models.catalogue import CASES
+
+    if name not in CASES:
+        pytest.skip("is not in the catalogue")
+    model = CASES[name].model().cuda()
+    inputs = {key: value.cuda() if isinstance(value, torch.Tensor) else value for key, value in CASES[name].inputs(1).items()}
+    with torch.no_grad():
+        expected = model(**inputs)
+        found = lect.compile(model)(**inputs)
+    expected, found = [each if isinstance(each, torch.Tensor) else each[0] for each in (expected, found)]
+    compare({"result": found}, {"result": expected}, 2e-3)
+    no_events()

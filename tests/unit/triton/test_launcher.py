@@ -1,0 +1,105 @@
+"""The way from Python to a kernel's start, with a function in the place of CUDA's."""
+
+from __future__ import annotations
+
+import ctypes
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from lect.backends.triton import launcher
+from lect.backends.triton.launcher import make_launcher
+from lect.backends.triton.trampoline import NOT_ALIGNED, NOT_LOADED, LaunchInfo, trampoline
+
+PROTOTYPE = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint32] * 7, ctypes.c_void_p, ctypes.POINTER(ctypes.POINTER(ctypes.c_uint64)), ctypes.c_void_p
+)
+
+
+class Driver:
+    """Notes each start: handle, grid and block, shared memory, stream, and the parameters; gives `status`."""
+
+    def __init__(self, slots: int, status: int = 0) -> None:
+        self.starts: list[tuple[Any, ...]] = []
+        self.status = status
+
+        def start(*given: Any) -> int:
+            function, *shape = given[:8]
+            self.starts.append((function, tuple(shape), given[8], tuple([given[9][slot][0] for slot in range(slots)]), given[10]))
+            return self.status
+
+        self.callback = PROTOTYPE(start)
+        self.address = ctypes.cast(self.callback, ctypes.c_void_p).value or 0
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 40])
+def test_parameters_arrive_in_order(count: int) -> None:
+    driver = Driver(count + 2)
+    info = LaunchInfo(function=77, mask=15, launch=driver.address, grid=1 << 31, threads=256, shared=70_000)
+    pointers = [(1 << 45) + 16 * number for number in range(count)]
+    assert trampoline(count)(ctypes.addressof(info), 5, *pointers) == 0
+    assert driver.starts == [(77, (1 << 31, 1, 1, 256, 1, 1, 70_000), 5 or None, (*pointers, 0, 0), None)]
+
+
+def test_what_cannot_be_started_is_not() -> None:
+    driver = Driver(4)
+    info = LaunchInfo(function=0, mask=15, launch=driver.address)
+    assert trampoline(2)(ctypes.addressof(info), 0, 16, 32) == NOT_LOADED
+    info.function = 1
+    assert trampoline(2)(ctypes.addressof(info), 0, 16, 40) == NOT_ALIGNED
+    assert driver.starts == []
+    info.mask = 0
+    assert trampoline(2)(ctypes.addressof(info), 0, 16, 40) == 0
+
+
+class Compiled:
+    """Stands for a kernel of Triton."""
+
+    def __init__(self, aligned: tuple[bool, ...]) -> None:
+        self.metadata = SimpleNamespace(name=str(aligned), shared=0, num_warps=4)
+        self.asm = {"cubin": b""}
+
+
+class Kernel:
+    """Stands for a kernel: notes which versions were asked for."""
+
+    pointers, programs, grouped = 2, 9, False
+
+    def __init__(self) -> None:
+        self.versions: list[tuple[bool, ...]] = []
+
+    def version(self, aligned: tuple[bool, ...] = (True, True)) -> Compiled:
+        self.versions.append(aligned)
+        return Compiled(aligned)
+
+
+def test_a_version_for_each_alignment_is_loaded_once() -> None:
+    driver, kernel = Driver(4), Kernel()
+    loaded: list[str] = []
+
+    def load(binary: bytes, name: str, shared: int) -> int:
+        loaded.append(name)
+        return len(loaded)
+
+    with mock.patch.multiple(launcher, launch_address=lambda: driver.address, load_function=load):
+        launch = make_launcher(kernel)  # type: ignore[arg-type]
+        for pointers in ((16, 32), (16, 40), (16, 32), (16, 48), (16, 40), (8, 40)):
+            launch(3, *pointers)
+    assert kernel.versions == [(True, True), (True, False), (False, False)]
+    assert [start[0] for start in driver.starts] == [1, 2, 1, 1, 2, 3]
+    assert [start[3][:2] for start in driver.starts] == [(16, 32), (16, 40), (16, 32), (16, 48), (16, 40), (8, 40)]
+    assert {start[1] for start in driver.starts} == {(9, 1, 1, 128, 1, 1, 0)}
+
+
+def test_an_error_of_the_driver_is_raised() -> None:
+    driver = Driver(4, status=700)
+
+    def check(what: str, status: int) -> None:
+        if status:
+            raise RuntimeError(f"{what}: {status}")
+
+    with mock.patch.multiple(launcher, launch_address=lambda: driver.address, load_function=lambda *given: 1, check=check):
+        with pytest.raises(RuntimeError, match="starting a kernel: 700"):
+            make_launcher(Kernel())(0, 16, 16)  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ import torch
 
 from lect.backends.triton.compile import ALIGNMENT, Kernel
 from lect.backends.triton.driver import check, launch_address, load_function
-from lect.backends.triton.trampoline import NOT_ALIGNED, NOT_LOADED, LaunchInfo, trampoline
+from lect.backends.triton.trampoline import NOT_ALIGNED, NOT_LOADED, LaunchInfo, room_for, trampoline
 
 WARP = 32
 MOST_TABLES = 16
@@ -34,26 +34,32 @@ class Launcher:
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-        self.start = trampoline(kernel.pointers)
+        room = room_for(kernel.pointers)
+        self.native = trampoline(room)
+        self.rest = (0,) * (room - kernel.pointers)
         self.infos: dict[tuple[bool, ...] | None, LaunchInfo] = {None: LaunchInfo()}
 
     def plain(self) -> Callable[..., None]:
         """`launch(stream, *addresses)`."""
-        start, slowly = self.start, self.slowly
+        start, slowly, rest = self.native, self.slowly, self.rest
         info = ctypes.addressof(self.infos[None])
 
         def launch(stream: int, *pointers: int) -> None:
-            status = start(info, stream, *pointers)
+            status = start(info, stream, *pointers, *rest)
             if status:
                 slowly(status, stream, pointers)
 
         return launch
 
+    def start(self, info: LaunchInfo, stream: int, pointers: tuple[int, ...]) -> int:
+        """Start a version; the status."""
+        return self.native(ctypes.addressof(info), stream, *pointers, *self.rest)
+
     def slowly(self, status: int, stream: int, pointers: tuple[int, ...]) -> None:
         """What the quick way did not start.  Raises what CUDA reports."""
         if status == NOT_LOADED:
             load(self.infos[None], self.kernel.version(), self.kernel.programs, ALIGNMENT - 1)
-            status = self.start(ctypes.addressof(self.infos[None]), stream, *pointers)
+            status = self.start(self.infos[None], stream, pointers)
         if status == NOT_ALIGNED:
             status = self.with_alignment(tuple([not pointer % ALIGNMENT for pointer in pointers]), stream, pointers)
         check("starting a kernel", status)
@@ -65,7 +71,7 @@ class Launcher:
             info = LaunchInfo()
             load(info, self.kernel.version(aligned), self.kernel.programs, 0)
             self.infos[aligned] = info
-        return self.start(ctypes.addressof(info), stream, *pointers)
+        return self.start(info, stream, pointers)
 
 
 class Tables:

@@ -1,9 +1,10 @@
-"""The step from Python to `cuLaunchKernel`: one small native function for each number of pointers, the same for all kernels.
+"""The step from Python to `cuLaunchKernel`: small native functions for 4, 8, 16, ... pointers, the same for all kernels.
 
     status = launch(info, stream, address 0, address 1, ...)
 
 `info` points to a `LaunchInfo`: the kernel and how it is started.  The function puts the parameters in order on its stack, so it may run in several threads
-at once.  It starts nothing and gives `NOT_LOADED` where the kernel has no handle, and `NOT_ALIGNED` where an address has bits that it must not have.
+at once.  A kernel does not look at parameters that it has not, so one with fewer pointers is started with zeros behind them.  It starts nothing and gives
+`NOT_LOADED` where the kernel has no handle, and `NOT_ALIGNED` where an address has bits that it must not have.
 """
 
 from __future__ import annotations
@@ -78,6 +79,11 @@ def trampoline_text(count: int) -> str:
         "}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def room_for(count: int) -> int:
+    """The number of pointers of the function that starts a kernel of so many."""
+    return 4 if count <= 4 else 1 << (count - 1).bit_length()
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Every program of the zoo, compiled as for a GPU, against eager: its kernels run in Triton's interpreter, in a process of its own."""
+"""Every program of the zoo and steps of training, compiled as for a GPU, against eager: its kernels run in Triton's interpreter, in a process of its own."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.meta.tree import ROOT
+from tests.triton.nets import NETS
 from tests.triton.zoo import ZOO
 
 pytestmark = pytest.mark.skipif(find_spec("triton") is None, reason="Triton is not installed")
@@ -30,7 +31,7 @@ def worker() -> Iterator[Any]:
     process.wait(60)
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in QUICK else (pytest.mark.slow,)) for name in ZOO])
+@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in QUICK else (pytest.mark.slow,)) for name in (*ZOO, *NETS)])
 def test_program(name: str, worker: Any) -> None:
     worker.stdin.write(name + "\n")
     worker.stdin.flush()

@@ -1,4 +1,4 @@
-"""A process with Triton's interpreter: reads names of programs of the zoo, writes what differs from eager, a line of JSON for each."""
+"""A process with Triton's interpreter: reads names of programs of the zoo or of networks, writes what differs from eager, a line of JSON for each."""
 
 from __future__ import annotations
 
@@ -10,11 +10,26 @@ import torch
 
 import lect
 from tests.triton.interpreter import on_gpu_in_name_only
+from tests.triton.nets import NETS, pair, step
 from tests.triton.zoo import ZOO, difference, maker, results
+
+
+def run_net(name: str) -> str | None:
+    """What is wrong with a step of training, None when nothing is: what differs by more than 1e-4 of the greatest number of its tensor."""
+    first, second, inputs = pair(name)
+    expected = step(first, first, inputs)
+    lect.reset()
+    with on_gpu_in_name_only():
+        found = step(second, lect.compile(second), inputs)
+    notes = [str(event) for event in lect.events("note", "fallback", "backward fallback")]
+    off = {key: float((found[key].double() - value.double()).abs().max() / (value.double().abs().max() + 1e-3)) for key, value in expected.items()}
+    return "; ".join([*notes, *[f"{key} by {value:.1e}" for key, value in off.items() if not value <= 1e-4]]) or None
 
 
 def run(name: str) -> str | None:
     """What is wrong with a program, None when nothing is."""
+    if name in NETS:
+        return run_net(name)
     case = ZOO[name]
     inputs, again = case.make(maker()), case.make(maker())
     lect.reset()

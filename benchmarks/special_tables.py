@@ -175,6 +175,7 @@ SERIES: dict[str, tuple[Callable[[Any], Any], Any, Any]] = {
     "LGAMMA_TWO": (lambda d: mp.loggamma(2 + d) / d, -0.5, 0.5),
     "LGAMMA_THREE": (mp.loggamma, 2.5, 4.5),
     "LGAMMA_SIX": (mp.loggamma, 4.5, 9),
+    "LOG_REST": (lambda d: (mp.log1p(d) - d) / (d * d) if d else mpf(-1) / 2, -0.375, 0.375),
 }
 
 
@@ -187,6 +188,32 @@ def asymptotic() -> dict[str, list[float]]:
         "TRIGAMMA_TAIL": [float(numbers[k]) for k in range(9, 0, -1)],
         "ZETA_TAIL": [float(numbers[k] / mp.factorial(2 * k)) for k in range(1, 13)],
     }
+
+
+TEMME_TERMS, TEMME_POWERS = 9, 19
+
+
+def temme() -> list[list[float]]:
+    """Rows k of c_k(eta) = sum of d[k][n] eta^n, the highest power first: the factors of a^-k in the uniform expansion of the incomplete gamma functions.
+
+    With mu = lambda - 1 as a series in eta, mu mu' = eta (1 + mu), and 1 / mu = mu' / eta - 1; d[k][n] = (-1)^k g[k] d[0][n] + (n + 2) d[k - 1][n + 2], where
+    g are the factors of Stirling's series for gamma itself (DLMF 8.12).
+    """
+    count = TEMME_POWERS + 2 * TEMME_TERMS + 3
+    mu = [mpf(0), mpf(1)]
+    for m in range(2, count):
+        known = mp.fsum(mu[i] * (m + 1 - i) * mu[m + 1 - i] for i in range(2, m))
+        mu.append((mu[m - 1] - known) / (m + 1))
+    row = [(n + 2) * mu[n + 2] - (1 if n == 0 else 0) for n in range(count - 2)]
+    logarithm = [mp.bernoulli(k + 1) / (k * (k + 1)) if k % 2 else mpf(0) for k in range(1, TEMME_TERMS)]
+    gamma = [mpf(1)]
+    for n in range(1, TEMME_TERMS):
+        gamma.append(mp.fsum((k + 1) * logarithm[k] * gamma[n - 1 - k] for k in range(n)) / n)
+    rows, first = [row], row
+    for k in range(1, TEMME_TERMS):
+        row = [(-1) ** k * gamma[k] * first[n] + (n + 2) * row[n + 2] for n in range(len(row) - 2)]
+        rows.append(row)
+    return [[float(value) for value in reversed(each[:TEMME_POWERS])] for each in rows]
 
 
 def two_parts(value: Any) -> list[float]:
@@ -210,6 +237,8 @@ def main() -> None:
         print(name, len(coefficients))
     for name, numbers in asymptotic().items():
         parts.append(row(name, numbers))
+    rows = "".join("    (\n" + "".join(f"        {value!r},\n" for value in values) + "    ),\n" for values in temme())
+    parts.append(f"TEMME = (\n{rows})\n")
     parts.append(f"ERFCX_CENTRE = {float(ERFCX_CENTRE)!r}\n")
     parts.append(row("J0_ZERO", two_parts(J0_ZERO)))
     parts.append(row("J1_ZERO", two_parts(J1_ZERO)))

@@ -84,6 +84,8 @@ _POLYNOMIAL = "polynomial of degree `rhs`, cut to an integer, at `lhs`; 0 for de
 SPECIAL_BINARY: Mapping[str, str] = MappingProxyType(
     {
         "zeta": "Hurwitz zeta function: the sum of (rhs + k)**-lhs over k >= 0.",
+        "igamma": "Lower regularised incomplete gamma function P(lhs, rhs).",
+        "igammac": "Upper regularised incomplete gamma function, 1 - P(lhs, rhs).",
         "nextafter": "The next number after the first operand towards the second.",
         **{f"chebyshev_polynomial_{letter}": f"Chebyshev's {letter.upper()} {_POLYNOMIAL}" for letter in "tuvw"},
         **{f"shifted_chebyshev_polynomial_{letter}": f"Chebyshev's {letter.upper()} of 2 x - 1: {_POLYNOMIAL}" for letter in "tuvw"},

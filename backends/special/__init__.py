@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from lect.backends.special import bessel, error, gamma, numbers, polynomials
+from lect.backends.special import bessel, error, gamma, incomplete_gamma, numbers, polynomials
 from lect.backends.special.arithmetic import Arithmetic, Series
 
 __all__ = ["ROUTINES", "Arithmetic", "Routine", "Series"]
@@ -45,6 +45,8 @@ ROUTINES: Mapping[str, Routine] = MappingProxyType(
         "digamma": Routine(gamma.digamma),
         "trigamma": Routine(gamma.trigamma),
         "zeta": Routine(gamma.zeta, 2),
+        "igamma": Routine(incomplete_gamma.regularised(upper=False), 2),
+        "igammac": Routine(incomplete_gamma.regularised(upper=True), 2),
         "i0": Routine(bessel.modified_i(0, scaled=False)),
         "i0e": Routine(bessel.modified_i(0, scaled=True)),
         "i1": Routine(bessel.modified_i(1, scaled=False)),

@@ -392,7 +392,7 @@ def _opaque(op: Any) -> Call:
 
 SPECIAL: Mapping[type[Operation], Rule] = MappingProxyType(
     {
-        **{cls: _binary(f"aten.{name}.default") for cls, name in _family(pointwise, "nextafter igamma igammac").items()},
+        **{cls: _binary(f"aten.{name}.default") for cls, name in _family(pointwise, "nextafter").items()},
         **{cls: _binary(f"aten.{name}.Tensor") for cls, name in _family(pointwise, "remainder fmod mul").items()},
         **{cls: _binary(f"aten.{name}.Tensor", alpha="alpha") for cls, name in _family(pointwise, "add sub").items()},
         pointwise.DivOp: _binary("aten.div.Tensor_mode", rounding_mode="mode"),

@@ -23,7 +23,9 @@ UNARY: Mapping[type[Operation], str] = MappingProxyType(
         pointwise.DigammaOp: "digamma",
     }
 )
-BINARY: Mapping[type[Operation], str] = MappingProxyType({pointwise.ZetaOp: "zeta", pointwise.GcdOp: "gcd"})
+BINARY: Mapping[type[Operation], str] = MappingProxyType(
+    {pointwise.ZetaOp: "zeta", pointwise.IgammaOp: "igamma", pointwise.IgammacOp: "igammac", pointwise.GcdOp: "gcd"}
+)
 BESSEL: Mapping[str, str] = MappingProxyType(
     {
         **{name: name for name in ("i0", "i0e", "i1", "i1e", "airy_ai")},

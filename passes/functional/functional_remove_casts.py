@@ -178,5 +178,3 @@ class CopyOfResult(Pattern):
             return False
         rewriter.replace(op, x)
         return True
-
-

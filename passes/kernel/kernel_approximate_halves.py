@@ -63,4 +63,3 @@ def _is_rounded(value: Value) -> bool:
     if op is not None and op.name in ("kernel.neg", "kernel.abs"):
         return _is_rounded(op.operands[0])
     return isinstance(op, (kernel.ConstOp, kernel.LoadOp))
-

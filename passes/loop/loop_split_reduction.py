@@ -145,7 +145,6 @@ class Splitter:
                 return value, {k: sizes[k] for k in outer - inner}
         return None
 
-
     def sibling_to_join(self, nest: NestOp) -> tuple[NestOp, Value, dict[int, int]] | None:
         """A nest over the same space that folds some of the dims that this one folds and reads the same elements of a buffer, and the dims to leave."""
         outer = {k for k in nest.reduced if nest.space.sizes[k] != 1}

@@ -158,4 +158,3 @@ def offset_of(view: ViewAttr, indices: tuple[Expr, ...]) -> Expr:
     """The offset of an element of a view."""
     assert view.strides is not None
     return strided(indices, view.strides, view.offset)
-

@@ -1,6 +1,6 @@
 """Taking a reduction in two stages: partial results of parts of the folded dims, and their fold.
 
-    r = fold of f over all points        =>   stage 1: for each part, fold of f over the part's points;  stage 2: fold of those;  stage 3: what uses r
+r = fold of f over all points        =>   stage 1: for each part, fold of f over the part's points;  stage 2: fold of those;  stage 3: what uses r
 """
 
 from __future__ import annotations

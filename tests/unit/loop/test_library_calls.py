@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from lect.backends.reference.functional import run_functional
-from lect.dialects.functional import contraction, gather, normalization, pointwise, reduction, window
+from lect.dialects.functional import contraction, gather, normalization, reduction, window
 from lect.dialects.functional.ops import OpaqueOp, OperandRef
 from lect.dialects.loop.ops import ExternOp
 from lect.ir import LectError, SymbolRef
@@ -38,7 +38,6 @@ CASES = {
     "addbmm": (contraction.AddbmmOp, floats((3, 5), (2, 3, 4), (2, 4, 5)), {"alpha": 2}),
     "addmm": (contraction.AddmmOp, floats((5,), (3, 4), (4, 5)), {"beta": 0.5, "alpha": 2}),
     "baddbmm": (contraction.BaddbmmOp, floats((2, 3, 5), (2, 3, 4), (2, 4, 5)), {"beta": 0}),
-    "igamma": (pointwise.IgammaOp, floats((20,), (20,), positive=True), {}),
     "sort": (reduction.SortOp, floats((4, 9)), {"dim": 1, "descending": True, "stable": True}),
     "topk": (reduction.TopkOp, floats((4, 9)), {"k": 3, "dim": 1}),
     "convolution": (contraction.ConvolutionOp, floats(X, (6, 4, 3, 3), (6,)), {"stride": (2, 2), "padding": (1, 1), "dilation": (1, 1)}),

@@ -61,6 +61,13 @@ def test_zeta(dtype):
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("cls", [pointwise.IgammaOp, pointwise.IgammacOp])
+def test_incomplete_gamma(cls, dtype):
+    a, x = numbers(30, dtype=dtype, low=0.1, high=9.0), numbers(4, 30, dtype=dtype, low=0.1, high=20.0)
+    check(lambda emit, a, x: emit(cls(a, x)), [a, x], tolerance=tolerance(dtype))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 200])
 def test_polygamma(n, dtype):
     check(lambda emit, x: emit(composite.PolygammaOp(x, n)), [numbers(33, dtype=dtype, low=0.6, high=9.0)], tolerance=tolerance(dtype))

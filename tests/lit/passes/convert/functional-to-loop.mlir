@@ -282,3 +282,31 @@ functional.func @no_nests_as_equal_elements_have_the_order_of_the_library(%x: !f
   %0, %1 = functional.sort(%x) {dim = 1} : (!functional.tensor<3x20xf32>, !functional.tensor<3x20xi64>)
   functional.return(%0, %1)
 }
+
+// -----
+
+// Special functions are scalar operations: one each, or a formula of some.
+// CHECK-LABEL: loop.func @computes_special_functions
+// CHECK: loop.modified_bessel_k1
+// CHECK: loop.hermite_polynomial_h
+// CHECK: %[[Z:.*]] = loop.zeta
+// CHECK: loop.mul({{.*}}%[[Z]])
+// CHECK: loop.frexp_mantissa
+// CHECK: loop.frexp_exponent
+// CHECK-NOT: loop.extern
+functional.func @computes_special_functions(%x: !functional.tensor<9xf32>) {
+  %0 = functional.bessel(%x) {kind = "modified_k1"} : !functional.tensor<9xf32>
+  %1 = functional.orthopoly(%x) {kind = "hermite_h", other = 3.0} : !functional.tensor<9xf32>
+  %2 = functional.polygamma(%x) {n = 3} : !functional.tensor<9xf32>
+  %3, %4 = functional.frexp(%x) : (!functional.tensor<9xf32>, !functional.tensor<9xi32>)
+  functional.return(%0, %1, %2, %3, %4)
+}
+
+// -----
+
+// CHECK-LABEL: loop.func @no_nest_as_f16_has_no_neighbours_in_eager
+// CHECK: loop.extern{{.*}}aten.nextafter
+functional.func @no_nest_as_f16_has_no_neighbours_in_eager(%x: !functional.tensor<9xf16>, %y: !functional.tensor<9xf16>) {
+  %0 = functional.nextafter(%x, %y) : !functional.tensor<9xf16>
+  functional.return(%0)
+}

@@ -53,6 +53,14 @@ def scattered(op: Any, t: Any) -> Any:
     return aten.scatter_reduce.two(x, op.dim, index, src, op.mode, include_self=op.include_self)
 
 
+def within(op: Any, t: Any) -> Any:
+    """The elements, checked."""
+    x = t(op.x)
+    if x.numel() and not bool(((x >= (-torch.inf if op.min is None else op.min)) & (x <= (torch.inf if op.max is None else op.max))).all()):
+        raise RuntimeError(op.message)
+    return x
+
+
 def _scattered_stepwise(op: Any, x: Any, index: Any, src: Any) -> Any:
     """sum, prod and mean of scatter_reduce, one slice after the other: nothing meets in a slice, so each step is stored, and rounded."""
     counts = torch.ones_like(x) if op.include_self else torch.zeros_like(x)
@@ -271,6 +279,7 @@ GATHER: Final[dict[str, Reference]] = {
     "embedding_backward": lambda op, t: aten.embedding_dense_backward.default(t(op.gradient), t(op.indices), op.count, op.padding, op.scale_by_frequency),
     "embedding_bag": embedding_bag,
     "embedding_bag_backward": embedding_bag_backward,
+    "within": within,
     "segment_reduce": lambda op, t: torch.segment_reduce(t(op.x), op.reduce, lengths=t(op.lengths), axis=op.axis, initial=op.initial),
 }
 

@@ -1,6 +1,6 @@
-"""Reads and writes at computed places.
+"""Reads and writes at computed places, and checks of elements.
 
-An index outside of its dim raises eager's error, so these operations are not pure: they are neither dropped nor moved.
+An index outside of its dim, or an element outside of its bounds, raises eager's error, so these operations are not pure: they are neither dropped nor moved.
 """
 
 from typing import Any
@@ -190,6 +190,20 @@ class SearchsortedOp(FunctionalOp):
     def type_rule(self) -> Types:
         require(self.element in (i64, i32), self, "'{}' gives i64 or i32, got {}", self.name, self.element)
         return self.values.type.like(self.values.type.shape, self.element)
+
+
+@op("functional.within")
+class WithinOp(_Checked):
+    """x, whose elements must be numbers from `min` to `max` where there are such bounds; else a RuntimeError with this message is raised."""
+
+    x: Operand[TensorType]
+    min: Attr[Numeric] = None
+    max: Attr[Numeric] = None
+    message: Attr[str] = "an element is outside of its bounds"
+    output: Result[TensorType]
+
+    def type_rule(self) -> Types:
+        return self.x.type.like(self.x.type.shape)
 
 
 # ---- composites ------------------------------------------------------------------------------------------------------

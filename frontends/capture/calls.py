@@ -289,7 +289,7 @@ def call_function(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Bo
 def is_leaf(function: FunctionType) -> bool:
     """True for Python functions of torch that the graph calls by name."""
     module = function.__module__ or ""
-    if not module.startswith("torch."):
+    if not module.startswith("torch.") or function in policy.FOLLOWED:
         return False
     return any(module == leaf or module.startswith(leaf + ".") for leaf in policy.LEAF_MODULES) and name_of(function) is not None
 

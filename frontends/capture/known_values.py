@@ -63,6 +63,7 @@ class KnownValues:
         self.graph = graph
         self.values: dict[Value, torch.Tensor] = {}
         self.reads: dict[int, Any] = {}
+        self.expected: Any = None  # what a function reads that raises for anything else; then the graph checks it
         self.asked: Callable[[], None] = lambda: None  # called when the program asks for elements
         self.mode: Propagation | None = None
         self._last: Operation | None = None
@@ -84,11 +85,11 @@ class KnownValues:
         return self.mode.writes if self.mode is not None else 0
 
     def element(self, tensor: LT) -> Any:
-        """The number that a tensor of one element holds, None when that is not known."""
+        """The number that a tensor of one element holds, None when that is neither known nor expected."""
         try:
             real = self.real(tensor)
         except Unknown:
-            return None
+            return self.expected
         with torch._C._DisableTorchDispatch():
             number = real.item()
         self.reads[id(tensor)] = number

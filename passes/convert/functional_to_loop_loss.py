@@ -16,13 +16,16 @@ from lect.dialects.loop.attributes import SpaceAttr
 from lect.ir import Operation, Value
 from lect.ir.index_map import space_dims
 from lect.ir.symbolic import loaded
-from lect.ir.types import bf16, f16, i64
+from lect.ir.types import bf16, f16, f32, i64
 from lect.passes.convert.functional_to_loop_base import Body, Lowering, Num, Point, Rule, Seen, compute_type
 from lect.passes.convert.functional_to_loop_extern import call
 from lect.passes.convert.functional_to_loop_gather import affine, check_indices, place, read_at, require_all
 from lect.passes.convert.functional_to_loop_pointwise import rounded
+from lect.passes.convert.functional_to_loop_scatter import full, updated, walk
+from lect.passes.convert.functional_to_loop_view import reshaped
 
 Formula = Callable[[Body, Any], Num]
+FEW = 16  # numbers that eager adds up without partial sums
 
 
 def stepwise(op: Any) -> Callable[[Num], Num]:
@@ -126,11 +129,13 @@ class Classes:
 
 
 def _nll(lowering: Lowering, op: Any) -> list[Seen]:
-    """The weights and the weighted numbers are folded side by side; sums of halves are the library's, which rounds them in an order of its own."""
+    """The weights and the weighted numbers are folded side by side; sums of many halves are the library's, which rounds them in an order of its own."""
     x: TensorType = op.x.type
     single = op.reduction == "none"
-    if not x.count or not op.target.type.count or (x.element.is_half and not single and x.device == "cpu"):
+    if not x.count or not op.target.type.count:
         return call(lowering, op)
+    if x.element.is_half and not single and x.device == "cpu":
+        return _nll_of_few(lowering, op) if op.target.type.count <= FEW else call(lowering, op)
     classes, source = Classes(op, x), affine(lowering, op.x)
     weights = affine(lowering, op.weight) if op.weight is not None else None
     classes.check(lowering)
@@ -156,6 +161,41 @@ def _nll(lowering: Lowering, op: Any) -> list[Seen]:
     body.store(result / total if op.reduction == "mean" else result, op.output.type, ())
     body.store(total, op.total_weight.type, ())
     return body.finish()
+
+
+def _nll_of_few(lowering: Lowering, op: Any) -> list[Seen]:
+    """Of halves, which eager adds up one after the other and rounds each time, the first of all at the end."""
+    classes = Classes(op, op.x.type)
+    classes.check(lowering)
+    batch = op.x.type.shape[0] if op.x.type.rank > 1 else 1
+    count = op.target.type.count
+    single = op.total_weight.type
+    flat = reshaped(lowering, lowering.seen[op.target], op.target.type.like((count,)))
+    source = affine(lowering, reshaped(lowering, lowering.seen[op.x], op.x.type.like((batch, classes.count, count // batch))))
+    weights = affine(lowering, op.weight) if op.weight is not None else None
+
+    def added(weighted: bool) -> Seen:
+        """The sum of the weights, or of the numbers."""
+        body = walk(lowering, op, (count,))
+        number = body.index(body.indices[0]) + 1
+        number = number.equals(count).choose(0, number)
+        target = read_at(body, flat, [loaded(0)], [number.value]).cast(i64)
+        spot = place(target, classes.count)
+        weight = None if weights is None else read_at(body, weights, [loaded(0)], [spot]).cast(f32)
+        if weighted:
+            value = weight if weight is not None else body.const(1, f32)
+        else:
+            row, column = number.op("trunc_div", count // batch), number.op("fmod", count // batch)
+            value = -read_at(body, source, [loaded(0), loaded(1), loaded(2)], [row.value, spot, column.value]).cast(f32)
+            value = value if weight is None else value * weight
+        return updated(body, "sum", value, full(lowering, op, 0, single), (), (0,), masks=[target.differs(op.ignore_index)])
+
+    total, result = added(True), added(False)
+    if op.reduction == "sum":
+        return [result, total]
+    body = lowering.body(op.output.type, op.loc)
+    body.store(body.read(result, ()) / body.read(total, ()), op.output.type, ())
+    return [*body.finish(), total]
 
 
 def _nll_backward(lowering: Lowering, op: Any) -> list[Seen]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from lect.dialects.functional import creation, pointwise
+from lect.dialects.functional import creation, gather, pointwise
 from lect.ir import LectError, Operation, ScalarType
 from lect.ir.types import bf16, f16, f32, f64, i1, i32, i64, ui8
 from lect.passes.convert.functional_to_loop_base import Body, Lowering, Num, Rule, Seen, compute_type, truth
@@ -293,6 +293,18 @@ def _clamp(body: Body, op: Any) -> Num:
     return x
 
 
+def _within(body: Body, op: Any) -> Num:
+    """The element itself; whether all lie within the bounds is asked at run time."""
+
+    def good(number: Num) -> Num:
+        low = number >= (float("-inf") if op.min is None else op.min)
+        return low if op.max is None else low & (number <= op.max)
+
+    if op.x.type.count:
+        require_all(body.lowering, op, op.x, good, op.message)
+    return body.read(op.x)
+
+
 def convert(x: Num, to: ScalarType) -> Num:
     """A cast with eager's results: a float that i32 (i64, for i64 and from f64 to ui8) does not hold gives the least one; narrower types take low bits."""
     if x.type is to:
@@ -388,6 +400,7 @@ FORMULAS: Mapping[type[Operation], Formula] = MappingProxyType(
         pointwise.ShiftRightOp: _shift_right,
         pointwise.WhereOp: _where,
         pointwise.ClampOp: _clamp,
+        gather.WithinOp: _within,
         creation.CastOp: _cast,
         creation.CopyOp: _copy,
         creation.FullOp: _full,

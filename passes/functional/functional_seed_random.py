@@ -14,7 +14,7 @@ differ.  Every random operator gets a stream of its own, its `offset`, so no two
 pure: it fuses with its neighbours, and what is computed again is the same.
 
 The numbers have eager's distribution and are not eager's numbers.  Operators stay as they are, and draw what eager draws, when they have a generator of
-their own, when they may raise for what a tensor holds (`bernoulli` of a tensor, `multinomial`), and when no formula is given here (`randperm`, `poisson`,
+their own, when they may raise for what a tensor holds (`multinomial`), and when no formula is given here (`randperm`, `poisson`,
 ...).
 
 With `rng=eager` all operators stay, in their order, so that the numbers are eager's.  The operators behind in-place functions (`normal_`) fill a new
@@ -31,7 +31,7 @@ from inspect import signature
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from lect.dialects.functional import creation, pointwise
+from lect.dialects.functional import creation, gather, pointwise
 from lect.dialects.functional.ops import FuncOp, OpaqueOp, OperandRef
 from lect.dialects.functional.types import TensorType
 from lect.ir import Context, LectError, Location, Operation, PassFailure, ScalarType, SymbolRef, Value
@@ -50,6 +50,11 @@ FILLS = frozenset(
         "bernoulli.p bernoulli.Tensor uniform.default normal_functional.default exponential.default random.default random.from random.to "
         "log_normal.default cauchy.default geometric.default"
     ).split()
+)
+# Eager's words: a graph that has drawn a seed is not run again for them.
+NO_PROBABILITY = (
+    "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If so, please report an enhancement request "
+    "to PyTorch.)"
 )
 RARE = 2.0**-10
 """A probability nearer than this to 0 or 1 is compared with numbers of f64."""
@@ -212,6 +217,16 @@ def bernoulli(w: Writer, _: Any, p: Any = 0.5) -> Any:
     return w.to(w.chance(p), w.element)
 
 
+def bernoulli_of(w: Writer, p: Any, generator: Any = None) -> Any:
+    """bernoulli of a tensor of probabilities, which raises for one that is none; they are compared with numbers of f64, or of f32 for halves."""
+    chance = w.operand(p)
+    if generator is not None or chance is None or chance.type.element is not w.element or not w.element.is_float:
+        return None
+    wide = f32 if w.element.is_half else f64
+    checked = w.write(gather.WithinOp, chance, min=0.0, max=1.0, message=NO_PROBABILITY)
+    return w.to(w.write(pointwise.LtOp, w.draw(creation.RandOp, wide), w.to(checked, wide)), w.element)
+
+
 def uniform(w: Writer, _: Any, low: Any = 0.0, high: Any = 1.0) -> Any:
     """uniform_(from, to): eager rounds the bounds to the tensor's type, and rounds the sum, which may be `to`."""
     if not w.element.is_float or not _is_number(low, high) or low > high:
@@ -248,6 +263,21 @@ def normal_around(w: Writer, mean: Any, std: Any = 1.0) -> Any:
     if centre is None or not _is_number(std) or std < 0 or centre.type.element is not w.element or not w.element.is_float:
         return None
     noise = w.scaled(w.draw(creation.RandnOp, w.wide), std, 0, w.wide)
+    return w.to(w.write(pointwise.AddOp, noise, w.to(centre, w.wide)), w.element)
+
+
+def normal_with(w: Writer, mean: Any, std: Any, generator: Any = None) -> Any:
+    """normal with a tensor of deviations, which raises for a negative one; the mean is a number or a tensor of the same type."""
+    spread = w.operand(std)
+    if generator is not None or spread is None or spread.type.element is not w.element or not w.element.is_float:
+        return None
+    centre = w.operand(mean)
+    if not _is_number(mean) and (centre is None or centre.type.element is not w.element):
+        return None
+    checked = w.write(gather.WithinOp, spread, min=0.0, message="normal expects all elements of std >= 0.0")
+    noise = w.write(pointwise.MulOp, w.draw(creation.RandnOp, w.wide), w.to(checked, w.wide))
+    if centre is None:
+        return w.scaled(noise, 1, mean)
     return w.to(w.write(pointwise.AddOp, noise, w.to(centre, w.wide)), w.element)
 
 
@@ -356,6 +386,9 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "aten.normal_functional.default": normal,
         "aten.normal.float_float": normal_of_sizes,
         "aten.normal.Tensor_float": normal_around,
+        "aten.normal.Tensor_Tensor": normal_with,
+        "aten.normal.float_Tensor": normal_with,
+        "aten.bernoulli.default": bernoulli_of,
         "aten.log_normal.default": log_normal,
         "aten.cauchy.default": cauchy,
         "aten.geometric.default": geometric,

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import torch
 
+from lect.dialects.functional.gather import WithinOp
 from lect.dialects.functional.ops import FuncOp, ReturnOp, WriteOp
 from lect.dialects.functional.types import TensorType, tensor_type
 from lect.dialects.fx import python_values
@@ -28,6 +29,7 @@ from lect.frontends.tensors.lower.memory import Entry
 from lect.frontends.tensors.lower.recorder import ArgumentNode, Recorder
 from lect.frontends.tensors.lt import LT, layout_of, make_lt
 from lect.frontends.tensors.numbers import symbolic
+from lect.frontends.tensors.torch_functions import READ_TO_RAISE, WITHOUT_ELEMENTS
 from lect.ir import Block, Builder, Context, LectError, Operation, Region, Type, Value
 from lect.ir.types import f64, i64
 
@@ -120,7 +122,8 @@ class Execution:
         if op.target.leaf in RANDOM_STATE_CALLS:
             raise LectError(f"{op.target.leaf} has no functional form", op=op)
         try:
-            target: Any = python_values.target_of(op.target)
+            target: Any = python_values.target_of(op.target) if op.target.leaf not in WITHOUT_ELEMENTS else WITHOUT_ELEMENTS[op.target.leaf]
+            self.recorder.read = self._asked if op.target.leaf in READ_TO_RAISE else None
             if op.target.leaf in WHOLE and _functorch_is_off():
                 target = functools.partial(self.recorder.whole, WHOLE[op.target.leaf], meta_of_type(functional_type(op, op.results[0].type)))
             returned = target(*python_values.decode(args, operands), **python_values.decode_kwargs(kwargs, operands))
@@ -133,6 +136,14 @@ class Execution:
                 raise self.recorder.failure from None
             raise LectError(f"{op.target.leaf} raises {type(error).__name__}: {_first_line(error)}", op=op) from internal(error)
         self._define(op, python_values.flatten_results(returned, op.structure, len(op.results)))
+
+    def _asked(self, tensor: LT) -> Any:
+        """The number that a function reads and does not raise for; that it is this one is checked when the graph runs."""
+        assert isinstance(self.recorder.operation, CallOp)
+        answer = READ_TO_RAISE[self.recorder.operation.target.leaf]
+        number = self.emitter.to(self.recorder.entry(tensor).value, f64)
+        self.emitter(WithinOp, number, min=float(answer), max=float(answer))
+        return answer
 
     def _checkpoint(self, op: CheckpointOp) -> None:
         """The region in its place.  Its operations are marked, so that what is chosen for the backward honours that nothing of it is to be kept."""

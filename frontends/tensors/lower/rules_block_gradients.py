@@ -101,8 +101,8 @@ def group_norm_backward(
     if type_of(x).rank < 2 or (weight is None and any(mask[1:])):
         return None
     if not type_of(x).count:
-        sums = [e(FullOp, shape=(channels,), value=0, element=type.element) if type is not None else None for type in (*e.results, None, None)[1:3]]
-        return asked_for((e(FullOp, shape=shape, value=0, element=element), *sums), mask)
+        sums = e(FullOp, shape=(channels,), value=0, element=type_of(weight).element if weight is not None else element)
+        return asked_for((e(FullOp, shape=shape, value=0, element=element), sums, sums), mask)
     if weight is None:
         weight = e(FullOp, shape=(channels,), value=1, element=type_of(mean).element)
     return asked_for(e(n.GroupNormBackwardOp, gradient, x, mean, rstd, weight, groups=groups), mask)

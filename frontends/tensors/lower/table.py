@@ -13,6 +13,7 @@ from lect.frontends.tensors.lower import (
     rules_distances,
     rules_edges,
     rules_formulas,
+    rules_fractional,
     rules_gather,
     rules_loss_gradients,
     rules_margins,
@@ -40,6 +41,7 @@ RULES: Final[Mapping[Any, Rule]] = MappingProxyType(
         **rules_loss_gradients.TABLE,
         **rules_compositions.TABLE,
         **rules_distances.TABLE,
+        **rules_fractional.TABLE,
         **rules_margins.TABLE,
     }
 )

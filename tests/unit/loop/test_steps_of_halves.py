@@ -57,6 +57,11 @@ CASES = {
     "reflection_pad1d backward": (lambda g, x: aten.reflection_pad1d_backward(g, x, [4, 7]), floats(3, 20), floats(3, 9)),
     "reflection_pad2d backward": (lambda g, x: aten.reflection_pad2d_backward(g, x, [-2, 3, 1, -1]), floats(2, 9, 12), floats(2, 9, 11)),
     "replication_pad3d backward": (lambda g, x: aten.replication_pad3d_backward(g, x, [4, 3, 2, -3, 1, 2]), floats(2, 7, 4, 13), floats(2, 4, 5, 6)),
+    "nll": (lambda x, t: F.nll_loss(x, t, ignore_index=2), floats(16, 5), I[:16]),
+    "nll with weights": (lambda x, t, w: F.nll_loss(x, t, w, reduction="sum"), floats(16, 5), I[:16], near_one(5)),
+    "nll of maps": (lambda x, t, w: F.nll_loss(x, t, w), floats(2, 5, 4), I[:8].reshape(2, 4), near_one(5)),
+    "nll of one": (lambda x, t: F.nll_loss(x, t), floats(5), I[0]),
+    "cross entropy": (lambda x, t: F.cross_entropy(x, t), floats(9, 5), I[:9]),
     "chunk_cat": (lambda x, y: torch._chunk_cat([x, y], 1, 3), floats(4, 5, 6), floats(4, 7)),
 }
 

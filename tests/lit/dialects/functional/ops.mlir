@@ -451,6 +451,15 @@ functional.func @gathers(%x: !functional.tensor<8x16xf32>, %i: !functional.tenso
   functional.return(%15)
 }
 
+// Elements that must lie within bounds.
+// CHECK-LABEL: functional.func @bounds(
+functional.func @bounds(%x: !functional.tensor<8x16xf32>) {
+  // CHECK-NEXT: functional.within({{.*}}) {min = 0.0, max = 1.0} : !functional.tensor<8x16xf32>
+  %0 = functional.within(%x) {min = 0.0, max = 1.0} : !functional.tensor<8x16xf32>
+  // CHECK-NEXT: functional.return({{.*}})
+  functional.return(%0)
+}
+
 // Products with a sum: of a matrix and a vector, and of rows of matrices.
 // CHECK-LABEL: functional.func @summed_products(
 functional.func @summed_products(%x: !functional.tensor<8x16xbf16>, %v: !functional.tensor<16xbf16>, %a: !functional.tensor<1xbf16>, %bx: !functional.tensor<2x8x16xbf16>, %by: !functional.tensor<2x16x4xbf16>) {

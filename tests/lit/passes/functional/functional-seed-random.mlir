@@ -145,12 +145,24 @@ functional.func @no_seed_as_nothing_is_random(%x: !functional.tensor<8xf32>) {
 
 // -----
 // CHECK-LABEL: functional.func @no_seed_as_an_element_may_raise
-// CHECK-NEXT: functional.opaque(%x) {target = @aten.bernoulli.default
 // CHECK-NEXT: functional.opaque(%x) {target = @aten.multinomial.default
 // CHECK-NEXT: functional.return
 functional.func @no_seed_as_an_element_may_raise(%x: !functional.tensor<8xf32>) {
+  %0 = functional.opaque(%x) {target = @aten.multinomial.default, args = [#functional.operand<0>, 2]} : !functional.tensor<2xi64>
+  functional.return(%0)
+}
+
+// -----
+// Probabilities and deviations that are elements are checked, with eager's words.
+// CHECK-LABEL: functional.func @elements_are_checked
+// CHECK:      %[[P:.*]] = functional.within(%x) {min = 0.0, max = 1.0, message = "Expected p_in >= 0
+// CHECK:      functional.lt(%{{.*}}, %{{.*}})
+// CHECK:      functional.within(%s) {min = 0.0, message = "normal expects all elements of std >= 0.0"}
+// CHECK:      functional.randn(%seed) {shape = [8], element = f32, offset = 1}
+// CHECK-NOT:  functional.opaque
+functional.func @elements_are_checked(%x: !functional.tensor<8xf32>, %s: !functional.tensor<8xf32>) {
   %0 = functional.opaque(%x) {target = @aten.bernoulli.default, args = [#functional.operand<0>]} : !functional.tensor<8xf32>
-  %1 = functional.opaque(%x) {target = @aten.multinomial.default, args = [#functional.operand<0>, 2]} : !functional.tensor<2xi64>
+  %1 = functional.opaque(%x, %s) {target = @aten.normal.Tensor_Tensor, args = [#functional.operand<0>, #functional.operand<1>]} : !functional.tensor<8xf32>
   functional.return(%0, %1)
 }
 

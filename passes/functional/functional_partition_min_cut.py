@@ -151,7 +151,12 @@ class _Cut:
             return 2 * size
         if op.attrs.get(RECOMPUTE) and all(user.attrs.get(RECOMPUTE) or self.graph.is_backward(user) for user in value.users):
             return 1000 * size
-        return size + (type(op) in VIEWS)  # rather what it shows than the view itself, which would have to be copied
+        return size + (type(op) in VIEWS or _widens_input(op))  # rather what it shows than the view itself, which would have to be copied
+
+
+def _widens_input(op: Operation) -> bool:
+    """Whether an operation only makes an input wider: a copy of the input is half as long to read for the backward."""
+    return isinstance(op, creation.CastOp) and op.x.op is None and op.x.type.element.bits < op.to.bits
 
 
 def _mark(value: Value, reason: str) -> None:

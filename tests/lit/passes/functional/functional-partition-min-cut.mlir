@@ -121,3 +121,14 @@ functional.func @keeps_random_numbers_whatever_the_budget(%seed: !functional.ten
   %2 = functional.mul(%tangent, %0) : !functional.tensor<8xf32>
   functional.return(%1, %2)
 }
+
+// The input is not held by autograd and would be copied, which takes as many bytes as the wide values, but the backward reads half of them.
+// CHECK-LABEL: functional.func @rather_copies_an_input_than_keeps_it_widened
+// CHECK-NOT: keep =
+// CHECK: functional.return
+functional.func @rather_copies_an_input_than_keeps_it_widened(%x: !functional.tensor<8xbf16>, %tangent: !functional.tensor<8xf32>) {training = {inputs = 1, results = 1, tangents = [0], gradients = [0], held = []}} {
+  %0 = functional.cast(%x) {to = f32} : !functional.tensor<8xf32>
+  %1 = functional.mul(%0, %0) : !functional.tensor<8xf32>
+  %2 = functional.mul(%tangent, %0) : !functional.tensor<8xf32>
+  functional.return(%1, %2)
+}

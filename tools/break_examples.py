@@ -34,16 +34,11 @@ def lb0003(x: Any) -> Any:
     return x + len(memoryview(bytes(3)))
 
 
-class _Slots:
-    __slots__ = ("value",)
-    value: int
-
-
-_SHARED = _Slots()
+_SHARED = bytearray(3)
 
 
 def lb0004(x: Any) -> Any:
-    _SHARED.value = 2
+    _SHARED[0] = 2
     return x * 2
 
 

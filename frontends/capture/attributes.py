@@ -7,7 +7,7 @@ import types
 import weakref
 from collections.abc import Mapping
 from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import torch
 
@@ -96,6 +96,7 @@ def _written_in_type(t: Tracer, cls: type, name: str) -> Box | None:
 
 
 _RUNS_PYTHON = frozenset({"python_data", "python_other", "property"})
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 ODD = "odd"  # a descriptor with one half only, or halves that are no functions
 _IN_C = (types.WrapperDescriptorType, types.MethodDescriptorType)
 
@@ -282,6 +283,7 @@ def _data_descriptor(t: Tracer, box: Box, name: str, found: Found) -> Box:
             t.made(names)
         return t.wrap(names, source.step("dict") if source is not None else None)
     if name == "__class__":
+        t.leak(box)  # of a number or text nothing else tells the class
         return t.static(type(value))
     if type(value) is types.CellType and name == "cell_contents":
         from lect.frontends.capture.effects import read_cell_contents
@@ -289,8 +291,9 @@ def _data_descriptor(t: Tracer, box: Box, name: str, found: Found) -> Box:
         return read_cell_contents(t, box)
     if name == "__isabstractmethod__" and issubclass(type(value), property | classmethod | staticmethod):
         return _is_abstract(t, value)
-    if (id(value), name) in t.written:
-        return t.shadows[id(value), name]  # type: ignore[index]
+    if (id(value), name) in t.written and is_slot(found.value):
+        held = t.shadows[id(value), name]  # type: ignore[index]
+        return held if held is not MISSING else _empty_slot(value, name, found.value)
     try:
         read = _read_in_c(found.value.__get__, value, type(value))
     except UserError:
@@ -300,6 +303,21 @@ def _data_descriptor(t: Tracer, box: Box, name: str, found: Found) -> Box:
     if source is not None and type(find_in_type(type(value), "__getattribute__")) is FunctionType:
         raise t.stop("LB0007", f"{name}, a slot of a {type(value).__name__}, whose attributes Python code reads")
     return t.wrap(read, source.attr(name) if source is not None and type(value) is not MethodType else None)
+
+
+def is_slot(entry: Any) -> bool:
+    """True for the descriptor of a slot of a class that Python code has made."""
+    return type(entry) is types.MemberDescriptorType and bool(entry.__objclass__.__flags__ & _HEAP_TYPE)
+
+
+def _empty_slot(value: Any, name: str, slot: Any) -> NoReturn:
+    """Raise what reading a slot raises in which nothing is."""
+    try:
+        slot.__get__(object.__new__(slot.__objclass__), slot.__objclass__)
+    except AttributeError as error:
+        error.name, error.obj = name, value
+        raise UserError(error) from None
+    raise AssertionError("a new object has an empty slot")
 
 
 def _property(t: Tracer, found: property, box: Box) -> Box:

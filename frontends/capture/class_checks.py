@@ -5,9 +5,11 @@ C code answers alone where it would run no such code: for real classes without a
 
 from __future__ import annotations
 
+import sys
 import types
 import weakref
 from abc import ABCMeta
+from contextvars import Context
 from types import FunctionType
 from typing import Any
 
@@ -15,6 +17,7 @@ import torch
 
 from lect.frontends.capture.attributes import MISSING, find_in_type, load_attr, python_method
 from lect.frontends.capture.breaks import UserError
+from lect.frontends.capture.context_vars import TracedContext
 from lect.frontends.capture.effects import run_real
 from lect.frontends.capture.frames import TracedFrame
 from lect.frontends.capture.generators import TracedGenerator
@@ -47,6 +50,8 @@ def class_of(t: Tracer, box: Box) -> type:
         return types.TracebackType
     if type(value) is TracedFrame:
         return types.FrameType
+    if type(value) is TracedContext:
+        return Context
     if type(value) is RunTimeNumber:
         return type(value.value)
     if box[1] is not None and type(value) in SCALAR_TYPES:
@@ -61,6 +66,10 @@ def stand_in(t: Tracer, box: Box) -> Any:
         return (_ for _ in ())
     if type(value) is TracedTraceback:
         return a_traceback()
+    if type(value) is TracedFrame:
+        return sys._getframe()
+    if type(value) is TracedContext:
+        return Context()
     if type(value) is RunTimeNumber:
         return value.value
     if type(value) is not LT:

@@ -22,6 +22,7 @@ from lect.frontends.capture.generators import ITSELF, Callback, Exhausted
 from lect.frontends.capture.iteration import each, get_iter, get_next, iterate
 from lect.frontends.capture.numbers import RunTimeNumber, apply
 from lect.frontends.capture.operators import binary, check_plain, truth
+from lect.frontends.capture.ordering import Ordered, is_ordered_in_python
 from lect.frontends.capture.tracer import NONE, Box, Effect, Tracer
 
 Kwargs = dict[str, Box]
@@ -179,15 +180,24 @@ def _reduce(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
 
 def _sorted(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     key = kwargs.get("key", NONE)
-    if key[0] is None:
+    if key[0] is None and not _ordered_in_python(t, args[0]):
         return call_pure(t, sorted, args, {name: box for name, box in kwargs.items() if name != "key"})
     items = t.leak_all(iterate(t, args[0]))
     return t.made(run_real(sorted, items, **_order(t, kwargs)))
 
 
+def _ordered_in_python(t: Tracer, items: Box) -> bool:
+    """True for a list or tuple with an object in it that the program compares."""
+    return type(items[0]) in (list, tuple) and any(is_ordered_in_python(t, item) for item in t.now(items))
+
+
+def _sort_key(t: Tracer, box: Box) -> Any:
+    return Ordered(t, box) if is_ordered_in_python(t, box[0]) else _comparable(t, box)
+
+
 def _order(t: Tracer, kwargs: Kwargs) -> dict[str, Any]:
     """Keyword arguments of sorting, for C."""
-    raw: dict[str, Any] = {"key": callback(t, kwargs["key"], _comparable)[0]}
+    raw: dict[str, Any] = {"key": callback(t, kwargs.get("key", NONE), _sort_key)[0]}
     if "reverse" in kwargs:
         raw["reverse"] = truth(t, kwargs["reverse"])
     return raw
@@ -196,7 +206,7 @@ def _order(t: Tracer, kwargs: Kwargs) -> dict[str, Any]:
 def _sort(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     """list.sort; the replay stores the outcome, since it must not call the key function again."""
     target = args[0]
-    if kwargs.get("key", NONE)[0] is None:
+    if kwargs.get("key", NONE)[0] is None and "reverse" not in kwargs and not _ordered_in_python(t, target):
         return mutate(t, list.sort, args, {name: box for name, box in kwargs.items() if name != "key"})
     order = _order(t, kwargs)
     if t.is_fresh(target[0]):

@@ -1,9 +1,12 @@
-"""`contextvars.ContextVar`: read along the path `var.get()`, set as an effect; what is reset again inside of the call leaves none."""
+"""`contextvars.ContextVar`: read along the path `var.get()`, set as an effect; what is reset again inside of the call leaves none.
+
+`copy_context` gives a `TracedContext`: what is set while a function runs in it stays in it, and leaves no effect.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from types import MappingProxyType
 from typing import Any
 
@@ -22,6 +25,81 @@ class TracedToken:
         self.before = before
         self.effects = effects
         self.used = False
+
+
+class Inside(dict[int, Box]):
+    """The variables that were set in a context of their own, by identity."""
+
+
+class TracedContext:
+    """A copy of the context, made in the trace.  Rules stand for its methods."""
+
+    __slots__ = ("entered", "values")
+
+    def __init__(self, values: dict[int, Box]) -> None:
+        self.values = Inside(values)
+        self.entered = False
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        """Call a function in the context."""
+        raise AssertionError("a rule stands for it")
+
+    def copy(self) -> Any:
+        """A copy of the context."""
+        raise AssertionError("a rule stands for it")
+
+    def __getitem__(self, var: Any) -> Any:
+        raise AssertionError("a rule stands for it")
+
+    def __contains__(self, var: Any) -> bool:
+        raise AssertionError("a rule stands for it")
+
+    def get(self, var: Any, default: Any = None) -> Any:
+        """The value of a variable."""
+        raise AssertionError("a rule stands for it")
+
+    def _list(self) -> Any:
+        raise AssertionError("a rule stands for it")
+
+    __len__ = __iter__ = keys = items = _list  # type: ignore[assignment]
+
+
+def _copy(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    """`contextvars.copy_context()`."""
+    return t.made(TracedContext(t.context))
+
+
+def _copy_again(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    """`context.copy()`."""
+    return t.made(TracedContext(args[0][0].values))
+
+
+def _held(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    """The value that the frame has set."""
+    found = args[0][0].values.get(id(args[1][0])) if len(args) > 1 else None
+    if found is None:
+        raise t.stop("LB0003", "what a context holds that the frame has not set")
+    return found  # type: ignore[no-any-return]
+
+
+def _holds(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    """`var in context`."""
+    _held(t, args, kwargs)
+    return (True, None)
+
+
+def _run(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    """`context.run(function, ...)`."""
+    from lect.frontends.capture.calls import call
+
+    context = args[0][0]
+    if context.entered or len(args) < 2:
+        raise t.stop("LB0003", "a context that is entered twice, or with nothing to call")
+    outside, t.context, context.entered = t.context, context.values, True
+    try:
+        return call(t, args[1], args[2:], kwargs)
+    finally:
+        t.context, context.entered = outside, False
 
 
 def _checked(t: Tracer, box: Box) -> Any:
@@ -53,7 +131,8 @@ def set_(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     token = TracedToken(args[0], t.context.get(id(var)), len(t.effects))
     t.context[id(var)] = args[1]
     t.keep.append(var)
-    t.effects.append(Effect(ContextVar.set, args[0], [t.leak(args[1])], {}, t.loc))
+    if type(t.context) is not Inside:
+        t.effects.append(Effect(ContextVar.set, args[0], [t.leak(args[1])], {}, t.loc))
     return t.made(token)
 
 
@@ -71,4 +150,7 @@ def reset(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     return NONE
 
 
-CONTEXT_VARS: Mapping[Any, Any] = MappingProxyType({ContextVar.get: get, ContextVar.set: set_, ContextVar.reset: reset})
+CONTEXT_VARS: Mapping[Any, Any] = MappingProxyType(
+    {ContextVar.get: get, ContextVar.set: set_, ContextVar.reset: reset, copy_context: _copy, TracedContext.run: _run, TracedContext.copy: _copy_again}
+    | {TracedContext.__getitem__: _held, TracedContext.get: _held, TracedContext.__contains__: _holds, TracedContext._list: _held}
+)

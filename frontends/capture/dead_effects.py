@@ -13,7 +13,7 @@ from collections import OrderedDict
 from types import CellType
 from typing import Any
 
-from lect.frontends.capture.attributes import MISSING
+from lect.frontends.capture.attributes import MISSING, find_in_type, is_slot
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.sources import Source
 from lect.frontends.capture.tracer import Effect, Tracer
@@ -41,9 +41,9 @@ def visible_effects(t: Tracer) -> list[Effect]:
 
 
 def _home(effect: Effect) -> int:
-    """The identity of what is written to: for attributes the instance dictionary, which may be written to as such."""
+    """The identity of what is written to: for attributes but those in slots the instance dictionary, which may be written to as such."""
     value = effect.target[0]
-    if effect.function in (object.__setattr__, object.__delattr__):
+    if effect.function in (object.__setattr__, object.__delattr__) and not _in_slot(effect):
         return id(object.__getattribute__(value, "__dict__"))
     return id(value)
 
@@ -62,9 +62,14 @@ def _before(effect: Effect) -> Any:
         return MISSING
     if effect.function in _SETS and type(value) in (dict, OrderedDict):
         return dict.get(value, args[0], MISSING)
-    if effect.function is object.__setattr__:
+    if effect.function is object.__setattr__ and not _in_slot(effect):
         return object.__getattribute__(value, "__dict__").get(args[0], MISSING)
     return MISSING
+
+
+def _in_slot(effect: Effect) -> bool:
+    """True for a write to an attribute that is a slot."""
+    return is_slot(find_in_type(type(effect.target[0]), effect.args[0]))
 
 
 def _is_what_was_there(t: Tracer, effect: Effect) -> bool:

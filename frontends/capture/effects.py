@@ -15,7 +15,8 @@ from typing import Any
 
 import torch
 
-from lect.frontends.capture.attributes import MISSING, Found, find_in_type, forget_lookups, instance_dict, load_attr, lookup, python_method
+from lect.dialects.guard.containers import base_of, compares_in_c, elements
+from lect.frontends.capture.attributes import MISSING, Found, find_in_type, forget_lookups, instance_dict, is_slot, load_attr, lookup, python_method
 from lect.frontends.capture.breaks import Crossing, GraphBreak, UserError
 from lect.frontends.capture.gradients import store_grad
 from lect.frontends.capture.identities import pin
@@ -26,6 +27,7 @@ from lect.frontends.capture.tracer import NONE, Box, Effect, Tracer
 from lect.frontends.tensors import LT, DataDependent
 from lect.ir import LectError
 
+_DEFAULT_FACTORY: Any = defaultdict.__dict__["default_factory"]
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that was made by Python code, whose attributes can be set
 _KEYED = frozenset({"__setitem__", "__delitem__", "pop", "setdefault"})
 _SET_OPERATORS = frozenset({"__ior__", "__iand__", "__isub__", "__ixor__"})
@@ -64,20 +66,53 @@ def shadow_of(t: Tracer, box: Box) -> Any:
     value, source = box
     shadow = t.shadows.get(id(value))
     if shadow is None:
-        if type(value) not in (list, dict, set, deque, OrderedDict, defaultdict):
+        if not _can_be_copied(value):
             raise t.stop("LB0004", f"a write to a {type(value).__name__}")
         if source is not None:
             t.guard_type(box)
             t.register(box, deep=False)
         shadow = t.shadows.get(id(value))  # one with run-time numbers
         if shadow is None:
-            shadow = copy.copy(value)
+            shadow = _copy_of(value)
             if issubclass(type(value), set) and (shadow.__sizeof__() != value.__sizeof__() or any(map(operator.is_not, shadow, value))):
                 t.dented.add(id(shadow))
             t.shadows[id(value)] = shadow
             t.made(shadow)
             t.keep.append(value)
     return shadow
+
+
+_COPIED = (list, dict, set, deque, OrderedDict, defaultdict)
+
+
+def _can_be_copied(value: Any) -> bool:
+    """True for a builtin container that can be written to, and for one of a derived class (a `Counter`) whose keys C code compares."""
+    kind = type(value)
+    if kind in _COPIED:
+        return True
+    base = base_of(kind)
+    return base in _COPIED and (base in (list, deque) or all(compares_in_c(type(key)) for key in elements(value)))
+
+
+def _copy_of(value: Any) -> Any:
+    """A container of the same class with the same items; no code of the program runs."""
+    kind = type(value)
+    if kind in _COPIED:
+        return copy.copy(value)
+    base = base_of(kind)
+    made = base.__new__(kind)
+    if base is deque:
+        deque.__init__(made, (), value.maxlen)
+    if base in (list, deque):
+        base.extend(made, base.__iter__(value))
+    elif base is set:
+        set.update(made, set.__iter__(value))
+    else:
+        for key in base.__iter__(value):
+            base.__setitem__(made, key, base.__getitem__(value, key))
+    if issubclass(kind, defaultdict):
+        _DEFAULT_FACTORY.__set__(made, _DEFAULT_FACTORY.__get__(value, kind))
+    return made
 
 
 def _may_wait(function: Any, value: Any) -> bool:
@@ -264,9 +299,12 @@ def generic_store_attr(t: Tracer, box: Box, name: str, item: Box) -> None:
         return
     if source is None and id(value) not in t.seen:
         raise t.stop("LB0007", f"attribute write on a {kind.__name__}")
-    names = _own_dict(t, box, name, found.kind)
     raw = t.stored(item)
-    t.shadows[id(names)][name] = raw
+    if is_slot(found.value):
+        t.shadows[id(value), name] = t.wrap(raw)
+        t.keep.append(raw)
+    else:
+        t.shadows[id(_own_dict(t, box, name, found.kind))][name] = raw
     t.written.add((id(value), name))
     t.mutated[id(value)] = box
     t.effects.append(Effect(object.__setattr__, box, [name, raw], {}, t.loc))
@@ -360,6 +398,9 @@ def generic_delete_attr(t: Tracer, box: Box, name: str) -> None:
         if issubclass(type(value), type):
             forget_lookups(t)
         return
+    if is_slot(found.value):
+        _delete_slot(t, box, name)
+        return
     if type(value) is LT or issubclass(type(value), type | types.ModuleType) or found.kind == "c_data":
         raise t.stop("LB0004", f"deletion of attribute {name}")
     names = instance_dict(t, value)
@@ -371,6 +412,15 @@ def generic_delete_attr(t: Tracer, box: Box, name: str) -> None:
     del t.shadows[id(own)][name]
     t.written.add((id(value), name))
     t.mutated[id(value)] = box
+    t.effects.append(Effect(object.__delattr__, box, [name], {}, t.loc))
+
+
+def _delete_slot(t: Tracer, box: Box, name: str) -> None:
+    """`del value.name` of a slot of an object from outside."""
+    load_attr(t, box, name)  # which raises when there is nothing to delete
+    t.shadows[id(box[0]), name] = MISSING
+    t.written.add((id(box[0]), name))
+    t.mutated[id(box[0])] = box
     t.effects.append(Effect(object.__delattr__, box, [name], {}, t.loc))
 
 

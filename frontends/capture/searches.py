@@ -28,7 +28,7 @@ def _search(function: Any) -> Any:
         if len(args) != 2 or kwargs or not issubclass(type(args[0][0]), list | tuple | deque):
             return call_pure(t, function, args, kwargs)
         items = iterate(t, args[0])
-        if not any(_compared_in_python(t, box[0]) for box in (args[1], *items)):
+        if type(args[0][0]) in (list, tuple, deque) and not any(_compared_in_python(t, box[0]) for box in (args[1], *items)):
             return call_pure(t, function, args, kwargs)
         found = 0
         for number, item in enumerate(items):

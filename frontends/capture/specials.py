@@ -46,7 +46,9 @@ from lect.frontends.capture.module_moves import MODULE_MOVES
 from lect.frontends.capture.numbers import without_numbers
 from lect.frontends.capture.operators import answer_of, truth
 from lect.frontends.capture.optimizers import OPTIMIZERS, in_arithmetic
+from lect.frontends.capture.ordering import ORDERING
 from lect.frontends.capture.patterns import PATTERNS
+from lect.frontends.capture.random_draws import RANDOM_DRAWS
 from lect.frontends.capture.random_state import RANDOM_STATE
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.searches import SEARCHES
@@ -369,7 +371,9 @@ _BY_SUBJECT = (
     MODES,
     MODULE_MOVES,
     OPTIMIZERS,
+    ORDERING,
     PATTERNS,
+    RANDOM_DRAWS,
     RANDOM_STATE,
     CONTEXT_VARS,
     INFERENCE,

@@ -135,6 +135,7 @@ class Tracer:
         self.known.asked = self.memo.disturb
         self.context: dict[int, Box] = {}  # context variables that were set, by identity
         self.gradients: dict[int, Box] = {}  # what was assigned to the grad of a tensor
+        self.draws: dict[int, Any] = {}  # the calls of generators of random numbers, by identity
         self.inputs: list[GraphInput] = []
         self.seen: dict[int, Box] = {}
         self.keep: list[Any] = []
@@ -204,6 +205,7 @@ class Tracer:
         self.memo.clear()
         self.elements.clear()
         self.gradients.clear()
+        self.draws.clear()
         self.context.clear()
         self.frame = None
 

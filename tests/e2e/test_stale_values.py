@@ -291,3 +291,13 @@ def test_a_slot_that_the_program_fills():
     filled = Slots()
     same(program(Slots(), torch.ones(2)), lect.compile(program)(filled, torch.ones(2)))
     assert filled.w == 5
+
+
+def test_class_of_a_number():
+    def of_class(x, value):
+        return x + (1 if value.__class__ is int else 2)
+
+    compiled = lect.compile(of_class)
+    for value in (3, None, 4.0, 5, "text"):
+        x = torch.randn(2)
+        same(of_class(x, value), compiled(x, value))

@@ -7,7 +7,7 @@ import types
 import weakref
 from collections.abc import Mapping
 from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType, ModuleType
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import torch
 
@@ -18,6 +18,7 @@ from lect.frontends.capture.gradients import read_grad
 from lect.frontends.capture.numbers import plain
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.slots import empty_slot, is_slot
 from lect.frontends.capture.sources import Source
 from lect.frontends.capture.tracebacks import TracedTraceback, traceback_of
 from lect.frontends.capture.tracer import NONE, Box, Tracer
@@ -96,7 +97,6 @@ def _written_in_type(t: Tracer, cls: type, name: str) -> Box | None:
 
 
 _RUNS_PYTHON = frozenset({"python_data", "python_other", "property"})
-_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 ODD = "odd"  # a descriptor with one half only, or halves that are no functions
 _IN_C = (types.WrapperDescriptorType, types.MethodDescriptorType)
 
@@ -293,7 +293,7 @@ def _data_descriptor(t: Tracer, box: Box, name: str, found: Found) -> Box:
         return _is_abstract(t, value)
     if (id(value), name) in t.written and is_slot(found.value):
         held = t.shadows[id(value), name]  # type: ignore[index]
-        return held if held is not MISSING else _empty_slot(value, name, found.value)
+        return held if held is not MISSING else empty_slot(value, name, found.value)
     try:
         read = _read_in_c(found.value.__get__, value, type(value))
     except UserError:
@@ -303,21 +303,6 @@ def _data_descriptor(t: Tracer, box: Box, name: str, found: Found) -> Box:
     if source is not None and type(find_in_type(type(value), "__getattribute__")) is FunctionType:
         raise t.stop("LB0007", f"{name}, a slot of a {type(value).__name__}, whose attributes Python code reads")
     return t.wrap(read, source.attr(name) if source is not None and type(value) is not MethodType else None)
-
-
-def is_slot(entry: Any) -> bool:
-    """True for the descriptor of a slot of a class that Python code has made."""
-    return type(entry) is types.MemberDescriptorType and bool(entry.__objclass__.__flags__ & _HEAP_TYPE)
-
-
-def _empty_slot(value: Any, name: str, slot: Any) -> NoReturn:
-    """Raise what reading a slot raises in which nothing is."""
-    try:
-        slot.__get__(object.__new__(slot.__objclass__), slot.__objclass__)
-    except AttributeError as error:
-        error.name, error.obj = name, value
-        raise UserError(error) from None
-    raise AssertionError("a new object has an empty slot")
 
 
 def _property(t: Tracer, found: property, box: Box) -> Box:

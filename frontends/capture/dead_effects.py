@@ -13,8 +13,9 @@ from collections import OrderedDict
 from types import CellType
 from typing import Any
 
-from lect.frontends.capture.attributes import MISSING, find_in_type, is_slot
+from lect.frontends.capture.attributes import MISSING, find_in_type
 from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.slots import is_slot
 from lect.frontends.capture.sources import Source
 from lect.frontends.capture.tracer import Effect, Tracer
 

@@ -16,12 +16,13 @@ from typing import Any
 import torch
 
 from lect.dialects.guard.containers import base_of, compares_in_c, elements
-from lect.frontends.capture.attributes import MISSING, Found, find_in_type, forget_lookups, instance_dict, is_slot, load_attr, lookup, python_method
+from lect.frontends.capture.attributes import MISSING, Found, find_in_type, forget_lookups, instance_dict, load_attr, lookup, python_method
 from lect.frontends.capture.breaks import Crossing, GraphBreak, UserError
 from lect.frontends.capture.gradients import store_grad
 from lect.frontends.capture.identities import pin
 from lect.frontends.capture.keys import key_of
 from lect.frontends.capture.policy import MUTATORS
+from lect.frontends.capture.slots import is_slot
 from lect.frontends.capture.tracebacks import set_traceback
 from lect.frontends.capture.tracer import NONE, Box, Effect, Tracer
 from lect.frontends.tensors import LT, DataDependent

@@ -139,7 +139,6 @@ class Tracer:
         self.inputs: list[GraphInput] = []
         self.seen: dict[int, Box] = {}
         self.keep: list[Any] = []
-        self.classes: list[type] = []  # made in the trace
         self.fresh: dict[int, Any] = {}
         self.tuples: dict[int, tuple[tuple, list[Box]]] = {}
         self.registered: dict[int, tuple[Any, bool]] = {}
@@ -152,13 +151,7 @@ class Tracer:
         self.written: set[tuple[int, Any]] = set()
         self.effects: list[Effect] = []
         self.cells: dict[int, Box | None] = {}
-        self.lookups: dict[tuple[type, str], Any] = {}
-        self.class_attrs: dict[tuple[type, str], Box] = {}
-        self.getters: dict[type, Any] = {}  # the `__getattribute__` of classes; nothing changes these tables while the frame is followed
-        self.operators: dict[type, bool] = {}  # whether operators of a class are Python code
-        self.guarded_entries: set[tuple[type, str]] = set()
-        self.namespaces: dict[int, Source | None] = {}  # the modules whose dictionaries are globals, by the identity of these
-        self.kept_codes: set[int] = set()  # functions by identity whose code is guarded
+        self._know_no_classes()
         self.calls = self.depth = self.asked = self.register_depth = 0  # `asked` counts items of iterators
         self.entered = 0  # blocks entered so far, which numbers the moments of a trace
         self.autocast_read = self.asked_compiling = self.left_inference = False
@@ -175,6 +168,17 @@ class Tracer:
         self.tracebacks: dict[int, Any] = {}  # of exceptions that were raised in the trace
         self.without_traceback: set[int] = set()  # exceptions from outside that lose theirs
         self.chained: set[int] = set()  # exceptions whose context is the program's
+
+    def _know_no_classes(self) -> None:
+        """What is known of classes and functions."""
+        self.classes: list[type] = []  # made in the trace
+        self.lookups: dict[tuple[type, str], Any] = {}
+        self.class_attrs: dict[tuple[type, str], Box] = {}
+        self.getters: dict[type, Any] = {}  # the `__getattribute__` of classes; nothing changes these tables while the frame is followed
+        self.operators: dict[type, bool] = {}  # whether operators of a class are Python code
+        self.guarded_entries: set[tuple[type, str]] = set()
+        self.namespaces: dict[int, Source | None] = {}  # the modules whose dictionaries are globals, by the identity of these
+        self.kept_codes: set[int] = set()  # functions by identity whose code is guarded
 
     @property
     def loc(self) -> Location:

@@ -248,12 +248,20 @@ def generic_attr(t: Tracer, box: Box, name: str, fallback: bool = True) -> Box:
     if names is not None and source is None and not t.is_fresh(value) and not _is_static(value):
         raise t.stop("LB0007", f"attribute {name} of a {kind.__name__}")
     if names is not None and name in names:
-        return t.wrap(names[name], _own_place(kind, source, name) if source is not None and (id(value), name) not in t.written else None)
+        return t.wrap(names[name], _own_place(kind, source, name) if source is not None and _is_as_found(t, value, names, name) else None)
     if source is not None and names is not None and found.kind != "missing" and (id(value), name) not in t.written:
         t.guards.no_attr(source, name)
     if found.kind != "missing":
         return _class_entry(t, box, name, found)
     return _missing_attr(t, box, name, names, fallback)
+
+
+def _is_as_found(t: Tracer, value: Any, names: dict[str, Any], name: str) -> bool:
+    """True unless the trace has written the attribute, or the entry of the instance dictionary."""
+    if (id(value), name) in t.written:
+        return False
+    own = _instance_attribute(value, "__dict__") if t.shadows.some else names
+    return own is names or (name in own and own[name] is names[name])
 
 
 def _own_place(kind: type, source: Source, name: str) -> Source:

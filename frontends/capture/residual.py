@@ -350,7 +350,9 @@ class ResidualBuilder:
         items = tuple_of(self, tuple(tuple.__iter__(value)), self.value)
         if kind.__module__ == "torch.return_types":
             return self.call(kind, items)
-        return self.call(tuple.__new__, self.value(kind), items)
+        made = self.call(tuple.__new__, self.value(kind), items)
+        self._fill(made, _own_names(value))
+        return made
 
     def _list(self, value: list) -> Value:
         return list_of(self, value, self.value)

@@ -36,14 +36,15 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = ROOT / "docs" / "cpython-tests.md"
 MODULES = (
-    "test_augassign test_binop test_bool test_builtin test_call test_class test_compare test_contains test_contextlib test_copy test_dataclasses test_decorators"
+    "test_abc test_augassign test_binop test_bool test_builtin test_call test_class test_compare test_complex test_contains test_context test_contextlib test_copy"
+    " test_coroutines test_dataclasses test_decorators"
     " test_defaultdict test_deque test_descr test_dict test_dictcomps test_dictviews test_dynamic test_dynamicclassattribute test_enum test_enumerate"
     " test_except_star test_exception_group test_exception_hierarchy test_exception_variations test_exceptions test_extcall test_float test_fstring"
     " test_funcattrs test_functools test_generators test_genericclass test_genexps test_global test_grammar test_int test_isinstance test_iter test_itertools"
-    " test_keywordonlyarg test_list test_listcomps test_long test_metaclass test_named_expressions test_numeric_tower test_operator test_ordered_dict test_patma"
-    " test_pep646_syntax test_positional_only_arg test_pow test_property test_raise test_range test_richcmp test_scope test_set test_setcomps test_slice"
+    " test_keywordonlyarg test_list test_listcomps test_long test_math test_metaclass test_named_expressions test_numeric_tower test_operator test_ordered_dict"
+    " test_patma test_pep646_syntax test_positional_only_arg test_pow test_property test_raise test_range test_richcmp test_scope test_set test_setcomps test_slice"
     " test_sort test_string_literals test_subclassinit test_super test_tuple test_typechecks test_types test_unary test_unpack test_unpack_ex test_userdict"
-    " test_userlist test_with test_yield_from"
+    " test_userlist test_weakref test_weakset test_with test_yield_from"
 ).split()
 SECONDS = 300  # for one test; one that does not end is left out of a second run
 # Tests that are not run, module -> names: they put something else in the place of `int` or `len` itself, which lect uses too, or loop so long that

@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 
 import torch
 
+from lect.dialects.guard.containers import base_of
 from lect.frontends.capture.attributes import MISSING, find_in_type, forget_lookups, load_attr, lookup, super_attr
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.calls import call, call_function, call_pure
@@ -151,7 +152,7 @@ def new_class(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
         if issubclass(type(new), staticmethod) and type(new.__func__) is FunctionType:
             return call_function(t, t.static(new.__func__), [derived, *args[1:]], kwargs)
     t.register(namespace)
-    names = dict(dict.items(t.now(namespace)))
+    names = dict(base_of(type(t.now(namespace))).items(t.now(namespace)))
     _check_names(t, derived[0], names)
     names.setdefault("__module__", t.frame.globals.get("__name__"))
     late = {key: item for key, item in names.items() if find_in_type(type(item), "__set_name__") is not MISSING}

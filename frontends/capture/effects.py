@@ -45,6 +45,7 @@ _TAKES_OUT = frozenset(
 _COMPARES = frozenset({"remove", "sort", "__contains__", "index", "count", "intersection_update", "difference_update", "symmetric_difference_update"}) | (
     _SET_OPERATORS
 )
+_INDEXED = frozenset({"pop", "insert", "rotate", "__setitem__", "__delitem__", "__imul__"})
 _ONE_BY_ONE = frozenset({"extend", "update", "__iadd__", "extendleft", "difference_update"})
 
 
@@ -131,7 +132,7 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
     target = boxes[0]
     value = target[0]
     name = function.__name__
-    _check_owner(t, function, value)
+    _check_call(t, function, boxes)
     if name in _ONE_BY_ONE and len(boxes) == 2 and not kwargs and is_lazy(t, type(boxes[1][0])):
         return _add_one_by_one(t, name, target, boxes[1])
     if name in _BULK and len(boxes) > 1:
@@ -182,8 +183,14 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
 _ASKED_IN_C = ("__setitem__", "__getitem__", "__delitem__", "__contains__", "__iter__", "__len__", "__missing__", "keys", "pop")
 
 
-def _check_owner(t: Tracer, function: Any, value: Any) -> None:
+def _check_call(t: Tracer, function: Any, boxes: list[Box]) -> None:
     """Break for a method that would leave an OrderedDict without its order, or call methods of the program."""
+    from lect.frontends.capture.operators import check_index
+
+    value = boxes[0][0]
+    if function.__name__ in _INDEXED and issubclass(type(value), list | deque):
+        for box in boxes[1:2]:
+            check_index(t, box[0])
     if not issubclass(type(value), OrderedDict):
         return
     if function.__objclass__ is dict:

@@ -50,10 +50,14 @@ def _check_globals(t: Tracer, names: Box, mode: str) -> None:
     """Global names are those of a loaded module, or a dictionary made in the trace, which gets the builtins as CPython gives them to it."""
     value = names[0]
     if type(value) is not dict:
+        if issubclass(type(value), dict):
+            raise t.stop("LB0013", f"{mode} in a {type(value).__name__}")
         raise UserError(TypeError(f"{mode}() globals must be a dict, not {type(value).__name__}")) if mode == "exec" else t.stop("LB0013", mode)
     if t.is_fresh(value):
         if "__builtins__" not in value:
             value["__builtins__"] = t.static(builtins.__dict__)[0]
+        elif value["__builtins__"] is not builtins and value["__builtins__"] is not builtins.__dict__:
+            raise t.stop("LB0013", f"{mode} with other builtins")
     elif not any(getattr(module, "__dict__", None) is value for module in [sys.modules.get(value.get("__name__", ""))]):
         raise t.stop("LB0013", f"{mode} in names that are no module's")
 

@@ -116,6 +116,8 @@ def binary(t: Tracer, function: Function, left: Box, right: Box) -> Box:
         return (function is operator.ne, None)
     check_known(t, kind_a)
     check_known(t, kind_b)
+    check_index(t, b)
+    check_index(t, a)
     if function in _IN_PLACE and issubclass(type(a), _MUTABLE):
         found = lookup(t, kind_a, f"__{function.__name__}__")
         if found.kind != "missing":
@@ -345,9 +347,9 @@ def truth(t: Tracer, box: Box) -> bool:
         return decide(t, value)
     t.guard_type(box)
     for name in ("__bool__", "__len__"):
-        found = lookup(t, kind, name)
-        if found.kind == "function":
-            return bool(answer_of(t, name, call_function(t, t.static(found.value), [box], {}))[0])
+        found, method = lookup(t, kind, name), python_method(t, kind, name)
+        if method is not None:
+            return bool(answer_of(t, name, call_function(t, t.static(method), [box], {}))[0])
         if found.kind != "missing":
             break
     else:
@@ -443,6 +445,7 @@ def load_item(t: Tracer, container: Box, key: Box) -> Box:
     if issubclass(type(value), dict):
         return dict_item(t, container, key)
     index = t.leak(key)
+    check_index(t, index)
     if kind is tuple and source is None and id(value) in t.tuples:
         boxes = run_real(operator.getitem, t.tuples[id(value)][1], index)
         return t.make_tuple(boxes) if type(index) is slice else boxes
@@ -461,6 +464,13 @@ def load_item(t: Tracer, container: Box, key: Box) -> Box:
     if source is not None and issubclass(type(value), list | tuple) and type(index) in (int, bool) and id(value) not in t.shadows:
         return t.wrap(read, entry(t, value, source, int(index)))
     return t.result(read, 1)
+
+
+def check_index(t: Tracer, value: Any) -> None:
+    """Break for an index that code of the program makes a number of."""
+    for part in (value.start, value.stop, value.step) if type(value) is slice else (value,):
+        if type(part) not in SCALAR_TYPES and type(part) is not LT and python_method(t, type(part), "__index__") is not None:
+            raise t.stop("LB0003", f"an index that is a {type(part).__name__}")
 
 
 def _class_item(t: Tracer, cls: Box, key: Box) -> Box:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from lect.frontends.capture.residual import ResidualBuilder
 
 _AT_ONCE = frozenset({"__module__", "__slots__"})  # `type.__new__` looks at them; what else it looks at is set behind it
+_SETTABLE = frozenset({"__module__", "__doc__", "__annotations__", "__abstractmethods__", "__type_params__"})  # entries like any others
 _OF_ABC, _OF_AUTOGRAD = frozenset({"_abc_impl", "__abstractmethods__"}), "_backward_cls"
 _LOCK, _RLOCK = type(threading.Lock()), type(threading.RLock())
 _FUNCTION_META = type(torch.autograd.Function)
@@ -45,6 +46,8 @@ def class_value(builder: ResidualBuilder, cls: type) -> Value:
         if _is_automatic(cls, name, entry):
             behind = True
             continue
+        if name not in _SETTABLE and hasattr(type(type.__dict__.get(name)), "__set__"):
+            raise GraphBreak("LB0008", f"{describe(cls)}, whose own {name} hides that of all classes", builder.loc)
         entries[name] = entry
         if not behind:
             names += [builder.constant(name), builder.value(entry) if name in _AT_ONCE else builder.constant(None)]

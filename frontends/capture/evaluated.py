@@ -56,7 +56,7 @@ def _check_globals(t: Tracer, names: Box, mode: str) -> None:
     if t.is_fresh(value):
         if "__builtins__" not in value:
             value["__builtins__"] = t.static(builtins.__dict__)[0]
-        elif value["__builtins__"] is not builtins and value["__builtins__"] is not builtins.__dict__:
+        elif value["__builtins__"] is not builtins and type(value["__builtins__"]) is not dict:
             raise t.stop("LB0013", f"{mode} with other builtins")
     elif not any(getattr(module, "__dict__", None) is value for module in [sys.modules.get(value.get("__name__", ""))]):
         raise t.stop("LB0013", f"{mode} in names that are no module's")

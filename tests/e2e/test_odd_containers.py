@@ -365,7 +365,7 @@ def test_exec_with_other_builtins(names):
     def program(x, given):
         space = {"__builtins__": names}
         try:
-            exec("found = print", space)
+            exec("found = print\nclass A: pass", space)
         except (NameError, TypeError) as error:
             return x * 2, type(error).__name__, str(error)
         return x * 2, space["found"]

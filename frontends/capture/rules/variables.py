@@ -195,6 +195,9 @@ def drop(frame: Any, op: Any) -> None:
 
 
 def load_build_class(frame: Any, op: Any) -> None:
+    own = frame.globals.get("__builtins__", builtins)
+    if type(own) is dict and own.get("__build_class__") is not builtins.__build_class__:
+        raise frame.t.stop("LB0010", "a class statement with other builtins")
     frame.env[op.results[0]] = (builtins.__build_class__, None)
 
 

@@ -7,7 +7,9 @@ Pointers are taken to be multiples of 16 bytes, as torch allocates; for memory t
 from __future__ import annotations
 
 import builtins
+import os
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from typing import Any
 
@@ -17,6 +19,7 @@ from lect.ir import Context, LectError, Operation
 
 ALIGNMENT = 16
 DEFAULT_ARCH = 90
+MOST_THREADS = 16
 
 
 class KernelError(LectError):
@@ -109,9 +112,24 @@ def compile_kernels(funcs: Sequence[Operation], ctx: Context) -> CompiledKernels
         key = (_without_comments(source.text), func.programs)  # type: ignore[attr-defined]
         if key not in by_text:
             by_text[key] = Kernel(func, source, arch)
-            by_text[key].version()
         kernels[str(func.symbol)] = by_text[key]
+    compile_all(list(by_text.values()))
     return CompiledKernels(kernels)
+
+
+def compile_all(kernels: Sequence[Kernel]) -> None:
+    """Compile kernels side by side: most of the time is spent in MLIR, LLVM and ptxas, where the interpreter's lock is free.
+
+    Raises the `KernelError` of the first that Triton refuses.
+    """
+    threads = min(len(kernels), os.cpu_count() or 1, MOST_THREADS)
+    if threads < 2:
+        for kernel in kernels:
+            kernel.version()
+        return
+    with ThreadPoolExecutor(threads, "lect-triton") as pool:
+        for done in [pool.submit(kernel.version) for kernel in kernels]:
+            done.result()
 
 
 def _without_comments(text: str) -> str:

@@ -6,11 +6,13 @@ import re
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import Any
+from unittest import mock
 
 import pytest
 import torch
 
 import lect
+from lect.backends.triton import compile as compile_module
 from lect.backends.triton.compile import CompiledKernels, compile_kernels
 from tests.triton.interpreter import on_gpu_in_name_only
 from tests.triton.zoo import ZOO, maker
@@ -85,3 +87,24 @@ def test_operations_are_not_contracted() -> None:
 def test_equal_kernels_are_compiled_once() -> None:
     found = machine_code(lambda x, y, z: ((x @ y).relu() @ z).relu(), [torch.randn(64, 64)] * 3)
     assert len(found) == 1
+
+
+def test_a_refused_kernel_has_a_file() -> None:
+    plain = compile_module.compile_source
+
+    def refuse_products(source: Any, arch: int, aligned: Sequence[bool]) -> Any:
+        if " * 3.0" in source.text:
+            raise RuntimeError("injected")
+        return plain(source, arch, aligned)
+
+    def run(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return x * 3, x.sum(0)
+
+    with on_gpu_in_name_only(lambda funcs, ctx: Nowhere(compile_kernels(funcs, ctx).kernels)), mock.patch.object(compile_module, "compile_source", refuse_products):
+        lect.reset()
+        found = lect.compile(run)(torch.ones(8, 8))
+    assert torch.equal(found[0], torch.full((8, 8), 3.0))  # by torch
+    (note,) = lect.events("note")
+    assert (note.number, note.stage) == ("LB0020", "emit")
+    assert "injected" in note.detail
+    assert note.file.endswith(".mlir")

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import torch
@@ -108,7 +110,7 @@ def make_launcher(kernel: Kernel) -> Callable[..., None]:
 
     def launch(stream: int, *pointers: int) -> None:
         table = tables.address(stream, pointers)
-        if any(pointer % ALIGNMENT for pointer in pointers):
+        if reduce(or_, pointers, 0) % ALIGNMENT:
             check("starting a kernel", launcher.with_alignment((False,), stream, (table,)))
         else:
             single(stream, table)

@@ -48,7 +48,8 @@ class OpFacts:
         self.func = func
         self.kind = _kind(func)
         self.is_list = schema.name.startswith("aten::_foreach_") and func.has_kernel_for_dispatch_key(torch._C.DispatchKey.CompositeExplicitAutograd)
-        self.is_random = torch.Tag.nondeterministic_seeded in func.tags
+        # The backward of an attention makes the forward's numbers again, from a seed that it is given.
+        self.is_random = torch.Tag.nondeterministic_seeded in func.tags and not schema.name.endswith("_attention_backward")
         self.is_special = self.is_list or self.kind is not Kind.PLAIN
         self.writes = bool(schema.is_mutable)
         self.is_repeatable = not (self.writes or func in BATCH_NORMS or func in ABSOLUTE)

@@ -43,7 +43,9 @@ class KernelChooseGpuTiles(Pass):
     lanes: int = option(2048, "elements of a tile where nothing is folded")
     row: int = option(16384, "longest row that one tile takes whole")
     alike: int = option(8, "nests of one shape that count as one")
-    chunk: int = option(4096, "elements of a step along a longer row, and of a tile of columns")
+    chunk: int = option(4096, "elements of a step along a longer row")
+    column: int = option(2048, "elements of a tile of columns")
+    grouped: int = option(1024, "elements of a tile where so many nests are alike that they become one launch")
 
     def run(self, op: Operation, ctx: Context) -> None:
         if not is_gpu(ctx.target):
@@ -84,7 +86,9 @@ class Chooser:
         """Lanes of a tile that leave every processor something to do; nests of one shape may become one launch."""
         parent = self.nest.parent
         alike = sum(isinstance(op, NestOp) and op.space is self.nest.space for op in parent) if parent is not None else 1
-        points = prod(self.sizes) * (alike if alike >= self.options.alike else 1)
+        many = alike >= self.options.alike
+        lanes = min(lanes, self.options.grouped) if many else lanes
+        points = prod(self.sizes) * (alike if many else 1)
         busy = power_below(max(points // (int(self.target["threads"]) or 1), 1))
         return max(min(lanes, busy), min(FEWEST, lanes))
 
@@ -121,7 +125,7 @@ class Chooser:
         return TilesAttr("rows", [*self._second(best, others, rows), TileAxis("R", best, block, "whole")], "R")
 
     def _columns(self) -> TilesAttr:
-        best, chunk = self.best, self.options.chunk
+        best, chunk = self.best, self.options.column
         folded = max(self.nest.reduced, key=lambda k: (self.sizes[k], k))
         columns = min(cover(self.sizes[best]), max(COLUMN_BYTES // self._bytes(), 1))
         rows = min(cover(self.sizes[folded]), max(chunk // columns, 1))

@@ -29,3 +29,9 @@ kernel.func @keeps_a_decision(%x: !kernel.ptr<f32>) {grid = [4], axes = #kernel.
 kernel.func @none_on_a_cpu(%x: !kernel.ptr<f32>) {grid = [4], axes = #kernel.axes<X: 128 grid>, blocks = #kernel.blocks<X = 32>, vector = "X"} {
   kernel.return()
 }
+
+// CHECK-LABEL: kernel.func @a_row_is_held_at_once
+// CHECK-SAME: warps = 8}
+kernel.func @a_row_is_held_at_once(%x: !kernel.ptr<f32>) {grid = [4], axes = #kernel.axes<R: 2048 whole>, blocks = #kernel.blocks<R = 2048>, vector = "R", target = "cuda"} {
+  kernel.return()
+}

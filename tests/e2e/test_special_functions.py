@@ -115,3 +115,30 @@ def test_steps_that_are_exact_are_counted_in_own_kernels():
 def test_steps_that_are_not_exact_are_eager_s():
     found, _ = calls_of(lambda: torch.arange(0.1, 1.0, 0.1))
     assert torch.equal(found, torch.arange(0.1, 1.0, 0.1))
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 7, 16])
+def test_ranges_between_tensors(steps):
+    low, high = torch.tensor(-0.3), torch.tensor(9.7)
+    for function in (
+        lambda low, high: torch.linspace(low, high, steps),
+        lambda low, high: torch.linspace(low, 2, steps),
+        lambda low, high: torch.linspace(1, high, steps, dtype=torch.float64),
+        lambda low, high: torch.linspace(low, high, steps, dtype=torch.int64),
+        lambda low, high: torch.linspace(high.long(), low, steps),
+        lambda low, high: torch.linspace(low * 4, high, steps, dtype=torch.bfloat16),
+    ):
+        found, calls = calls_of(function, low, high)
+        wanted = function(low, high)
+        assert found.dtype is wanted.dtype
+        # Eager's vectors count from their first element, which rounds otherwise.
+        if found.is_floating_point() and steps > 1:
+            close(found, wanted, rtol=1e-6)
+        else:
+            assert torch.equal(found, wanted)
+
+
+def test_a_window_of_bessel_functions():
+    found, calls = calls_of(lambda: torch.signal.windows.kaiser(16, beta=3.0))
+    close(found, torch.signal.windows.kaiser(16, beta=3.0))
+    assert not calls

@@ -251,24 +251,34 @@ def unpool(spatial: int) -> Rule:
 
 
 def linear_range(e: Emitter, start: Any, end: Any, steps: int, **options: Any) -> Any:
-    """linspace: the first half counted from the start, the second from the end; integers are cut off what f64 gives."""
+    """linspace: the first half counted from the start, the second from the end; integers are cut off what f64 gives.  The ends may be 0-d tensors."""
     result = e.result.element
     element = result if result.is_float else f64
-    given = any(type(value) not in (int, float) for value in (start, end))
-    if (given and steps) or result.kind in ("bool", "complex"):
+    if result.kind in ("bool", "complex") or not all(_is_end(value) for value in (start, end) if steps):
         return None
     if steps < 2:
+        if isinstance(start, Value) and steps:
+            return None
         return e(FullOp, shape=(steps,), value=e.number(start if steps else 0, result), element=result)
     if result.is_half:
         return None
-    first, last = float(e.number(start, result)), float(e.number(end, result))
-    step = torch.tensor(last, dtype=_dtype(element)).sub(first).div(steps - 1).item()
     number = e(IotaOp, size=steps, start=0, step=1, element=element)
-    upward = e(Add, e(Mul, number, other=step), other=first)
-    back = e(Mul, e(Sub, number, other=float(steps - 1), reversed=True), other=step)
-    downward = e(Sub, back, other=last, reversed=True)
+    left = e(Sub, number, other=float(steps - 1), reversed=True)
+    if isinstance(start, Value) or isinstance(end, Value):
+        first, last = [e.to(e.to(value, result) if isinstance(value, Value) else e.scalar(value, result), element) for value in (start, end)]
+        step = e(p.DivOp, e(Sub, last, first), other=float(steps - 1))
+        upward, downward = e(Add, e(Mul, number, step), first), e(Sub, last, e(Mul, left, step))
+    else:
+        low, high = float(e.number(start, result)), float(e.number(end, result))
+        width = torch.tensor(high, dtype=_dtype(element)).sub(low).div(steps - 1).item()
+        upward, downward = e(Add, e(Mul, number, other=width), other=low), e(Sub, e(Mul, left, other=width), other=high, reversed=True)
     found = e(p.WhereOp, e(p.COMPARISONS["LtOp"], number, other=float(steps // 2)), upward, downward)
     return e.to(found, result)
+
+
+def _is_end(value: Any) -> bool:
+    """Numbers, and tensors without dims."""
+    return type(value) in (int, float) or (isinstance(value, Value) and not type_of(value).rank and type_of(value).element.kind != "complex")
 
 
 def _dtype(element: Any) -> torch.dtype:

@@ -49,6 +49,7 @@ PASSES: Mapping[str, str] = MappingProxyType(
         "loop-fuse-epilogue": "lect.passes.loop.loop_fuse_epilogue:LoopFuseEpilogue",
         "loop-note-dependences": "lect.passes.loop.loop_note_dependences:LoopNoteDependences",
         "loop-order-for-memory": "lect.passes.loop.loop_order_for_memory:LoopOrderForMemory",
+        "loop-reorder": "lect.passes.loop.loop_reorder:LoopReorder",
         "loop-plan-buffers": "lect.passes.loop.loop_plan_buffers:LoopPlanBuffers",
         "loop-collapse-dims": "lect.passes.loop.loop_collapse_dims:LoopCollapseDims",
         "kernel-choose-gpu-tiles": "lect.passes.kernel.kernel_choose_gpu_tiles:KernelChooseGpuTiles",

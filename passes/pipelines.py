@@ -46,6 +46,7 @@ PIPELINES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "loop-fuse-horizontal",
             "loop-fuse-epilogue",
             "loop-order-for-memory",
+            "loop-reorder",
             "loop-plan-buffers",
         ),
         "kernel": (
@@ -130,6 +131,10 @@ ORDER: tuple[Before, ...] = (
     Before("loop-choose-kernel", "loop-fuse-epilogue", "a product that is a nest is joined with what stands behind it"),
     Before("loop-fuse-horizontal", "loop-fuse-epilogue", "it is known which nests read a product and what they do besides"),
     Before("loop-fuse-epilogue", "loop-order-for-memory", "calls change what they read"),
+    Before("loop-fuse-epilogue", "loop-reorder", "nests have all that they read"),
+    Before("loop-order-for-memory", "loop-reorder", "the peak that must not grow is the lower one"),
+    Before("loop-reorder", "loop-plan-buffers", "slots follow the order"),
+    Before("loop-reorder", "loop-collapse-dims", "dims that lie next to each other in memory become neighbours"),
     Before("loop-order-for-memory", "loop-plan-buffers", "slots follow the order"),
     Before("loop-plan-buffers", "loop-to-kernel", "kernels and the host program name planned buffers"),
     Before("loop-collapse-dims", "kernel-choose-tiles", "tiles name the dims that are left"),

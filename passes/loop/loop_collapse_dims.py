@@ -42,7 +42,7 @@ def collapse(nest: NestOp) -> None:
     sizes = nest.space.sizes
     if not all(type(size) is int for size in sizes) or 0 in sizes:
         return
-    groups = _groups(nest)
+    groups = dim_groups(nest)
     if all(len(group) == 1 for group in groups) and len(groups) == len(sizes):
         return
     new_sizes = tuple([_product([sizes[k] for k in group]) for group in groups])
@@ -63,7 +63,7 @@ def _product(sizes: Sequence[int]) -> int:
     return count
 
 
-def _groups(nest: NestOp) -> list[list[int]]:
+def dim_groups(nest: NestOp) -> list[list[int]]:
     """The dims that become one, group by group."""
     sizes = nest.space.sizes
     reduced = set(nest.reduced)

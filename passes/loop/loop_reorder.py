@@ -1,0 +1,167 @@
+"""Order the dims of nests, so that what lies near is walked near, and nests, so that one that reads what the last one touched comes next.
+
+    space = <d0: 64, d1: 512, d2: 32>                    space = <d0: 512, d1: 64, d2: 32>, order = "d1, d0, d2: 4194304 of 4198400 bytes lie so"
+    load %x (d1 * 2048 + d0 * 32 + d2)       =>          load %x (d0 * 2048 + d1 * 32 + d2)
+    load %y (d0)                                         load %y (d1)
+
+Of two dims an access wants the one inside along which it takes the shorter steps; one that does not step along a dim at all wants that inside, where
+the element stays in the first cache.  Accesses vote with the bytes that they touch.  The order changes only if bytes are won by it, and
+not when fewer dims could be walked as one (`loop-collapse-dims`).  Dims that are
+walked in an order stay, and so do the dims of matrix products, whose panels have an order of their own.
+
+Nests and calls are looked at in the program's order: of the next `window` ones that may come, the one that shares the most bytes with the last comes
+first, if they fit the second cache of the target.  The new order is taken only if the predicted peak does not grow; `order` of the function says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from lect.dialects.loop.attributes import SpaceAttr
+from lect.dialects.loop.building import Inlining, NestBuilder
+from lect.dialects.loop.ops import FuncOp, LoadOp, NestOp, StoreOp
+from lect.ir import Context, Operation, Value
+from lect.ir.index_map import coefficient
+from lect.ir.symbolic import dim
+from lect.passes.base import Pass, option
+from lect.passes.loop.loop_collapse_dims import dim_groups
+from lect.passes.loop.loop_order_for_memory import peak_of
+from lect.passes.loop.nests import functions, has_scan, nbytes, rebuild
+from lect.passes.targets import is_gpu
+
+L2_BYTES = 512 << 10
+Votes = dict[tuple[int, int], int]
+
+
+@dataclass(frozen=True)
+class LoopReorder(Pass):
+    """Put the dims of each nest, and the nests of each function, into the order in which memory is read best."""
+
+    name: ClassVar[str] = "loop-reorder"
+    window: int = option(8, "how many operations ahead are looked at")
+
+    def run(self, op: Operation, ctx: Context) -> None:
+        if is_gpu(ctx.target):
+            return
+        l2_bytes = int(ctx.target.get("l2_bytes", L2_BYTES))
+        for func in functions(op):
+            for nest in [inner for inner in func.body if isinstance(inner, NestOp)]:
+                ctx.count("nests reordered", reorder_dims(nest))
+            ctx.count("operations moved", reorder_operations(func, self.window, l2_bytes))
+
+
+# ---- dims ------------------------------------------------------------------------------------------------------------
+
+
+def reorder_dims(nest: NestOp) -> bool:
+    """Rewrite a nest over its dims in the best order; False when they have it."""
+    sizes = nest.space.sizes
+    if len(sizes) < 2 or has_scan(nest) or nest.products or "tiles" in nest.attrs or not all(type(size) is int for size in sizes):
+        return False
+    votes, total = count_votes(nest)
+    order = best_order(len(sizes), votes)
+    won = _agreement(order, votes) - _agreement(range(len(sizes)), votes)
+    if won <= 0:
+        return False
+    builder = NestBuilder(SpaceAttr(tuple([sizes[k] for k in order])), nest.loc)
+    place = {k: dim(position) for position, k in enumerate(order)}
+    rebuild(nest, builder, Inlining(nest, builder, place), range(len(nest.results)))
+    names = ", ".join(f"d{k}" for k in order)
+    reason = f"{names}: {_bytes_that_lie_so(nest, order)} of {total} bytes lie so"
+    attrs = {name: value for name, value in nest.attrs.items() if name not in ("sym_name", "space")}
+    new = builder.finish(nest.sym_name, {**attrs, "order": reason})
+    if len(dim_groups(new)) > len(dim_groups(nest)):
+        new.drop_operands()
+        return False
+    assert nest.parent is not None
+    nest.parent.insert_before(nest, new)
+    for before, after in zip(nest.results, new.results):
+        after.hint = before.hint
+    nest.replace(new.results)
+    return True
+
+
+def _accesses(nest: NestOp) -> list[tuple[list[int], int]]:
+    """For each load and store how far it steps along each dim, and the bytes it touches; those that do not walk with whole steps are left out."""
+    found = []
+    sizes = nest.space.sizes
+    for op in nest.body:
+        if not isinstance(op, (LoadOp, StoreOp)):
+            continue
+        steps = [coefficient(op.map.offset, k) for k in range(len(sizes))]
+        if not all(type(step) is int for step in steps):
+            continue
+        touched = op.buffer.type.element.bytes if isinstance(op, LoadOp) else op.value.type.bytes
+        for size, step in zip(sizes, steps):
+            touched *= size if step else 1
+        found.append(([abs(step) for step in steps], touched))  # type: ignore[arg-type]
+    return found
+
+
+def count_votes(nest: NestOp) -> tuple[Votes, int]:
+    """For two dims (i, j) the bytes of accesses that want i outside of j less those that want it inside, and the bytes of all accesses."""
+    votes: Votes = {}
+    total = 0
+    long = [k for k, size in enumerate(nest.space.sizes) if size > 1]
+    for steps, touched in _accesses(nest):
+        total += touched
+        for i in long:
+            for j in long:
+                if steps[i] > steps[j]:
+                    votes[i, j] = votes.get((i, j), 0) + touched
+                    votes[j, i] = votes.get((j, i), 0) - touched
+    return votes, total
+
+
+def best_order(rank: int, votes: Votes) -> list[int]:
+    """The dims, the one first that wins against the most others; of equals, the first."""
+    wins = [sum((votes.get((i, j), 0) > 0) - (votes.get((i, j), 0) < 0) for j in range(rank)) for i in range(rank)]
+    return sorted(range(rank), key=lambda k: -wins[k])
+
+
+def _agreement(order: Sequence[int], votes: Votes) -> int:
+    return sum(votes.get((i, j), 0) for position, i in enumerate(order) for j in order[position + 1 :])
+
+
+def _bytes_that_lie_so(nest: NestOp, order: Sequence[int]) -> int:
+    """Bytes of the accesses whose steps never grow from one dim to the next."""
+    return sum(touched for steps, touched in _accesses(nest) if all(steps[a] >= steps[b] for a, b in zip(order, order[1:])))
+
+
+# ---- operations ------------------------------------------------------------------------------------------------------
+
+
+def reorder_operations(func: FuncOp, window: int, l2_bytes: int) -> int:
+    """Let nests follow what they share bytes with; gives how many were moved."""
+    before = list(func.body)
+    order, moved, shared = list(before), 0, 0
+    for position in range(len(order) - 1):
+        last = order[position]
+        best, most = position + 1, shared_bytes(last, order[position + 1], l2_bytes)
+        first = most
+        for ahead in range(position + 2, min(position + 1 + window, len(order))):
+            op = order[ahead]
+            if not isinstance(op, NestOp) or any(value.owner in order[position + 1 : ahead] for value in op.operands):
+                continue
+            found = shared_bytes(last, op, l2_bytes)
+            if found > most:
+                best, most = ahead, found
+        if best > position + 1:
+            order.insert(position + 1, order.pop(best))
+            moved += 1
+            shared += most - first
+    sizes = {value: nbytes(value) for op in before for value in op.results}
+    if not moved or peak_of(order, sizes) > peak_of(before, sizes):
+        return 0
+    func.body.move_all(order)
+    func.order = "; ".join(text for text in (func.order, f"{moved} nests follow what they share {shared} bytes more with") if text)
+    return moved
+
+
+def shared_bytes(last: Operation, op: Operation, l2_bytes: int) -> int:
+    """Bytes of what `op` reads that `last` has read or written, if the cache still holds them."""
+    touched: set[Value] = {*last.operands, *last.results}
+    found = sum(nbytes(value) for value in dict.fromkeys(op.operands) if value in touched)
+    return found if isinstance(op, NestOp) and found <= l2_bytes else 0

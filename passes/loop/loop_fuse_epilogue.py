@@ -30,7 +30,7 @@ from lect.ir.index_map import delinearize, is_affine, linearize, space_dims, str
 from lect.ir.symbolic import Expr, ranges_of
 from lect.passes.base import Pass
 from lect.passes.loop.fusion import Blocked
-from lect.passes.loop.nests import drop_results, functions, nbytes, own_point, points, readers
+from lect.passes.loop.nests import functions, nbytes, own_point, points, readers
 from lect.passes.loop.products import CALLS, Product, broadcast
 from lect.passes.targets import is_gpu
 
@@ -132,7 +132,7 @@ def _add(nest: NestOp, product: Product, added: Value, view: ViewAttr, done: Fus
                 if value is load.value:
                     user.set_operand(number, total)
     nest.fused = (*nest.fused, done)
-    drop_results(nest, set())
+    nest.set_operands(nest.needed_inputs)
 
 
 # ---- from a nest into the call ---------------------------------------------------------------------------------------

@@ -17,14 +17,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
 from typing import ClassVar
 
 from lect.dialects.loop.attributes import SpaceAttr
 from lect.dialects.loop.building import Inlining, NestBuilder
 from lect.dialects.loop.ops import FuncOp, LoadOp, NestOp, StoreOp
-from lect.ir import Context, Operation, Value
+from lect.ir import Context, Operation
 from lect.ir.index_map import coefficient
-from lect.ir.symbolic import dim
+from lect.ir.symbolic import Expr, dim
 from lect.passes.base import Pass, option
 from lect.passes.loop.loop_collapse_dims import dim_groups
 from lect.passes.loop.loop_order_for_memory import peak_of
@@ -32,6 +34,7 @@ from lect.passes.loop.nests import functions, has_scan, nbytes, rebuild
 from lect.passes.targets import is_gpu
 
 L2_BYTES = 512 << 10
+Accesses = list[tuple[tuple[int, ...], int]]
 Votes = dict[tuple[int, int], int]
 
 
@@ -60,7 +63,11 @@ def reorder_dims(nest: NestOp) -> bool:
     sizes = nest.space.sizes
     if len(sizes) < 2 or has_scan(nest) or nest.products or "tiles" in nest.attrs or not all(type(size) is int for size in sizes):
         return False
-    votes, total = count_votes(nest)
+    accesses = _accesses(nest)
+    long = [k for k, size in enumerate(sizes) if size > 1]
+    if all(steps[a] >= steps[b] for steps, _ in accesses for a, b in pairwise(long)):
+        return False
+    votes, total = count_votes(accesses, long)
     order = best_order(len(sizes), votes)
     won = _agreement(order, votes) - _agreement(range(len(sizes)), votes)
     if won <= 0:
@@ -69,7 +76,7 @@ def reorder_dims(nest: NestOp) -> bool:
     place = {k: dim(position) for position, k in enumerate(order)}
     rebuild(nest, builder, Inlining(nest, builder, place), range(len(nest.results)))
     names = ", ".join(f"d{k}" for k in order)
-    reason = f"{names}: {_bytes_that_lie_so(nest, order)} of {total} bytes lie so"
+    reason = f"{names}: {_bytes_that_lie_so(accesses, order)} of {total} bytes lie so"
     attrs = {name: value for name, value in nest.attrs.items() if name not in ("sym_name", "space")}
     new = builder.finish(nest.sym_name, {**attrs, "order": reason})
     if len(dim_groups(new)) > len(dim_groups(nest)):
@@ -83,36 +90,40 @@ def reorder_dims(nest: NestOp) -> bool:
     return True
 
 
-def _accesses(nest: NestOp) -> list[tuple[list[int], int]]:
+def _accesses(nest: NestOp) -> Accesses:
     """For each load and store how far it steps along each dim, and the bytes it touches; those that do not walk with whole steps are left out."""
     found = []
     sizes = nest.space.sizes
     for op in nest.body:
         if not isinstance(op, (LoadOp, StoreOp)):
             continue
-        steps = [coefficient(op.map.offset, k) for k in range(len(sizes))]
-        if not all(type(step) is int for step in steps):
+        steps = _steps(op.map.offset, len(sizes))
+        if steps is None:
             continue
         touched = op.buffer.type.element.bytes if isinstance(op, LoadOp) else op.value.type.bytes
         for size, step in zip(sizes, steps):
             touched *= size if step else 1
-        found.append(([abs(step) for step in steps], touched))  # type: ignore[arg-type]
+        found.append((steps, touched))
     return found
 
 
-def count_votes(nest: NestOp) -> tuple[Votes, int]:
+@lru_cache(maxsize=4096)
+def _steps(offset: Expr, rank: int) -> tuple[int, ...] | None:
+    """How far an offset moves along each dim; None when it is not by whole steps."""
+    steps = [coefficient(offset, k) for k in range(rank)]
+    return tuple([abs(step) for step in steps]) if all(type(step) is int for step in steps) else None  # type: ignore[arg-type]
+
+
+def count_votes(accesses: Accesses, long: Sequence[int]) -> tuple[Votes, int]:
     """For two dims (i, j) the bytes of accesses that want i outside of j less those that want it inside, and the bytes of all accesses."""
     votes: Votes = {}
-    total = 0
-    long = [k for k, size in enumerate(nest.space.sizes) if size > 1]
-    for steps, touched in _accesses(nest):
-        total += touched
+    for steps, touched in accesses:
         for i in long:
             for j in long:
                 if steps[i] > steps[j]:
                     votes[i, j] = votes.get((i, j), 0) + touched
                     votes[j, i] = votes.get((j, i), 0) - touched
-    return votes, total
+    return votes, sum(touched for _, touched in accesses)
 
 
 def best_order(rank: int, votes: Votes) -> list[int]:
@@ -125,9 +136,9 @@ def _agreement(order: Sequence[int], votes: Votes) -> int:
     return sum(votes.get((i, j), 0) for position, i in enumerate(order) for j in order[position + 1 :])
 
 
-def _bytes_that_lie_so(nest: NestOp, order: Sequence[int]) -> int:
+def _bytes_that_lie_so(accesses: Accesses, order: Sequence[int]) -> int:
     """Bytes of the accesses whose steps never grow from one dim to the next."""
-    return sum(touched for steps, touched in _accesses(nest) if all(steps[a] >= steps[b] for a, b in zip(order, order[1:])))
+    return sum(touched for steps, touched in accesses if all(steps[a] >= steps[b] for a, b in pairwise(order)))
 
 
 # ---- operations ------------------------------------------------------------------------------------------------------
@@ -136,32 +147,30 @@ def _bytes_that_lie_so(nest: NestOp, order: Sequence[int]) -> int:
 def reorder_operations(func: FuncOp, window: int, l2_bytes: int) -> int:
     """Let nests follow what they share bytes with; gives how many were moved."""
     before = list(func.body)
-    order, moved, shared = list(before), 0, 0
+    order, place = list(before), {op: number for number, op in enumerate(before)}
+    sizes = {value: nbytes(value) for op in before for value in (*op.operands, *op.results)}
+    moved = shared = 0
     for position in range(len(order) - 1):
         last = order[position]
-        best, most = position + 1, shared_bytes(last, order[position + 1], l2_bytes)
-        first = most
-        for ahead in range(position + 2, min(position + 1 + window, len(order))):
+        touched = {*last.operands, *last.results}
+        best, here, most = None, 0, 0
+        for ahead in range(position + 1, min(position + 1 + window, len(order))):
             op = order[ahead]
-            if not isinstance(op, NestOp) or any(value.owner in order[position + 1 : ahead] for value in op.operands):
-                continue
-            found = shared_bytes(last, op, l2_bytes)
-            if found > most:
-                best, most = ahead, found
-        if best > position + 1:
-            order.insert(position + 1, order.pop(best))
+            found = sum([sizes[value] for value in dict.fromkeys(op.operands) if value in touched]) if isinstance(op, NestOp) else 0
+            found = found if found <= l2_bytes else 0
+            if ahead == position + 1:
+                here = most = found
+            elif found > most and all(place.get(value.owner, -1) <= position for value in op.operands):  # type: ignore[call-overload]
+                best, most = op, found
+        if best is not None:
+            order.insert(position + 1, order.pop(place[best]))
+            place.update({op: number for number, op in enumerate(order[position : position + window + 2], position)})
             moved += 1
-            shared += most - first
-    sizes = {value: nbytes(value) for op in before for value in op.results}
-    if not moved or peak_of(order, sizes) > peak_of(before, sizes):
+            shared += most - here
+    made = {value: sizes[value] for op in before for value in op.results}
+    if not moved or peak_of(order, made) > peak_of(before, made):
         return 0
     func.body.move_all(order)
     func.order = "; ".join(text for text in (func.order, f"{moved} nests follow what they share {shared} bytes more with") if text)
     return moved
 
-
-def shared_bytes(last: Operation, op: Operation, l2_bytes: int) -> int:
-    """Bytes of what `op` reads that `last` has read or written, if the cache still holds them."""
-    touched: set[Value] = {*last.operands, *last.results}
-    found = sum(nbytes(value) for value in dict.fromkeys(op.operands) if value in touched)
-    return found if isinstance(op, NestOp) and found <= l2_bytes else 0

@@ -180,6 +180,7 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
     return target if returned is value else t.result(returned, 1)
 
 
+_ASKING_NOTHING = frozenset({"__setitem__", "__delitem__"})  # of the methods of an OrderedDict
 _ASKED_IN_C = ("__setitem__", "__getitem__", "__delitem__", "__contains__", "__iter__", "__len__", "__missing__", "keys", "pop")
 
 
@@ -195,7 +196,9 @@ def _check_call(t: Tracer, function: Any, boxes: list[Box]) -> None:
         return
     if function.__objclass__ is dict:
         raise t.stop("LB0003", f"{function.__qualname__} of an {type(value).__name__}")
-    if type(value) is not OrderedDict and any(python_method(t, type(value), name) is not None for name in _ASKED_IN_C):
+    if type(value) is OrderedDict or function.__name__ in _ASKING_NOTHING:
+        return
+    if any(python_method(t, type(value), name) is not None for name in _ASKED_IN_C):
         raise t.stop("LB0003", f"{function.__qualname__} of an {type(value).__name__} with methods of its own")
 
 

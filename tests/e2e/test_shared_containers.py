@@ -276,3 +276,37 @@ def test_functions_that_dispatch_on_the_class():
         x = torch.randn(2)
         same(dispatched(x, value), compiled(x, value))
     assert stops() == []
+
+
+class Output(collections.OrderedDict):
+    """Fields that are items, as outputs of models have them."""
+
+    def __getitem__(self, key):
+        return dict(self.items())[key] if isinstance(key, str) else tuple(self.values())[key]
+
+    def __setattr__(self, name, value):
+        super().__setitem__(name, value)
+        super().__setattr__(name, value)
+
+    def __delitem__(self, key):
+        raise RuntimeError("no")
+
+    def drop(self, key):
+        super().__delitem__(key)
+
+
+def test_ordered_dictionaries_with_methods_of_their_own():
+    def made(x):
+        output = Output()
+        output.first = x + 1
+        output.second = None
+        output.drop("second")
+        return output, output[0] * 2, output["first"], list(output)
+
+    compiled = lect.compile(made)
+    for _ in range(2):
+        x = torch.randn(2)
+        want, got = made(x), compiled(x)
+        same([list(want[0].items()), *want[1:]], [list(got[0].items()), *got[1:]])
+        assert type(got[0]) is Output and vars(got[0]).keys() == vars(want[0]).keys()
+    assert stops() == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -76,6 +77,8 @@ def _unreadable(conditions: Sequence[Operation], function: Any, bound: Mapping[s
 
 def _found(op: Operation, function: Any, bound: Mapping[str, Any], objects: Sequence[Any]) -> str:
     if isinstance(op, guard.GlobalStateOp):
+        if op.no_exception and sys.exc_info()[1] is not None:
+            return f"{type(sys.exc_info()[1]).__name__} being handled"
         return f"grad = {torch.is_grad_enabled()}, inference = {torch.is_inference_mode_enabled()}, default_dtype = {torch.get_default_dtype()}"
     try:
         value = _read(op.operands[0], function, bound, objects)

@@ -87,6 +87,11 @@ def global_hooks() -> Any:
     return _module._global_forward_hooks or _module._global_forward_pre_hooks or _module._global_backward_hooks or _module._global_backward_pre_hooks
 
 
+def handles_exception() -> bool:
+    """True when the caller of the compiled function handles an exception."""
+    return sys.exc_info()[1] is not None
+
+
 def overlap(*tensors: torch.Tensor) -> bool:
     """True when two of the tensors have one storage."""
     seen = set()

@@ -493,14 +493,16 @@ def _global_state(w: _Writer, op: Any) -> list[ast.expr]:
     if op.autocast:
         found = tuple([(device, enabled, dtype_of(dtype)) for device, enabled, dtype in op.autocast[:-1]])
         modes = [w.call(checks.overrides_active), _differs(w.call(autocast_state), w.held((*found, op.autocast[-1])))]
-    hooks: list[ast.expr] = [] if op.module_hooks else [w.call(checks.global_hooks)]
+    rare: list[ast.expr] = [] if op.module_hooks else [w.call(checks.global_hooks)]
+    if op.no_exception:
+        rare.append(w.call(checks.handles_exception))
     return [
         _unequal(w.call(torch.is_grad_enabled), syntax.const(bool(op.grad))),
         _unequal(w.call(torch.is_inference_mode_enabled), syntax.const(bool(op.inference))),
         _unequal(w.call(torch.get_default_dtype), w.held(default)),
         _unequal(w.call(torch.are_deterministic_algorithms_enabled), syntax.const(bool(op.deterministic))),
         *modes,
-        *hooks,
+        *rare,
     ]
 
 

@@ -270,6 +270,7 @@ class GlobalStateOp(Operation):
     """The modes of torch in the calling thread: autograd, inference mode, autocast, default dtype, determinism, active overrides, and hooks on all modules.
 
     `autocast` is empty where it is off for all devices; else it holds `[device, enabled, dtype]` for the CPU and for CUDA, and whether casts are cached.
+    With `no_exception` none is being handled by the caller.
     """
 
     grad: Attr[bool]
@@ -278,5 +279,6 @@ class GlobalStateOp(Operation):
     default_dtype: Attr[ScalarType]
     deterministic: Attr[bool] = False
     module_hooks: Attr[bool] = False
+    no_exception: Attr[bool] = False
     overrides: Attr[int] = 0
     traits = (INSIDE,)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import torch
 
 from lect.frontends.capture.breaks import GraphBreak, UserError
+from lect.frontends.capture.class_guards import decides, entry_place, guard_class_entry, guard_entry, may_change, plain_entry
 from lect.frontends.capture.frames import TracedFrame, frame_attr
 from lect.frontends.capture.generators import IndexIterator, TracedGenerator, generator_attr
 from lect.frontends.capture.gradients import read_grad
@@ -83,6 +84,8 @@ def lookup(t: Tracer, cls: type, name: str) -> Found:
         found = t.lookups[cls, name] = Found(_kind_of(entry), entry)
         if found.kind is ODD:
             raise t.stop("LB0003", f"the descriptor {cls.__name__}.{name}")
+        if may_change(cls) and decides(found.kind, name):
+            guard_class_entry(t, cls, name, entry)
     return found
 
 
@@ -121,15 +124,11 @@ def _kind_of(entry: Any) -> str:
 
 
 def python_method(t: Tracer, cls: type, name: str) -> FunctionType | None:
-    """The Python function that implements a special method, or None; that it is this one is guarded for classes that are not torch's."""
+    """The Python function that implements a special method, or None."""
     found = lookup(t, cls, name)
     if found.kind in _RUNS_PYTHON or (found.kind == "staticmethod" and type(found.value) is staticmethod):
         raise t.stop("LB0003", f"{cls.__name__}.{name}, which is no plain method")
-    if found.kind != "function":
-        return None
-    if not (found.value.__module__ or "").startswith("torch."):
-        guard_class_entry(t, cls, name, found.value)
-    return found.value  # type: ignore[no-any-return]
+    return found.value if found.kind == "function" else None
 
 
 def instance_dict(t: Tracer, value: Any) -> dict[str, Any] | None:
@@ -166,6 +165,8 @@ def load_attr(t: Tracer, box: Box, name: str) -> Box:
     getter = t.getters.get(kind, MISSING)
     if getter is MISSING:
         getter = t.getters[kind] = find_in_type(kind, "__getattribute__") if kind not in SCALAR_TYPES else None
+        if getter is not None and may_change(kind):
+            guard_class_entry(t, kind, "__getattribute__", getter)
     if type(getter) is FunctionType:
         t.guard_type(box)
         return _with_fallback(t, box, name, getter)
@@ -209,7 +210,9 @@ def module_attr(t: Tracer, box: Box, name: str) -> Box:
     if source is None:
         source = t.static_source(module)
     if name in names:
-        return t.wrap(names[name], None if (id(module.__dict__), name) in t.written else source.attr(name))
+        return t.wrap(names[name], source.attr(name) if t.as_before(module.__dict__, name) else None)
+    if not t.as_before(module.__dict__, name):
+        raise t.stop("LB0004", f"the attribute {name} of a module, which the frame has deleted")
     try:
         found = getattr(module, name)
     except AttributeError as error:
@@ -248,20 +251,22 @@ def generic_attr(t: Tracer, box: Box, name: str, fallback: bool = True) -> Box:
     if names is not None and source is None and not t.is_fresh(value) and not _is_static(value):
         raise t.stop("LB0007", f"attribute {name} of a {kind.__name__}")
     if names is not None and name in names:
-        return t.wrap(names[name], _own_place(kind, source, name) if source is not None and _is_as_found(t, value, names, name) else None)
-    if source is not None and names is not None and found.kind != "missing" and (id(value), name) not in t.written:
+        return t.wrap(names[name], _own_place(kind, source, name) if source is not None and _as_before(t, value, name) else None)
+    if source is not None and names is not None and found.kind != "missing" and _as_before(t, value, name):
         t.guards.no_attr(source, name)
     if found.kind != "missing":
         return _class_entry(t, box, name, found)
     return _missing_attr(t, box, name, names, fallback)
 
 
-def _is_as_found(t: Tracer, value: Any, names: dict[str, Any], name: str) -> bool:
-    """True unless the trace has written the attribute, or the entry of the instance dictionary."""
-    if (id(value), name) in t.written:
-        return False
-    own = _instance_attribute(value, "__dict__") if t.shadows.some else names
-    return own is names or (name in own and own[name] is names[name])
+def _as_before(t: Tracer, value: Any, name: str) -> bool:
+    """True when an object has in its instance dictionary, if it has one, what it had there before the call."""
+    if not t.shadows.some:
+        return True
+    try:
+        return t.as_before(_instance_attribute(value, "__dict__"), name)
+    except AttributeError:
+        return True
 
 
 def _own_place(kind: type, source: Source, name: str) -> Source:
@@ -310,6 +315,8 @@ def _data_descriptor(t: Tracer, box: Box, name: str, found: Found) -> Box:
         raise
     if source is not None and type(find_in_type(type(value), "__getattribute__")) is FunctionType:
         raise t.stop("LB0007", f"{name}, a slot of a {type(value).__name__}, whose attributes Python code reads")
+    if read is None and name == "__context__" and id(value) in t.chained:
+        t.found_unhandled()
     return t.wrap(read, source.attr(name) if source is not None and type(value) is not MethodType else None)
 
 
@@ -355,8 +362,10 @@ def _class_entry(t: Tracer, box: Box, name: str, found: Found) -> Box:
         guard_class_entry(t, kind, name, found.value)
         return bound_method(t, found.value, box)
     if found.kind == "plain":
-        asks = type(find_in_type(kind, "__getattribute__")) is FunctionType
-        return t.wrap(found.value, source.attr(name) if source is not None and not asks else _place_in_type(t, kind, name))
+        hidden = type(find_in_type(kind, "__getattribute__")) is FunctionType or not _as_before(t, value, name)
+        if source is not None and not hidden:
+            return t.wrap(found.value, source.attr(name))
+        return plain_entry(t, found.value, _place_in_type(t, kind, name))
     if found.kind == "python_other":
         getter = load_attr(t, t.static(found.value), "__get__")
         return call(t, getter, [box, t.static(kind)], {})
@@ -375,28 +384,13 @@ def _place_in_type(t: Tracer, cls: type, name: str) -> Source | None:
     """The source of an entry of a class, past what the metaclass has under that name; None for an entry of a class that the trace has made."""
     if not t.is_fresh(cls) and find_in_type(type(cls), name) is MISSING:
         return t.static_source(cls).attr(name)
-    for base in cls.__mro__:
-        made = t.is_fresh(base)
-        if name in base.__dict__:
-            return None if made else t.static_source(base).attr("__dict__").item(name)
-        if not made and base is not object and t.is_fresh(cls):
-            t.guards.has_key(t.static_source(base).attr("__dict__"), name, False)  # a class made in the trace has no path that the guards follow
-    return None
+    return entry_place(t, cls.__mro__, name)
 
 
 def forget_lookups(t: Tracer) -> None:
     """A class that the trace has made is changed."""
     for table in (t.lookups, t.getters, t.operators):
         table.clear()  # type: ignore[attr-defined]
-
-
-def guard_class_entry(t: Tracer, cls: type, name: str, entry: Any) -> None:
-    """A method or property that decided what runs is still the same; classes made in the trace cannot change behind its back."""
-    if (cls, name) not in t.guarded_entries:
-        t.guarded_entries.add((cls, name))
-        place = _place_in_type(t, cls, name)
-        if place is not None:
-            t.guards.is_object(place, entry)
 
 
 def bound_method(t: Tracer, function: FunctionType, box: Box) -> Box:
@@ -417,7 +411,7 @@ def _missing_attr(t: Tracer, box: Box, name: str, names: dict[str, Any] | None, 
             if members is not None:
                 members = t.shadows.get(id(members), members) if t.shadows.some else members
                 if name in members:
-                    if source is None or (id(names[part]), name) in t.written:
+                    if source is None or not t.as_before(names[part], name):
                         return t.wrap(members[name])
                     found = source.attr(name)
                     found.part = part
@@ -426,10 +420,10 @@ def _missing_attr(t: Tracer, box: Box, name: str, names: dict[str, Any] | None, 
         if source is not None and id(value) not in t.mutated:
             t.guards.no_part(source, name)
     elif hook is not None:
-        if source is not None and names is not None and (id(value), name) not in t.written:
+        if source is not None and names is not None and _as_before(t, value, name):
             t.guards.no_attr(source, name)
         return _call_getattr(t, hook, box, name)
-    elif source is not None and names is not None and (id(value), name) not in t.written:
+    elif source is not None and names is not None and _as_before(t, value, name):
         t.guards.no_attr(source, name)
     if issubclass(type(value), FunctionType | MethodType | BuiltinFunctionType) and hasattr(value, name):
         return t.wrap(getattr(value, name), source.attr(name) if source is not None else None)
@@ -460,6 +454,8 @@ def type_attr(t: Tracer, box: Box, name: str) -> Box:
     if written is not None:
         return written
     entry = find_in_type(cls, name)
+    if entry is MISSING or _kind_of(entry) not in ("function", "plain", "staticmethod"):
+        guard_class_entry(t, cls, name, entry)
     if entry is MISSING:
         return _meta_entry(t, box, name, meta)
     return _own_entry(t, box, name, entry, source.attr(name) if source is not None else _place_in_type(t, cls, name))
@@ -486,7 +482,7 @@ def _own_entry(t: Tracer, box: Box, name: str, entry: Any, place: Source | None)
     if kind == "property":
         return t.static(entry)
     if kind == "plain":
-        return t.wrap(entry, place)
+        return plain_entry(t, entry, place) if place is not None and place.kind == "item" else t.wrap(entry, place)
     if kind in ("python_data", "python_other") and not type(entry).__module__ == "enum":
         return call(t, load_attr(t, t.static(entry), "__get__"), [NONE, box], {})
     return t.wrap(_of_class(cls, name), place if kind == "c_data" or kind == "c_method" else None)
@@ -537,6 +533,9 @@ def super_attr(t: Tracer, box: Box, name: str) -> Box:
     of_instance = owner is not cls
     me = t.wrap(owner)
     kind = _kind_of(entry)
+    if kind == "plain":
+        return plain_entry(t, entry, entry_place(t, behind, name))
+    guard_entry(t, behind, name, entry)
     if kind == "function":
         return bound_method(t, entry, me) if of_instance else t.static(entry)
     if kind == "property":

@@ -324,7 +324,7 @@ def call_type(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
 
 def _allocate(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
     cls = callee[0]
-    new = find_in_type(cls, "__new__")
+    new = lookup(t, cls, "__new__").value
     new = new.__func__ if issubclass(type(new), staticmethod) else new
     if type(new) is FunctionType:
         return call_function(t, t.static(new), [callee, *args], kwargs)
@@ -353,13 +353,13 @@ def new_object(t: Tracer, new: Any, cls: type, args: list[Box], kwargs: Kwargs) 
 def initialize(t: Tracer, made: Box, args: list[Box], kwargs: Kwargs) -> None:
     """`made.__init__(*args)`."""
     cls = type(made[0])
-    init = find_in_type(cls, "__init__")
+    init = lookup(t, cls, "__init__").value
     if type(init) is FunctionType:
         returned = call_function(t, t.static(init), [made, *args], kwargs)[0]
         if returned is not None:
             raise UserError(TypeError(f"__init__() should return None, not '{type(returned).__name__}'"))
     elif init is object.__init__:
-        new = find_in_type(cls, "__new__")
+        new = lookup(t, cls, "__new__").value
         if (args or kwargs) and new is object.__new__:
             raise UserError(TypeError(f"{cls.__name__}() takes no arguments"))
     elif issubclass(type(made[0]), tuple | int | str | float | frozenset) or init is type.__init__:

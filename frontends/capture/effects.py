@@ -416,7 +416,7 @@ def generic_delete_attr(t: Tracer, box: Box, name: str) -> None:
         raise t.stop("LB0004", f"deletion of attribute {name}")
     names = instance_dict(t, value)
     if names is None or name not in names:
-        if names is not None and box[1] is not None and (id(value), name) not in t.written:
+        if names is not None and box[1] is not None and t.as_before(object.__getattribute__(value, "__dict__"), name):
             t.guards.no_attr(box[1], name)
         raise UserError(AttributeError(name))
     own = _own_dict(t, box, name, lookup(t, type(value), name).kind)

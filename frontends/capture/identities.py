@@ -18,6 +18,7 @@ def pin(t: Tracer, value: Any, depth: int = 0) -> None:
     """Guard that the classes, functions and other objects in `value` are these very ones, where they came from outside of the trace."""
     kind = type(value)
     if kind in SCALAR_TYPES or kind is LT:
+        check_nan(t, value)
         return
     if issubclass(type(value), _HOLDERS) or issubclass(type(value), dict):
         if depth < DEEPEST:
@@ -30,6 +31,12 @@ def pin(t: Tracer, value: Any, depth: int = 0) -> None:
         known = t.seen.get(id(value))
         if known is not None and known[1] is not None:
             t.guards.is_object(known[1], value)
+
+
+def check_nan(t: Tracer, value: Any) -> None:
+    """Break for a NaN: it equals nothing, so C code finds the very object alone, and no guard tells one NaN from another."""
+    if type(value) in (float, complex) and value != value:
+        raise t.stop("LB0019", "a NaN, which C code knows by its identity")
 
 
 def _held(value: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from lect.dialects.guard.containers import compares_in_c
+from lect.frontends.capture.identities import check_nan
 from lect.frontends.capture.numbers import RunTimeNumber, plain
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.tracer import MAX_NESTING, Box, Tracer
@@ -26,6 +27,7 @@ def check_key(t: Tracer, key: Any, depth: int = 0) -> None:
     """Break when a look-up in C would run Python code or needs a tensor's identity."""
     kind = type(key)
     if kind in SCALAR_TYPES:
+        check_nan(t, key)
         return
     if kind is RunTimeNumber:
         key.needed()

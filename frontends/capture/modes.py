@@ -94,6 +94,8 @@ def global_state(t: Tracer | None = None) -> dict[str, Any]:
         state["deterministic"] = True
     if _global_hooks():
         state["module_hooks"] = True
+    if t is not None and t.asked_handled:
+        state["no_exception"] = True
     autocast = _autocast_attribute()
     if any(switch[1] for switch in autocast[:-1]) or (t is not None and t.autocast_read):
         state["autocast"] = autocast

@@ -15,7 +15,7 @@ from lect.dialects.guard.containers import has, own_item
 from lect.frontends.capture.attributes import find_in_type, load_attr, lookup, python_method
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import mutate, run_real, stored_key, tensor_key
-from lect.frontends.capture.identities import pin
+from lect.frontends.capture.identities import check_nan, pin
 from lect.frontends.capture.keys import key_of
 from lect.frontends.capture.known_calls import known_number
 from lect.frontends.capture.numbers import RunTimeNumber, apply, decide, plain
@@ -373,6 +373,8 @@ def is_same(t: Tracer, left: Box, right: Box) -> bool:
             continue
         if type(value) in SCALAR_TYPES:
             t.guards.equals(source, value)
+            if _may_be_two(value, other[0]):
+                (t.guards.same if same else t.guards.distinct)(source, other[1]) if other[1] is not None else t.guards.is_object(source, value)
         elif other[0] is None:
             t.guards.not_none(source)
         elif other[1] is not None and type(other[0]) not in SCALAR_TYPES:
@@ -380,6 +382,13 @@ def is_same(t: Tracer, left: Box, right: Box) -> bool:
         elif type(value) is not LT and type(other[0]) is not LT and not t.is_fresh(other[0]):
             t.guards.is_object(source, value)
     return same
+
+
+def _may_be_two(value: Any, other: Any) -> bool:
+    """True for equal scalars of which there may be several objects, so that their values do not say whether they are one."""
+    if type(value) is not type(other) or type(value) not in (int, float, complex, str, bytes):
+        return False
+    return value == other and not (type(value) is int and -6 < value < 257) or value != value and other != other
 
 
 def contains(t: Tracer, item: Box, container: Box) -> bool:
@@ -401,6 +410,7 @@ def contains(t: Tracer, item: Box, container: Box) -> bool:
         return holds_key(t, item, container)
     if issubclass(type(value), str | bytes | range):
         return run_real(operator.contains, t.leak(container), t.leak(item))
+    check_nan(t, item[0])
     for element in each(t, container):
         if element[0] is item[0]:
             return True

@@ -240,7 +240,7 @@ class ResidualBuilder:
     def value(self, value: Any) -> Value:
         """The run-time counterpart of a trace-time object; the same object gives the same value."""
         kind = type(value)
-        if kind in SCALAR_TYPES:
+        if kind in SCALAR_TYPES and value == value:
             return self._scalar(value)
         if kind is RunTimeNumber:
             return self.number(value)
@@ -295,6 +295,8 @@ class ResidualBuilder:
             known = t.seen.get(id(value))
             if known is not None and known[1] is not None:
                 return self.source(known[1])
+        if kind in SCALAR_TYPES:
+            return self._scalar(value)
         if kind is TracedGenerator:
             return generator_value(self, value)
         if kind in ITERATORS:

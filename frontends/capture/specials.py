@@ -316,12 +316,18 @@ def _method_type(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
 
 def _exception(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     error = t.handled()
-    return NONE if error is None else t.made(error)
+    if error is None:
+        t.found_unhandled()
+        return NONE
+    return t.made(error)
 
 
 def _exc_info(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     error = t.handled()
-    return ((None, None, None), None) if error is None else t.make_tuple([t.static(type(error)), t.made(error), traceback_of(t, error, handled=True)])
+    if error is None:
+        t.found_unhandled()
+        return ((None, None, None), None)
+    return t.make_tuple([t.static(type(error)), t.made(error), traceback_of(t, error, handled=True)])
 
 
 def _outside(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:

@@ -59,6 +59,8 @@ def chain(t: Tracer, error: BaseException, made_by_c: bool = False) -> None:
     t.chained.add(id(error))
     t.keep.append(error)
     handled = t.handled()
+    if handled is None and not t.is_fresh(error) and id(error) in t.seen:
+        t.found_unhandled()  # else it would get a context, here and now
     if handled is None or handled is error:
         if made_by_c and not _is_of_program(t, error.__context__):
             error.__context__ = None

@@ -154,7 +154,8 @@ class Tracer:
         self._know_no_classes()
         self.calls = self.depth = self.asked = self.register_depth = 0  # `asked` counts items of iterators
         self.entered = 0  # blocks entered so far, which numbers the moments of a trace
-        self.autocast_read = self.asked_compiling = self.left_inference = False
+        self.autocast_read = self.asked_compiling = self.left_inference = self.asked_handled = False
+        self.called_in_handler = sys.exc_info()[1] is not None
         self.inference: list[tuple[Any, Any]] = []  # the open blocks of inference mode: the program's context manager and torch's
         self.mode: Any = None  # the dispatch mode under which torch functions run
         self.deepest = MAX_DEPTH  # calls in calls that are followed: no more than the program may make
@@ -190,6 +191,12 @@ class Tracer:
         if self.caught is not None or not self.outer_caught:
             return self.caught
         return next((error for error in reversed(self.outer_caught) if error is not None), None)
+
+    def found_unhandled(self) -> None:
+        """The program finds that no exception is being handled: guard that its caller handles none, and break where that does."""
+        self.asked_handled = True
+        if self.called_in_handler:
+            raise self.stop("LB0007", "the exception that the caller of the frame handles")
 
     def close(self) -> None:
         """Drop all references to the program's objects."""
@@ -301,6 +308,8 @@ class Tracer:
         if source is not None:
             if type(value) in SCALAR_TYPES:
                 self.guards.equals(source, value)
+                if value != value:  # a NaN, which is found again by its identity
+                    self.seen.setdefault(id(value), box)
         elif type(value) is RunTimeNumber:
             return value.needed()
         elif type(value) is tuple and id(value) in self.tuples:
@@ -364,6 +373,11 @@ class Tracer:
             return value
         self._check_view(value)
         return self.shadows.get(id(value), value)
+
+    def as_before(self, names: dict[Any, Any], key: Any) -> bool:
+        """True when a dictionary from outside holds under `key` what it held before the call, or still nothing."""
+        now = self.shadows.get(id(names)) if self.shadows.some else None
+        return now is None or dict.get(now, key, now) is dict.get(names, key, now)
 
     def _check_view(self, value: Any) -> None:
         if issubclass(type(value), VIEWS) and not self.is_fresh(value) and any(id(each) in self.shadows for each in gc.get_referents(value)):

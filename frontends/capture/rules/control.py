@@ -69,6 +69,7 @@ def raise_(frame: Any, op: Any) -> None:
     if op.exception is None:
         handled = t.handled()
         if handled is None:
+            t.found_unhandled()
             raise UserError(RuntimeError("No active exception to reraise"))
         raise UserError(handled)
     t.guard_type(frame.env[op.exception])

@@ -93,7 +93,7 @@ def _read_global(frame: Any, name: str) -> Box:
     now = t.shadows.get(id(names), names) if t.shadows.some else names
     module = module_of(t, names)
     if name in now:
-        if (id(names), name) in t.written:
+        if not t.as_before(names, name):
             return t.wrap(now[name])
         if module is not None:
             return t.wrap(now[name], module.attr(name))
@@ -102,7 +102,7 @@ def _read_global(frame: Any, name: str) -> Box:
     found = _builtins_of(now, module).get(name, frame)
     if found is frame:
         raise UserError(NameError(f"name '{name}' is not defined", name=name))
-    if not t.is_fresh(names) and not names.get("__name__", "").startswith("torch."):
+    if not t.is_fresh(names) and name not in names and not names.get("__name__", "").startswith("torch."):
         if module is not None:
             t.guards.no_attr(module, name)
         else:

@@ -1,0 +1,91 @@
+"""Guards on what classes hold under a name.
+
+A function or property is asked for as an attribute of the class, which is one read.  Anything else could answer for itself there (a descriptor gives
+what its `__get__` gives), so the dictionaries along the MRO are asked: those in front lack the name, and the first that has it has this entry.  Classes
+that cannot change are not asked, and no classes of torch: those are taken for what they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import FunctionType, MethodDescriptorType, WrapperDescriptorType
+from typing import Any
+
+import torch
+
+from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.sources import Source
+from lect.frontends.capture.tracer import Box, Tracer
+
+# The class gives these as they are when it is asked for the attribute.
+_THEMSELVES = frozenset({FunctionType, property, WrapperDescriptorType, MethodDescriptorType})
+_MODULE = vars(type)["__module__"]
+_IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
+
+
+def may_change(cls: type) -> bool:
+    """True for a class whose entries a program may be expected to set: one that is not torch's and not written in C."""
+    return not cls.__flags__ & _IMMUTABLE and not str(_MODULE.__get__(cls)).startswith("torch")
+
+
+def decides(kind: str, name: str) -> bool:
+    """True when an entry of this kind (of `Found`), or that there is none, says what a read or an operation does.
+
+    Plain values and names that only instances have are read again by their own paths.
+    """
+    return kind not in ("plain", "missing", "written") or (name[:2] == "__" and name[-2:] == "__")
+
+
+def guard_class_entry(t: Tracer, cls: type, name: str, entry: Any) -> None:
+    """What a class holds, and decided what runs, is still the same; classes made in the trace cannot change behind its back."""
+    if (cls, name) in t.guarded_entries:
+        return
+    t.guarded_entries.add((cls, name))
+    if type(entry) in _THEMSELVES and not t.is_fresh(cls) and _asked_plainly(type(cls), name):
+        t.guards.is_object(t.static_source(cls).attr(name), entry)
+    else:
+        guard_entry(t, cls.__mro__, name, entry)
+
+
+def _asked_plainly(meta: type, name: str) -> bool:
+    """True when an attribute of a class of this metaclass is the class's own entry, if it has one."""
+    from lect.frontends.capture.attributes import MISSING, find_in_type
+
+    if find_in_type(meta, "__getattribute__") is not type.__getattribute__:
+        return False
+    return find_in_type(type(find_in_type(meta, name)), "__set__") is MISSING
+
+
+def entry_place(t: Tracer, bases: Sequence[type], name: str) -> Source | None:
+    """The source of the first entry under `name` in these classes, a part of an MRO; that those in front have none is guarded.
+
+    None when no class has one, or one that cannot change.
+    """
+    for base in bases:
+        found = name in base.__dict__
+        if may_change(base) and not t.is_fresh(base):
+            entries = t.static_source(base).attr("__dict__")
+            if found:
+                return entries.item(name)
+            t.guards.has_key(entries, name, False)
+        elif found:
+            return None
+    return None
+
+
+def plain_entry(t: Tracer, entry: Any, place: Source | None) -> Box:
+    """The box of a plain value that a class holds at `place`, where a descriptor could stand later."""
+    if place is not None and not issubclass(type(entry), torch.Tensor):
+        t.guards.type_is(place, type(entry))
+    return t.wrap(entry, place)
+
+
+def guard_entry(t: Tracer, bases: Sequence[type], name: str, entry: Any) -> None:
+    """Guard that these classes, a part of an MRO, have `entry` for their first entry under `name`, or go on having none."""
+    place = entry_place(t, bases, name)
+    if place is None:
+        return
+    if type(entry) in SCALAR_TYPES:
+        t.guards.equals(place, entry)
+    else:
+        t.guards.is_object(place, entry)

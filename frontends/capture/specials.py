@@ -20,7 +20,7 @@ import torch
 
 from lect.frontends.capture import policy
 from lect.frontends.capture.arity import with_arity
-from lect.frontends.capture.attributes import bound_method, generic_attr, load_attr, python_method, type_attr
+from lect.frontends.capture.attributes import bound_method, generic_attr, load_attr, lookup, python_method, type_attr
 from lect.frontends.capture.autograd import AUTOGRAD
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.calls import call_c_init, call_function, initialize, new_object
@@ -208,7 +208,7 @@ def _bool(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
 
 
 def _callable(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-    class_of(t, args[0])
+    lookup(t, class_of(t, args[0]), "__call__")  # which guards it
     return (callable(stand_in(t, args[0])), None)
 
 

@@ -268,3 +268,18 @@ def test_exception_that_the_caller_handles(program, handled_first):
         if program is context_of_an_argument:
             program.__defaults__[0][0] = IndexError(2)
         same(want, call(compiled, handled))
+
+
+def test_class_becomes_callable():
+    def ask(x, thing):
+        return x + 1, callable(thing), bool(thing)
+
+    class Thing:
+        pass
+
+    compiled = lect.compile(ask, options=OPTIONS)
+    for name in ("__call__", "__len__"):
+        same(ask(torch.ones(2), Thing()), compiled(torch.ones(2), Thing()))
+        setattr(Thing, name, lambda self: 0)
+    same(ask(torch.ones(2), Thing()), compiled(torch.ones(2), Thing()))
+    assert versions() == 3

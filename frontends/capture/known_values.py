@@ -63,7 +63,7 @@ class KnownValues:
         self.graph = graph
         self.values: dict[Value, torch.Tensor] = {}
         self.reads: dict[int, Any] = {}
-        self.expected: Any = None  # what a function reads that raises for anything else; then the graph checks it
+        self.expected: list[bool] = []  # what a function reads that raises for anything else, the last one first; the graph checks it
         self.asked: Callable[[], None] = lambda: None  # called when the program asks for elements
         self.mode: Propagation | None = None
         self._last: Operation | None = None
@@ -72,6 +72,7 @@ class KnownValues:
         """Answer when torch reads an element of a traced tensor in this mode."""
         self.mode = mode
         mode.read = self.element
+        mode.expected = lambda tensor: self.expected.pop() if self.expected else None
 
     def clear(self) -> None:
         """Drop all values."""
@@ -89,7 +90,7 @@ class KnownValues:
         try:
             real = self.real(tensor)
         except Unknown:
-            return self.expected
+            return self.expected.pop() if self.expected else None
         with torch._C._DisableTorchDispatch():
             number = real.item()
         self.reads[id(tensor)] = number

@@ -22,7 +22,7 @@ from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.targets import name_of
 from lect.frontends.capture.tracer import NONE, Box, Tracer
 from lect.frontends.tensors import LT, DataDependent, layout_of, make_lt, meta_of
-from lect.frontends.tensors.torch_functions import READ_TO_RAISE
+from lect.frontends.tensors.torch_functions import expected_reads
 from lect.ir import LectError
 
 _IN_PLACE_OPERATORS = frozenset(
@@ -240,7 +240,7 @@ def _run_with_numbers(t: Tracer, function: Any, raw: list[Any], raw_kwargs: dict
 
 
 def _run(t: Tracer, function: Any, raw: list[Any], raw_kwargs: dict[str, Any], name: str) -> Any:
-    t.known.expected = READ_TO_RAISE.get(name)
+    t.known.expected = expected_reads(name, raw, raw_kwargs)
     try:
         return function(*raw, **raw_kwargs)
     except DataDependent as error:
@@ -252,7 +252,7 @@ def _run(t: Tracer, function: Any, raw: list[Any], raw_kwargs: dict[str, Any], n
         foreign = name.startswith(OPERATORS) and not name.startswith(f"{OPERATORS}aten.")  # it may lack a kernel for tensors without elements
         raise t.stop("LB0003" if foreign else "LB0012", f"{name} raised {type(error).__name__}: {text}") from None
     finally:
-        t.known.expected = None
+        t.known.expected = []
 
 
 def _record(t: Tracer, function: Any, name: str, raw: list[Any], raw_kwargs: dict[str, Any], returned: Any) -> Box:

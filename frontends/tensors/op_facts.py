@@ -61,7 +61,7 @@ class OpFacts:
 def _kind(func: Any) -> Kind:
     if func.namespace == "prim":
         return Kind.QUERY
-    if func is aten._local_scalar_dense.default:
+    if func is aten._local_scalar_dense.default or func is aten.equal.default:
         return Kind.ELEMENT
     if func._can_decompose() and not _has_own_kernel(func):
         return Kind.COMPOSITE

@@ -8,8 +8,32 @@ from typing import Any, Final
 
 import torch
 
-# They read a number for no other reason than to raise; this is the number that they read where they do not.  It is checked when the graph runs.
-READ_TO_RAISE: Final[Mapping[str, bool]] = MappingProxyType({"torch.nn.functional.gaussian_nll_loss": False})
+Answers = Callable[..., tuple[bool, ...]]
+
+
+def _cov_reads(x: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> tuple[bool, ...]:
+    """Weights are not negative, they do not add up to zero, and there is more than one degree of freedom."""
+    given = [weights for weights in (fweights, aweights) if weights is not None]
+    return (*[True] * len(given), *[True] * bool(given), False)
+
+
+# They read numbers to raise or to warn; these are the numbers, in order, that they read where they do neither.  They are checked when the graph runs.
+READ_TO_RAISE: Final[Mapping[str, Answers]] = MappingProxyType(
+    {
+        "torch.nn.functional.gaussian_nll_loss": lambda *args, **kwargs: (False,),
+        **dict.fromkeys(("torch.cov", "torch.Tensor.cov"), _cov_reads),
+        **dict.fromkeys(("torch.corrcoef", "torch.Tensor.corrcoef"), lambda x: (False,)),
+    }
+)
+
+
+def expected_reads(name: str, args: Any, kwargs: dict[str, Any]) -> list[bool]:
+    """The answers to what a call of the function `name` reads, the last one first; empty when what it reads is not foreseen."""
+    answers = READ_TO_RAISE.get(name)
+    try:
+        return list(reversed(answers(*args, **kwargs))) if answers is not None else []
+    except TypeError:  # torch itself refuses such a call
+        return []
 
 
 def index_fill(x: Any, dim: int, index: Any, value: Any) -> Any:

@@ -116,3 +116,41 @@ def test_a_tensor_with_its_dims_in_another_order_in_memory():
     found = lect.compile(lambda x: torch.empty_permuted((2, 3, 4), (2, 0, 1)).fill_(1) + x)(floats(4))
     assert found.stride() == (torch.empty_permuted((2, 3, 4), (2, 0, 1)) + floats(4)).stride()
     assert not stops()
+
+
+WEIGHTS = {"fweights": torch.tensor([1, 2, 1, 1, 2]), "aweights": torch.tensor([0.5, 1.0, 0.25, 2.0, 1.0])}
+
+
+@pytest.mark.parametrize("names", [(), ("fweights",), ("aweights",), ("fweights", "aweights")], ids=str)
+def test_covariances(names):
+    given = {name: WEIGHTS[name] for name in names}
+
+    def found(x, given):
+        return torch.cov(x, correction=0, **given), torch.cov(x[0], **given), torch.corrcoef(x)
+
+    lect.reset()
+    compiled, x = lect.compile(found), floats(3, 5)
+    same(found(x, given), compiled(x, given))
+    assert not notes()
+    for name in names:
+        bad = {**given, name: -given[name]}
+        with pytest.raises(RuntimeError) as wanted:
+            found(x, bad)
+        with pytest.raises(RuntimeError) as got:
+            compiled(x, bad)
+        assert str(got.value) == str(wanted.value)
+
+
+@pytest.mark.filterwarnings("ignore:cov")
+def test_no_degrees_of_freedom_are_left_to_eager():
+    x = floats(3, 5)
+    same(torch.cov(x, correction=5), lect.compile(lambda x: torch.cov(x, correction=5))(x))
+
+
+def test_equality_of_tensors_is_asked_of_their_elements():
+    def either(x, y):
+        return x + 1 if torch.equal(x, y) else x - 1
+
+    compiled, x = lect.compile(either), floats(3)
+    for y in (x.clone(), x + 1):
+        same(either(x, y), compiled(x, y))

@@ -29,7 +29,7 @@ from lect.frontends.tensors.lower.memory import Entry
 from lect.frontends.tensors.lower.recorder import ArgumentNode, Recorder
 from lect.frontends.tensors.lt import LT, layout_of, make_lt
 from lect.frontends.tensors.numbers import symbolic
-from lect.frontends.tensors.torch_functions import READ_TO_RAISE, WITHOUT_ELEMENTS
+from lect.frontends.tensors.torch_functions import WITHOUT_ELEMENTS, expected_reads
 from lect.ir import Block, Builder, Context, LectError, Operation, Region, Type, Value
 from lect.ir.types import f64, i64
 
@@ -79,6 +79,7 @@ class Execution:
         self.blocks = ExitStack()
         self.inference: list[ExitStack] = []
         self.in_backward = False
+        self.answers: list[bool] = []  # what the running call reads, the last one first
         self.given: list[Any] = []
         self.stated: dict[Type, tuple[Any, ...]] = {}  # shape, dtype, strides and device of values of a type
         self.inputs: list[tuple[Value, Entry]] = []  # the tensors among the arguments
@@ -123,10 +124,12 @@ class Execution:
             raise LectError(f"{op.target.leaf} has no functional form", op=op)
         try:
             target: Any = python_values.target_of(op.target) if op.target.leaf not in WITHOUT_ELEMENTS else WITHOUT_ELEMENTS[op.target.leaf]
-            self.recorder.read = self._asked if op.target.leaf in READ_TO_RAISE else None
+            given, named = python_values.decode(args, operands), python_values.decode_kwargs(kwargs, operands)
+            self.answers = expected_reads(op.target.leaf, given, named)
+            self.recorder.read = self.recorder.expected = self._asked if self.answers else None
             if op.target.leaf in WHOLE and _functorch_is_off():
                 target = functools.partial(self.recorder.whole, WHOLE[op.target.leaf], meta_of_type(functional_type(op, op.results[0].type)))
-            returned = target(*python_values.decode(args, operands), **python_values.decode_kwargs(kwargs, operands))
+            returned = target(*given, **named)
         except LectError as error:
             if error.op is None:
                 error.op, error.loc = op, op.loc
@@ -139,8 +142,9 @@ class Execution:
 
     def _asked(self, tensor: LT) -> Any:
         """The number that a function reads and does not raise for; that it is this one is checked when the graph runs."""
-        assert isinstance(self.recorder.operation, CallOp)
-        answer = READ_TO_RAISE[self.recorder.operation.target.leaf]
+        if not self.answers:
+            return None
+        answer = self.answers.pop()
         number = self.emitter.to(self.recorder.entry(tensor).value, f64)
         self.emitter(WithinOp, number, min=float(answer), max=float(answer))
         return answer

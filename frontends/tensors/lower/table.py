@@ -20,6 +20,7 @@ from lect.frontends.tensors.lower import (
     rules_plain,
     rules_pointwise,
     rules_reductions,
+    rules_segments,
     rules_view_gradients,
     rules_views,
 )
@@ -42,6 +43,7 @@ RULES: Final[Mapping[Any, Rule]] = MappingProxyType(
         **rules_compositions.TABLE,
         **rules_distances.TABLE,
         **rules_fractional.TABLE,
+        **rules_segments.TABLE,
         **rules_margins.TABLE,
     }
 )

@@ -18,7 +18,7 @@ from tests.opinfo.compare import Snapshot, difference, no_less_exact, sharing_of
 from tests.opinfo.samples import OUT, RANDOM, UNDEFINED, Case, Copies, cases, dtype_name, entries, exactly, full_name, garbage_like, kinds_of, tensors_in
 
 GOOD = frozenset({"equal", "close", "metadata"})
-HEAVY = ("mm", "bmm", "addmm", "baddbmm", "addmv", "convolution", "attention")  # library calls that are meant to stay such
+HEAVY = ("mm", "bmm", "addmm", "addbmm", "baddbmm", "addmv", "convolution", "attention")  # library calls that are meant to stay such
 
 # Where torch's own kernel is this far off (tests/unit/backends/test_special.py compares with exact values): a result may differ from it as much.  Its Bessel
 # functions reduce their angles in one step, its erfcx of f32 and its i0e of bf16 are a few roundings off, which gradients magnify.

@@ -193,17 +193,17 @@ def activations(x, y):
 # ---- reductions ------------------------------------------------------------------------------------------------------
 
 
-@program(lambda t: (t(9, 100), t(5, 3, 70)), ULPS)
+@program(lambda t: (t(9, 100), t(5, 3, 70)), 1e-6)
 def row_sums(x, y):
     return x.sum(-1), x.mean(-1, keepdim=True), y.sum(-1), (y * y).sum((1, 2))
 
 
-@program(lambda t: (t(300, 70),), ULPS)
+@program(lambda t: (t(300, 70),), 1e-6)
 def column_sums(x):
     return (x * x).sum(0), x.mean(0)
 
 
-@program(lambda t: (t(40, 17, 33),), ULPS)
+@program(lambda t: (t(40, 17, 33),), 1e-6)
 def middle_sums(x):
     return x.sum(1), x.sum((0, 2)), x.sum()
 
@@ -265,12 +265,12 @@ def variances(x):
     return x.var(-1), x.std(0), torch.var_mean(x, 1)[1], x.norm(dim=-1)
 
 
-@program(lambda t: (t(8, 6, 10, 10), t(6), t(6)), 4e-6)
+@program(lambda t: (t(8, 6, 10, 10), t(6), t(6)), 1e-5)
 def batch_norm(x, w, b):
     return F.relu(F.batch_norm(x, None, None, w, b, training=True))
 
 
-@program(lambda t: (t(4, 8, 6, 6), t(8), t(8)), 4e-6)
+@program(lambda t: (t(4, 8, 6, 6), t(8), t(8)), 1e-5)
 def group_norm(x, w, b):
     return F.group_norm(x, 4, w, b)
 

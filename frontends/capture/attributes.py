@@ -17,7 +17,6 @@ from lect.frontends.capture.frames import TracedFrame, frame_attr
 from lect.frontends.capture.generators import IndexIterator, TracedGenerator, generator_attr
 from lect.frontends.capture.gradients import read_grad
 from lect.frontends.capture.numbers import plain
-from lect.frontends.capture.objects import describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.slots import empty_slot, is_slot
 from lect.frontends.capture.sources import Source
@@ -75,7 +74,10 @@ def find_in_type(cls: type, name: str) -> Any:
 
 def lookup(t: Tracer, cls: type, name: str) -> Found:
     """`find_in_type` with the kind of what was found; remembered for the trace, during which classes do not change."""
-    found = t.lookups.get((cls, name))
+    try:
+        found = t.lookups.get((cls, name))
+    except Exception:
+        raise t.stop("LB0003", f"{cls.__name__}, a class that runs code of the program when it is compared") from None
     if found is None:
         written = _written_in_type(t, cls, name) if t.class_attrs else None
         if written is not None:
@@ -100,6 +102,7 @@ def _written_in_type(t: Tracer, cls: type, name: str) -> Box | None:
 
 
 _RUNS_PYTHON = frozenset({"python_data", "python_other", "property"})
+_PROXY_PARTS = tuple(vars(super)[name] for name in ("__thisclass__", "__self__", "__self_class__"))  # which a class may have too
 ODD = "odd"  # a descriptor with one half only, or halves that are no functions
 _IN_C = (types.WrapperDescriptorType, types.MethodDescriptorType)
 
@@ -522,7 +525,7 @@ def super_attr(t: Tracer, box: Box, name: str) -> Box:
     from lect.frontends.capture.calls import call
 
     proxy = box[0]
-    start, owner, cls = proxy.__thisclass__, proxy.__self__, proxy.__self_class__
+    start, owner, cls = [part.__get__(proxy) for part in _PROXY_PARTS]
     mro = cls.__mro__ if cls is not None else ()
     if any((base, name) in t.class_attrs for base in mro):
         raise t.stop("LB0004", f"super().{name}, which the frame has set")
@@ -592,8 +595,3 @@ def tensor_attr(t: Tracer, box: Box, name: str) -> Box:
             t.guards.no_attr(source, name) if source is not None else None
         raise UserError(AttributeError(f"'Tensor' object has no attribute '{name}'", name=name, obj=None))
     raise t.stop("LB0016", name)
-
-
-def describe_box(box: Box) -> str:
-    """What a box holds, for messages."""
-    return describe(box[0])

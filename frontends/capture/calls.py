@@ -31,7 +31,7 @@ from lect.frontends.capture.log_calls import may_log_now
 from lect.frontends.capture.numbers import RunTimeNumber, apply, plain
 from lect.frontends.capture.numpy_values import is_numpy_function, numpy_call
 from lect.frontends.capture.objects import describe
-from lect.frontends.capture.operators import check_plain, dict_item, holds_key
+from lect.frontends.capture.operators import check_plain, dict_item, holds_key, without_address
 from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
 from lect.frontends.capture.targets import name_of
 from lect.frontends.capture.torch_calls import holds_tensor, torch_call
@@ -464,10 +464,8 @@ def call_pure(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
             t.guard_type(args[0])
             return (holds_key(t, args[1], args[0]), None)
     raw = [pure_argument(t, function, box) for box in args]
-    if function in (dict, collections.OrderedDict, types.SimpleNamespace):
-        raw_kwargs = {name: t.leak(box) for name, box in kwargs.items()}
-    else:
-        raw_kwargs = {name: pure_argument(t, function, box) for name, box in kwargs.items()}
+    names_only = function in (dict, collections.OrderedDict, types.SimpleNamespace)
+    raw_kwargs = {name: t.leak(box) if names_only else pure_argument(t, function, box) for name, box in kwargs.items()}
     if function in _READ_ONE and len(raw) > 1:
         key_of(t, args[1])
     if function not in policy.MOVERS or (function in policy.CALLBACKS and raw and issubclass(type(raw[0]), _COMPARING) and raw[0] not in policy.MOVERS):
@@ -487,6 +485,8 @@ def call_pure(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
     for value in raw:
         t.check_current(value)
     returned = run_real(function, *raw, **raw_kwargs)
+    if type(returned) is str:
+        return (without_address(t, returned, raw), None)
     box = t.result(returned, 1)
     if hasattr(type(returned), "__next__") or issubclass(type(returned), DICT_VIEWS):
         t.derive(returned, raw)

@@ -151,6 +151,8 @@ def new_class(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
         new = find_in_type(derived[0], "__new__")
         if issubclass(type(new), staticmethod) and type(new.__func__) is FunctionType:
             return call_function(t, t.static(new.__func__), [derived, *args[1:]], kwargs)
+    if any(type(find_in_type(derived[0], each)) is FunctionType or find_in_type(derived[0], each) is None for each in ("__hash__", "__eq__")):
+        raise t.stop("LB0010", f"a class whose metaclass {derived[0].__name__} compares classes")
     t.register(namespace)
     names = dict(base_of(type(t.now(namespace))).items(t.now(namespace)))
     _check_names(t, derived[0], names)

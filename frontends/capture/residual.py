@@ -165,9 +165,14 @@ class ResidualBuilder:
         return self._produce(py.LoadConstOp, (), {"value": from_python(value)})
 
     def resource(self, value: Any) -> Value:
-        """A live object."""
+        """A live object.  Breaks for one that belongs to a class of the trace, which the program must not meet."""
         found = self._resources.get(id(value))
         if found is None:
+            owners = [type(value), *(getattr(value, name, None) for name in ("__self__", "__objclass__") if type(value) in _OWNED)]
+            if any(owner is cls for owner in (value, *owners) for cls in self.t.classes):
+                stop = GraphBreak("LB0008", f"{describe(value)}, of a class that is made in the frame", self.loc)
+                stop.values += [cls for cls in self.t.classes if any(owner is cls for owner in (value, *owners))]
+                raise stop
             number = self.t.objects.number(value)
             found = self._resources[id(value)] = self.emit(py.LoadResourceOp(f"object.{number}"))
         return found
@@ -458,6 +463,7 @@ class ResidualBuilder:
         plain: Any = next((base for base in DERIVED if issubclass(type(value), base) and base is not complex), None)
         if plain is not None and type(names) in (dict, type(None)) and find_in_type(kind, "__del__") is MISSING:
             made = self.call(plain.__new__, self.value(kind), self._scalar(plain.__getnewargs__(value)[0]))
+            self._fill_slots(made, value)
             self._fill(made, names)
             return made
         if base is not None and type(names) is dict and find_in_type(kind, "__del__") is MISSING:
@@ -467,10 +473,13 @@ class ResidualBuilder:
         if not _is_allocated_by_object(kind):
             raise GraphBreak("LB0008", f"a {kind.__name__}, which C code allocates", self.loc)
         made = self._made[id(value)] = self.call(object.__new__, self.value(kind))  # it may be found again in what it holds
-        for name, held in slots_of(value).items():
-            self.call(object.__setattr__, made, self.constant(name), self.value(held))
+        self._fill_slots(made, value)
         self._fill(made, names)
         return made
+
+    def _fill_slots(self, made: Value, value: Any) -> None:
+        for name, held in slots_of(value).items():
+            self.call(object.__setattr__, made, self.constant(name), self.value(held))
 
     def _fill(self, made: Value, names: dict[str, Any] | None) -> None:
         if names:
@@ -479,9 +488,10 @@ class ResidualBuilder:
 
     def _container_instance(self, value: Any, kind: type, base: Any) -> Value:
         """An object of a class derived from a builtin container: allocated and filled by the methods of `base`, past those of the class."""
+        if any(not each.__flags__ & _HEAP_TYPE and each not in _ALLOCATED for each in kind.__mro__):
+            raise GraphBreak("LB0008", f"a {kind.__name__}, which C code allocates", self.loc)
         made = self.call(base.__new__, self.value(kind))
-        for name, held in slots_of(value).items():
-            self.call(object.__setattr__, made, self.constant(name), self.value(held))
+        self._fill_slots(made, value)
         if base is list:
             self.call(list.extend, made, self._list(list.__getitem__(value, slice(None))))
         else:
@@ -549,6 +559,9 @@ def _docstring(code: types.CodeType) -> str | None:
 
 
 _STATIC = (FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, property)
+_OWNED = (types.BuiltinMethodType, types.MethodWrapperType, types.MemberDescriptorType, types.GetSetDescriptorType)
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that was made by Python code
+_ALLOCATED = (object, list, dict, OrderedDict, defaultdict)  # whose instances have nothing else in C
 _NOT_PLAIN = (BaseException, dict, list, set, tuple, int, str, float, bytes, frozenset, deque, torch.nn.Module, types.GeneratorType)
 _MAKERS: Any = types.MappingProxyType[type, Callable[[ResidualBuilder, Any], Value]](
     {

@@ -18,7 +18,7 @@ import torch
 
 from lect.dialects.pyframe import building
 from lect.dialects.pyframe import ops as py
-from lect.frontends.capture.attributes import find_in_type
+from lect.frontends.capture.attributes import MISSING, find_in_type
 from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.class_objects import bare_class
 from lect.frontends.capture.objects import describe
@@ -46,7 +46,7 @@ def class_value(builder: ResidualBuilder, cls: type) -> Value:
         if _is_automatic(cls, name, entry):
             behind = True
             continue
-        if name not in _SETTABLE and hasattr(type(type.__dict__.get(name)), "__set__"):
+        if name not in _SETTABLE and find_in_type(type(find_in_type(meta, name)), "__set__") is not MISSING:
             raise GraphBreak("LB0008", f"{describe(cls)}, whose own {name} hides that of all classes", builder.loc)
         entries[name] = entry
         if not behind:

@@ -19,7 +19,7 @@ from lect.frontends.capture.class_checks import PROXIES
 from lect.frontends.capture.effects import run_real
 from lect.frontends.capture.iteration import iterate, mapping_items
 from lect.frontends.capture.numbers import RunTimeNumber
-from lect.frontends.capture.operators import check_plain
+from lect.frontends.capture.operators import check_plain, without_address
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.tracer import Box, Tracer
 from lect.frontends.tensors import LT
@@ -116,7 +116,7 @@ def _in_c(t: Tracer, function: Callable[..., str], box: Box, spec: tuple[str, ..
             raise t.stop("LB0019", "text of a container that contains itself")
         return run_real(function, _shown_container(t, box, around | {id(value)}), *spec)
     check_plain(t, t.now(box))
-    return run_real(function, t.now(box), *spec)
+    return without_address(t, run_real(function, t.now(box), *spec))
 
 
 def _is_plain(t: Tracer, value: Any, around: tuple[int, ...] = ()) -> bool:

@@ -383,3 +383,58 @@ def test_exec_with_other_builtins(names):
 
     lect.reset()
     check(derived, lambda: None)
+
+
+def test_nothing_leads_back_to_a_class_of_the_trace():
+    """Methods and instances behind a cut belong to the class that the program sees."""
+
+    def program(x, given):
+        class Number(float):
+            __slots__ = ("note",)
+
+            def __init__(self, value):
+                self.note = "kept"
+
+        class Other(Number):
+            pass
+
+        method, made, order = Number.fromhex, Number(2.5), Other.mro
+        y = x * made
+        print(end="")
+        again = method("0x1.8p0")
+        return y, made.note, type(made) is Number, type(again) is Number, order() == [Other, Number, float, object], Number.__subclasses__() == [Other]
+
+    check(program, lambda: None)
+
+
+def test_set_only_descriptor_of_a_metaclass():
+    def program(x, given):
+        class Writes:
+            def __set__(self, value, new):
+                given.append(new)
+
+        class Meta(type):
+            pass
+
+        class Made(metaclass=Meta):
+            pass
+
+        Made.number = 42
+        Meta.number = Writes()
+        y = x + 1
+        print(end="")
+        Made.number = 43
+        return y, Made.__dict__["number"], len(given)
+
+    check(program, list)
+
+
+def test_addresses_in_texts_are_those_of_the_objects():
+    def program(x, given):
+        made, function = object(), lambda: 1
+        texts = f"{made!r}", repr([made]), str(function), f"{function}", "{a}".format_map({"a": made})
+        y = x + 1
+        print(end="")
+        return y, [text.count(hex(id(made))[2:]) + text.count(hex(id(function))[2:]) for text in texts]
+
+    check(program, lambda: None)

@@ -270,6 +270,20 @@ def outcomes(name: str, followed: bool) -> dict[str, tuple[str, list[list[str]]]
 
 # ---- comparing -------------------------------------------------------------------------------------------------------
 
+# Tests that look at what no value of the program hangs on, and why a compiled frame shows them something else.
+BY_NATURE: Mapping[str, str] = {
+    "tuple_reuse": "C code uses a tuple again when nobody else holds it, and following a frame holds what C code gives",
+    "test_slots": "counts the objects that the collector knows",
+    "test_cycle_through_dict": "reads all objects of the process, those of lect included",
+    "SharedKeyTests.test_subclasses": "the size of an instance dictionary in bytes",
+    "test_splittable_popitem": "the size of an instance dictionary in bytes",
+    "testExceptionCleanupState": "when an object is released that an exception holds",
+    "test_ref_counting_behavior": "when an object is released: at the end of the piece of the frame",
+    "test_lru_cache_weakrefable": "when a cached function is released, which lect knows for as long as its guards live",
+    "test_lru_cache_threaded2": "how many threads run at the same time",
+    "COperatorTestCase.test_is": "whether two equal texts are one object",
+    "test_vicious_descriptor_nonsense": "an entry of an instance dictionary that deletes its class's attribute when it is looked for",
+}
 WRONG = "LB0012"  # an exception leaves the frame
 INTERNAL = "LB0020"
 
@@ -329,8 +343,23 @@ def table(rows: list[dict[str, Any]]) -> str:
         lines.append(f"| {row['module']} | {row['tests']} | {row.get('whole', 0)} | {row.get('in parts', 0)} | {row.get('same', 0)} | {left} |")
     total = [sum(row.get(column, 0) for row in rows) for column in ("tests", "whole", "in parts", "same")]
     lines.append(f"| **{len(rows)} modules** | " + " | ".join(f"**{number}**" for number in total) + " | |")
-    differ = [f"- {without_places(sentence)}" for row in rows for sentence in row["differ"]]
-    return HEAD.format(version=sys.version.split()[0]) + "\n".join(lines) + "\n" + ("\nThese differ:\n\n" + "\n".join(differ) + "\n" if differ else "")
+    return HEAD.format(version=sys.version.split()[0]) + "\n".join(lines) + "\n" + differences([sentence for row in rows for sentence in row["differ"]])
+
+
+def differences(sentences: list[str]) -> str:
+    """What the page says of tests that differ: those that do by nature, those with another outcome, and those of which only the trace was wrong."""
+    natural: list[str] = []
+    other: list[str] = []
+    traced: list[str] = []
+    for sentence in sentences:
+        test, outcomes = sentence.split(": ", 1)
+        why = next((why for name, why in BY_NATURE.items() if name in test), None)
+        if why is not None:
+            natural.append(f"- {test}: {why}")
+        else:
+            (traced if outcomes.startswith("passed -> passed ") else other).append(f"- {without_places(sentence)}")
+    parts = (("Another outcome", other), ("The same outcome, but the trace went wrong, and the frame ran as it is written", traced), ("By nature", natural))
+    return "".join(f"\n## {title}\n\n" + "\n".join(found) + "\n" for title, found in parts if found)
 
 
 def main() -> None:

@@ -180,7 +180,7 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
     return target if returned is value else t.result(returned, 1)
 
 
-_ASKING_NOTHING = frozenset({"__setitem__", "__delitem__"})  # of the methods of an OrderedDict
+_ASKING_NOTHING = frozenset({"__setitem__", "__delitem__", "clear", "move_to_end"})  # of the methods of an OrderedDict
 _ASKED_IN_C = ("__setitem__", "__getitem__", "__delitem__", "__contains__", "__iter__", "__len__", "__missing__", "keys", "pop")
 
 

@@ -473,16 +473,6 @@ def deleted_variable(x):
         return x * 2
 
 
-def class_inside(x):
-    class Local:
-        factor = 3
-
-        def scale(self, y):
-            return y * self.factor
-
-    return Local().scale(x)
-
-
 def to_numpy(x):
     return x + torch.from_numpy(x.numpy() * 2)
 

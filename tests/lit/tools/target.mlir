@@ -4,7 +4,7 @@
 
 // Passes decide for the machine that the flag describes.
 
-// WRONG: lect-opt: error: --target takes KEY=VALUE,..., got 'vector_bytes'
+// WRONG: lect-opt: error: --target takes KEY=VALUE,... or one of cuda:sm_80, cuda:sm_90, got 'vector_bytes'
 
 // WIDE: tiles = #kernel.tiles<"flat", X: d0 by 64 grid, vector X>
 // NARROW: tiles = #kernel.tiles<"flat", X: d0 by 16 grid, vector X>

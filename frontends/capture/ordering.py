@@ -15,6 +15,7 @@ from typing import Any
 from lect.frontends.capture.attributes import python_method
 from lect.frontends.capture.breaks import Crossing
 from lect.frontends.capture.effects import run_real, shadow_of
+from lect.frontends.capture.numbers import RunTimeNumber
 from lect.frontends.capture.operators import binary, check_plain, truth
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.tracer import Box, Effect, Tracer
@@ -31,8 +32,15 @@ class Ordered:
         self.box = box
 
     def __lt__(self, other: Any) -> bool:
+        return self._less(self.box, other.box if type(other) is Ordered else self.t.wrap(other))
+
+    def __gt__(self, other: Any) -> bool:
+        """`other < self`, where what is plain has no answer."""
+        return self._less(self.t.wrap(other), self.box)
+
+    def _less(self, left: Box, right: Box) -> bool:
         try:
-            return truth(self.t, binary(self.t, operator.lt, self.box, other.box if type(other) is Ordered else self.t.wrap(other)))
+            return truth(self.t, binary(self.t, operator.lt, left, right))
         except Exception as failure:  # exceptions of the program pass C code as `UserError`
             raise Crossing(failure) from None
 
@@ -40,7 +48,7 @@ class Ordered:
 def is_ordered_in_python(t: Tracer, value: Any) -> bool:
     """True for an object whose class has a `__lt__` in Python."""
     kind = type(value)
-    return kind not in SCALAR_TYPES and kind is not LT and python_method(t, kind, "__lt__") is not None
+    return kind not in SCALAR_TYPES and kind is not LT and kind is not RunTimeNumber and python_method(t, kind, "__lt__") is not None
 
 
 class Compared:

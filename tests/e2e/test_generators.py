@@ -94,6 +94,24 @@ def test_list_from_outside_is_sorted_by_key():
     effects_on(lambda: [2, 3, 1], f)
 
 
+def test_list_is_sorted_by_keys_of_which_some_compare_themselves():
+    class Weight:
+        def __init__(self, kilograms):
+            self.kilograms = kilograms
+
+        def __lt__(self, other):
+            return self.kilograms < (other.kilograms if isinstance(other, Weight) else other)
+
+        def __gt__(self, other):
+            return self.kilograms > (other.kilograms if isinstance(other, Weight) else other)
+
+    def f(x, items):
+        items.sort(key=lambda item: Weight(item) if item % 2 else item)
+        return x + items[0], sorted([Weight(3), 2, Weight(1)])[1]
+
+    effects_on(lambda: [4, 7, 2, 1, 6, 3], f)
+
+
 def test_contextmanager_acts_on_what_exists():
     def f(x, log):
         with logged(log, "a") as n:

@@ -12,14 +12,17 @@ from lect.passes.kernel.kernel_keep_rows import KernelKeepRows
 
 @pytest.fixture(autouse=True)
 def joined(monkeypatch):
-    """Every row of two chunks of 64 elements is walked once, and none is kept; gives the kernels that are."""
+    """Every row of two chunks of 64 elements is walked once, none is kept, and none is cut for further threads; gives the kernels that are."""
     found = []
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
     run, rewrite = KernelJoinSweeps.run, Online.rewrite
     monkeypatch.setattr(KernelJoinSweeps, "run", lambda self, op, ctx: run(dataclasses.replace(self, chunk=64, row_bytes=1), op, ctx))
     monkeypatch.setattr(KernelKeepRows, "run", lambda self, op, ctx: None)
     monkeypatch.setattr(Online, "rewrite", lambda self: (found.append(self.func), rewrite(self)))
     lect.reset()
     yield found
+    torch.set_num_threads(threads)
     lect.reset()
 
 

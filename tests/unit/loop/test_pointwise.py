@@ -196,7 +196,7 @@ COMPOSITES = [
 @pytest.mark.parametrize(("name", "cls", "attrs", "eager"), COMPOSITES, ids=[c[0] for c in COMPOSITES])
 def test_composites(name, cls, attrs, eager, dtype):
     x = random_tensor((30, 64), dtype)
-    check(lambda emit, x: emit(cls(x, **attrs)), eager, [x], exact=dtype.itemsize == 2 and name != "gelu")  # eager's erf is another one
+    check(lambda emit, x: emit(cls(x, **attrs)), eager, [x], exact=dtype.itemsize == 2 and name not in ("gelu", "polygamma"))  # eager's erf and zeta are others
 
 
 THREE = [

@@ -51,7 +51,7 @@ def test_values(rows, inner, columns, layout, dtype, always_own):
     first = torch.randn(inner, rows, dtype=dtype).t() if layout == "turned first" else torch.randn(rows, inner, dtype=dtype)
     second = torch.randn(columns, inner, dtype=dtype).t() if layout == "turned second" else torch.randn(inner, columns, dtype=dtype)
     found = compiled(lambda a, b: (a @ b, (a @ b).relu()), first, second)
-    assert always_own or (layout == "turned second" and columns % 16)
+    assert always_own or columns < 16 or (layout == "turned second" and columns % 16)
     close(found[0], first, second)
     assert torch.equal(found[1], found[0].relu())
     assert found[0].stride() == (first @ second).stride()

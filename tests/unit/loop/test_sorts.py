@@ -79,6 +79,7 @@ def test_medians(function, dtype):
         same_bits(function(x[:2, :, 0]), found)
 
 
+@pytest.mark.skipif(torch.__version__ < "2.12", reason="torch reads the quantile while it is traced")
 def test_quantiles_of_short_rows():
     x = torch.randn(5, 12)
     for function in (torch.quantile, torch.nanquantile):

@@ -274,7 +274,7 @@ def eye(e: Emitter, *arguments: Any, **options: Any) -> Any:
 
 def constant(e: Emitter, tensor: torch.Tensor) -> Any:
     """A small tensor whose elements are known: one `full` for each run of equal elements."""
-    if tensor.numel() > MAX_CONSTANT or tensor.dtype.is_complex or tensor.device.type != "cpu":
+    if tensor.numel() > MAX_CONSTANT or tensor.dtype.is_complex or tensor.device.type not in ("cpu", "cuda"):
         return None
     element = element_of(tensor.dtype)
     numbers = tensor.reshape(-1).tolist()

@@ -276,17 +276,17 @@ def constant(e: Emitter, tensor: torch.Tensor) -> Any:
     """A small tensor whose elements are known: one `full` for each run of equal elements."""
     if tensor.numel() > MAX_CONSTANT or tensor.dtype.is_complex or tensor.device.type not in ("cpu", "cuda"):
         return None
-    element = element_of(tensor.dtype)
+    made = {"element": element_of(tensor.dtype), "device": str(tensor.device)}
     numbers = tensor.reshape(-1).tolist()
     if not numbers:
-        return e(UndefinedOp, shape=tuple(tensor.shape), element=element)
+        return e(UndefinedOp, shape=tuple(tensor.shape), **made)
     if all(_same_number(number, numbers[0]) for number in numbers):
-        return e(FullOp, shape=tuple(tensor.shape), value=numbers[0], element=element)
+        return e(FullOp, shape=tuple(tensor.shape), value=numbers[0], **made)
     parts = []
     start = 0
     for position in range(1, len(numbers) + 1):
         if position == len(numbers) or not _same_number(numbers[position], numbers[start]):
-            parts.append(e(FullOp, shape=(position - start,), value=numbers[start], element=element))
+            parts.append(e(FullOp, shape=(position - start,), value=numbers[start], **made))
             start = position
     return e.reshape(e(v.CatOp, parts, dim=0), tuple(tensor.shape))
 

@@ -1,4 +1,4 @@
-"""Printed Python source to something that runs: compiled once, with its text where tracebacks and debuggers find it."""
+"""Printed Python source: its names, and how it becomes something that runs: compiled once, with its text where tracebacks and debuggers find it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,16 @@ class SourceProgram:
         self.run = run
         self.text = text
         self.filename = filename
+
+
+def free_name(base: str, taken: set[str]) -> str:
+    """`base`, with the first number behind it that makes it a name not `taken`; taken from now on."""
+    name, suffix = base, 0
+    while name in taken:
+        suffix += 1
+        name = f"{base}_{suffix}"
+    taken.add(name)
+    return name
 
 
 def load_source(kind: str, name: str, text: str, namespace: dict[str, Any]) -> SourceProgram:

@@ -22,6 +22,7 @@ from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any
 
+from lect.backends.python_source import free_name
 from lect.dialects.fx import ops as fx
 from lect.dialects.fx.modes import AUTOCAST_CALLS
 from lect.dialects.fx.region_rules import RULES
@@ -79,12 +80,7 @@ class Source:
         return name
 
     def _fresh(self, base: str) -> str:
-        name, suffix = base, 0
-        while name in self.taken:
-            suffix += 1
-            name = f"{base}_{suffix}"
-        self.taken.add(name)
-        return name
+        return free_name(base, self.taken)
 
     def function(self, target: str) -> str:
         """The identifier of a function."""

@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from lect.backends.python_source import free_name
 from lect.dialects.host import ops as host
 from lect.dialects.host.attributes import OperandRef
 from lect.dialects.host.types import BufferType, TensorType, contiguous_strides
@@ -72,13 +73,7 @@ class Source:
 
     def define(self, value: Value) -> str:
         """A fresh variable for a value."""
-        base = identifier(value.hint or f"t{len(self.names)}")
-        name, suffix = base, 0
-        while name in self.taken:
-            suffix += 1
-            name = f"{base}_{suffix}"
-        self.taken.add(name)
-        self.names[value] = name
+        name = self.names[value] = free_name(identifier(value.hint or f"t{len(self.names)}"), self.taken)
         return name
 
     def use(self, value: Value) -> str:

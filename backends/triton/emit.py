@@ -23,6 +23,7 @@ from math import isfinite
 from types import MappingProxyType
 from typing import Any
 
+from lect.backends.python_source import free_name
 from lect.backends.triton.addresses import MOST, MapPrinter
 from lect.backends.triton.arithmetic import HELPED, NAMES, OPERATORS, TABLE, converted
 from lect.backends.triton.prelude import FUNCTIONS
@@ -91,13 +92,7 @@ class FunctionEmitter:
 
     def fresh(self, base: str) -> str:
         """A variable that nothing has."""
-        base = python_name(base)
-        name, suffix = base, 0
-        while name in self.taken:
-            suffix += 1
-            name = f"{base}_{suffix}"
-        self.taken.add(name)
-        return name
+        return free_name(python_name(base), self.taken)
 
     def define(self, value: Value, base: str) -> str:
         """A variable for a value."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from lect.frontends.capture.calls import MODULE_HOOKS, global_hooks
+from lect.frontends.capture.module_calls import MODULE_HOOKS, global_hooks
 
 
 def does_more(module: torch.nn.Module) -> bool:

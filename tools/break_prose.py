@@ -23,7 +23,7 @@ is given no tensors runs as a whole when it cannot be followed.
 see other modules each time.  An object that cannot be made again (a slot object, an exception, a lock) is made by running the operation that makes it:
 the cut moves up to there.
 
-**When the frame runs eagerly instead.**  Some places cannot be cut, such as the middle of a function with `except*`: LB0029 says so.
+**When the frame runs eagerly instead.**  Some places cannot be cut, such as a comprehension whose variable nested functions share: LB0029 says so.
 Functions that raise out of the frame (LB0012) or compute nothing (LB0022) are run as written, which is what they need.
 
 **Lifetimes.**  A residual function and a step have returned before the next part begins, and what is alive is all that is handed on: what the program

@@ -15,12 +15,12 @@ from typing import Any
 
 import torch
 
-from lect.dialects.guard.containers import has, own_item, redefines
-from lect.frontends.capture import policy
-from lect.frontends.capture.attributes import MISSING, find_in_type, guard_class_entry, instance_dict, load_attr, lookup, python_method
+from lect.dialects.guard.containers import has, own_item
+from lect.frontends.capture import making, module_calls, policy
+from lect.frontends.capture.attributes import MISSING, find_in_type, load_attr, lookup, python_method
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.class_objects import rule_of_type
-from lect.frontends.capture.effects import items_to_add, mutate, run_real, stored_key
+from lect.frontends.capture.effects import mutate, run_real, stored_key
 from lect.frontends.capture.generators import Callback, IterableForC, TracedGenerator
 from lect.frontends.capture.getters import rule_of as rule_of_getter
 from lect.frontends.capture.identities import pin
@@ -47,11 +47,6 @@ C_FUNCTIONS = (
 )
 _BOUND = (BuiltinFunctionType, types.MethodWrapperType)
 _UNBOUND = (types.ModuleType, type)
-MODULE_CALL = torch.nn.Module.__call__
-MODULE_CALL_IMPL = torch.nn.Module._call_impl
-MODULE_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
-_BACKWARD_HOOKS = ("_backward_hooks", "_backward_pre_hooks")
-_GLOBAL_HOOKS = ("_global_backward_pre_hooks", "_global_backward_hooks", "_global_forward_hooks", "_global_forward_pre_hooks")
 _READ_ONE = frozenset({dict.get, dict.__getitem__, dict.__contains__, set.__contains__})
 _IMMUTABLE: tuple[type, ...] = (type, enum.Enum, range, slice, torch.Size, re.Pattern, re.Match)
 Kwargs = dict[str, Box]
@@ -82,7 +77,7 @@ def call(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
     if issubclass(type(value), type):
         if source is not None:
             t.guards.is_object(source, value)
-        return call_type(t, callee, args, kwargs)
+        return making.call_type(t, callee, args, kwargs)
     if kind is functools.partial:
         return _call_partial(t, callee, args, kwargs)
     if kind is weakref.ref and not args and not kwargs:
@@ -135,16 +130,6 @@ def _call_partial(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Bo
     return call(t, part("func"), iterate(t, part("args")) + args, merged)
 
 
-def _register_partial(t: Tracer, box: Box) -> None:
-    """C code takes a partial apart: make what is in it findable."""
-    value, source = box
-    if type(value) is functools.partial and source is not None:
-        t.guard_type(box)
-        _register_partial(t, t.wrap(value.func, source.attr("func")))
-        for name in ("args", "keywords"):
-            t.register(t.wrap(getattr(value, name), source.attr(name)))
-
-
 def _call_cached(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
     """A function with `functools.lru_cache`, which says that its result depends on nothing but its arguments: called for real with plain values."""
     value, source = callee
@@ -185,82 +170,13 @@ def _call_object(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box
     if original is not MISSING:
         return call(t, t.wrap(original, source.step("type").attr("_lect_original") if source is not None else None), args, kwargs)
     found = lookup(t, kind, "__call__")
-    if found.value is MODULE_CALL:
-        return call_module(t, callee, args, kwargs)
+    if found.value is module_calls.MODULE_CALL:
+        return module_calls.call_module(t, callee, args, kwargs)
     if found.kind == "function":
         return call_function(t, t.static(found.value), [callee, *args], kwargs)
     if found.kind == "missing":
         raise UserError(TypeError(f"'{kind.__name__}' object is not callable"))
     raise t.stop("LB0003", describe(value))
-
-
-def call_module(t: Tracer, module: Box, args: list[Box], kwargs: Kwargs) -> Box:
-    """`nn.Module.__call__`: without hooks it is a call of forward, else torch's own code runs the hooks around it."""
-    own = lookup(t, t.guard_type(module), "_call_impl").value is not MODULE_CALL_IMPL
-    if own or hooks_of(t, module):
-        _check_plain_hooks(t, module)
-        return call(t, load_attr(t, module, "_call_impl"), args, kwargs)
-    forward = _guard_forward(t, module)
-    if forward is not None:
-        return call_function(t, t.static(forward) if not t.is_fresh(forward) else (forward, None), [module, *args], kwargs)
-    return call(t, load_attr(t, module, "forward"), args, kwargs)
-
-
-def hooks_of(t: Tracer, module: Box) -> bool:
-    """True when hooks run around the forward of the module: its own, or those of all modules."""
-    names = instance_dict(t, module[0]) or {}
-    for hook in MODULE_HOOKS:
-        if t.now((names.get(hook), None)):
-            return True
-    return global_hooks()
-
-
-def global_hooks() -> bool:
-    """True when hooks are registered on all modules."""
-    held = torch.nn.modules.module.__dict__
-    for name in _GLOBAL_HOOKS:
-        if held[name]:
-            return True
-    return False
-
-
-def _check_plain_hooks(t: Tracer, module: Box) -> None:
-    """Break for hooks that run although the forward raised, and for those that run in the backward."""
-    names = instance_dict(t, module[0]) or {}
-    hooks = torch.nn.modules.module
-    if names.get("_compiled_call_impl") is not None:
-        raise t.stop("LB0017", f"{describe(module[0])}, which torch compiles")
-    if names.get("_forward_hooks_always_called") or hooks._global_forward_hooks_always_called:
-        raise t.stop("LB0017", f"{describe(module[0])} has a hook that is called also when its forward raises")
-    backward = any(names.get(name) for name in _BACKWARD_HOOKS) or hooks._global_backward_hooks or hooks._global_backward_pre_hooks
-    if backward and torch.is_grad_enabled():
-        raise t.stop("LB0017", f"{describe(module[0])} has hooks on its backward")
-
-
-def check_hooks(t: Tracer, module: Box) -> None:
-    """Break when calling the module does more than calling its forward, and guard that it stays so."""
-    t.guard_type(module)
-    if hooks_of(t, module):
-        raise t.stop("LB0017", describe(module[0]))
-    _guard_forward(t, module)
-
-
-def _guard_forward(t: Tracer, module: Box) -> FunctionType | None:
-    """Guard that a module without hooks stays so; its forward when that is a function of its class."""
-    value, source = module
-    names = instance_dict(t, value) or {}
-    if names.get("_compiled_call_impl") is not None:
-        raise t.stop("LB0017", describe(value))
-    own = "forward" in names
-    if source is not None:
-        t.guards.no_hooks(source)
-        if not own:
-            t.guards.no_attr(source, "forward")
-    forward = lookup(t, type(value), "forward")
-    if forward.kind != "function":
-        return None
-    guard_class_entry(t, type(value), "forward", forward.value)
-    return None if own else forward.value  # type: ignore[no-any-return]
 
 
 # ---- Python functions ------------------------------------------------------------------------------------------------
@@ -294,118 +210,6 @@ def is_leaf(function: FunctionType) -> bool:
     return any(module == leaf or module.startswith(leaf + ".") for leaf in policy.LEAF_MODULES) and name_of(function) is not None
 
 
-# ---- classes ---------------------------------------------------------------------------------------------------------
-
-
-def call_type(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
-    """Make an object of a class."""
-    cls = callee[0]
-    if cls in policy.PURE_TYPES:
-        return call_pure(t, cls, args, kwargs)
-    if cls is functools.partial:
-        keywords = {name: t.leak(box) for name, box in kwargs.items()}
-        _register_partial(t, args[0])
-        return t.made(run_real(functools.partial, args[0][0], *t.leak_all(args[1:]), **keywords))
-    if cls is weakref.ref and len(args) == 1 and not kwargs:
-        return (run_real(weakref.ref, args[0][0]), None)
-    if name_of(cls) is not None or issubclass(cls, torch.Tensor):
-        raise t.stop("LB0005", f"a {cls.__name__} is made")
-    t.static(cls)
-    meta = python_method(t, type(cls), "__call__")
-    if meta is not None:
-        return call_function(t, t.static(meta), [callee, *args], kwargs)
-    if find_in_type(cls, "__del__") is not MISSING:
-        raise t.stop("LB0018", describe(cls))
-    made = _allocate(t, callee, args, kwargs)
-    if cls in type(made[0]).__mro__:
-        initialize(t, made, args, kwargs)
-    return made
-
-
-def _allocate(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
-    cls = callee[0]
-    new = lookup(t, cls, "__new__").value
-    new = new.__func__ if issubclass(type(new), staticmethod) else new
-    if type(new) is FunctionType:
-        return call_function(t, t.static(new), [callee, *args], kwargs)
-    return new_object(t, new, cls, args, kwargs)
-
-
-def new_object(t: Tracer, new: Any, cls: type, args: list[Box], kwargs: Kwargs) -> Box:
-    """`new(cls, *args)` for a `__new__` written in C."""
-    if new is object.__new__:
-        return t.made(run_real(object.__new__, cls))
-    if new is type.__new__:
-        return t.code_table.specials[new](t, [(cls, None), *args], kwargs)  # type: ignore[no-any-return]
-    if issubclass(cls, dict | list | set | collections.deque):
-        return t.made(run_real(new, cls))
-    if issubclass(cls, BaseException):
-        return t.made(run_real(new, cls, *t.leak_all(args)))
-    if issubclass(cls, tuple) and len(args) <= 1 and not kwargs:
-        return t.made(run_real(new, cls, *[tuple(iterate_raw(t, box)) for box in args]))
-    if issubclass(cls, frozenset) and not kwargs:
-        return t.made(run_real(new, cls, *[_hashed(t, t.now(box) if _has_hashes(t, box) else iterate_raw(t, box)) for box in args]))
-    if issubclass(cls, int | str | float) and not kwargs and all(type(box[0]) in SCALAR_TYPES for box in args):
-        return t.made(run_real(new, cls, *t.leak_all(args)))
-    raise t.stop("LB0003", f"making a {describe(cls)}")
-
-
-def initialize(t: Tracer, made: Box, args: list[Box], kwargs: Kwargs) -> None:
-    """`made.__init__(*args)`."""
-    cls = type(made[0])
-    init = lookup(t, cls, "__init__").value
-    if type(init) is FunctionType:
-        returned = call_function(t, t.static(init), [made, *args], kwargs)[0]
-        if returned is not None:
-            raise UserError(TypeError(f"__init__() should return None, not '{type(returned).__name__}'"))
-    elif init is object.__init__:
-        new = lookup(t, cls, "__new__").value
-        if (args or kwargs) and new is object.__new__:
-            raise UserError(TypeError(f"{cls.__name__}() takes no arguments"))
-    elif issubclass(type(made[0]), tuple | int | str | float | frozenset) or init is type.__init__:
-        return
-    elif t.is_fresh(made[0]) and issubclass(type(made[0]), dict | list | set | collections.deque | BaseException):
-        call_c_init(t, init, made, args, kwargs)
-    else:
-        raise t.stop("LB0003", f"initializing a {describe(cls)}")
-
-
-_READABLE = frozenset({list, tuple, dict, set, frozenset, collections.deque, collections.OrderedDict, str, bytes, range, int, float, bool, type(None)})
-
-
-def call_c_init(t: Tracer, init: Any, made: Box, args: list[Box], kwargs: Kwargs) -> None:
-    """Run the `__init__` of a builtin container or exception on an object that the trace has made."""
-    args, kwargs = [plain(box) for box in args], {name: plain(box) for name, box in kwargs.items()}
-    for box in args:
-        if type(box[0]) is LT and not issubclass(type(made[0]), BaseException):
-            raise t.stop("LB0002", f"a {type(made[0]).__name__} made of a tensor")
-        t.leak(box) if type(box[0]) in SCALAR_TYPES else t.register(box)
-    filled = issubclass(type(made[0]), dict | list | set | collections.deque)
-    items = 1 if issubclass(type(made[0]), collections.defaultdict) else 0  # behind its factory
-    raw = [items_to_add(t, made[0], box) if filled and number == items and type(box[0]) not in _READABLE else t.now(box) for number, box in enumerate(args)]
-    if issubclass(type(made[0]), set):
-        _hashed(t, raw[0] if raw else ())
-    elif issubclass(type(made[0]), dict) and len(raw) > items and type(raw[items]) in (list, tuple):
-        _hashed(t, [pair[0] for pair in raw[items] if issubclass(type(pair), tuple | list) and pair])
-    run_real(init, made[0], *raw, **{name: t.leak(box) for name, box in kwargs.items()})
-
-
-def _has_hashes(t: Tracer, box: Box) -> bool:
-    """True for a container that knows the hashes of its items; what C code reads of it is then registered."""
-    if not issubclass(type(box[0]), dict | set | frozenset) or redefines(type(box[0]), "__iter__"):
-        return False
-    t.register(box)
-    return True
-
-
-def _hashed(t: Tracer, items: Any) -> Any:
-    """Items to put into a set or to use as keys; breaks when C code would run code of the program to hash them."""
-    if issubclass(type(items), list | tuple | collections.deque):
-        for item in items:
-            check_key(t, item)
-    return items
-
-
 # ---- C functions -----------------------------------------------------------------------------------------------------
 
 
@@ -426,7 +230,7 @@ def call_c(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
     if function in policy.PURE:
         return call_pure(t, function, args, kwargs)
     if type(function) is BuiltinFunctionType and function.__name__ == "__new__" and issubclass(type(owner), type):
-        return new_object(t, function, args[0][0], args[1:], kwargs)
+        return making.new_object(t, function, args[0][0], args[1:], kwargs)
     raise t.stop("LB0003", describe(function))
 
 

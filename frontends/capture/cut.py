@@ -20,8 +20,9 @@ from lect.dialects.pyframe import ops as py
 from lect.dialects.pyframe.control import FuncOp
 from lect.frontends.capture.attributes import MISSING, find_in_type, instance_dict
 from lect.frontends.capture.breaks import FrameState, GraphBreak
-from lect.frontends.capture.calls import MODULE_CALL, hooks_of, is_leaf
+from lect.frontends.capture.calls import is_leaf
 from lect.frontends.capture.generators import TracedGenerator
+from lect.frontends.capture.module_calls import MODULE_CALL, hooks_of
 from lect.frontends.capture.residual import ResidualBuilder
 from lect.frontends.capture.resume import Cuttable, NotResumable, Resume
 from lect.frontends.capture.scalars import SCALAR_TYPES

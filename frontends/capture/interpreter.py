@@ -7,6 +7,7 @@ to block; an exception of the program goes to the block's handler, a `GraphBreak
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from opcode import opmap
 from threading import RLock
 from types import CellType, CodeType, MappingProxyType
 from typing import Any
@@ -32,6 +33,7 @@ from lect.frontends.capture.tracer import Box, Tracer
 from lect.ir import UNKNOWN, Block, Operation, Value
 
 Step = tuple[Callable[["Frame", Any], Any], Operation]
+_SPLIT_GROUPS = opmap["CHECK_EG_MATCH"]
 MAX_BLOCKS = 150_000  # blocks entered in one trace: some seconds
 
 
@@ -44,7 +46,7 @@ class Program:
 
     __slots__ = (
         *("_cuttable", "_decoder", "_func", "_lock", "_origin", "code", "codes", "entry", "steps", "values"),
-        *("cells", "free", "is_generator", "signature"),
+        *("cells", "free", "is_generator", "signature", "splits_groups"),
     )
 
     def __init__(  # raises `UnsupportedCode`
@@ -68,6 +70,7 @@ class Program:
         self.cells: tuple[str, ...] = func.cells
         self.free: tuple[str, ...] = func.free
         self.is_generator = "generator" in func.flags
+        self.splits_groups = _SPLIT_GROUPS in code.co_code[::2]  # where it is not sure, a trace stops too often
         if self.is_generator and self._decoder is not None:
             self._decoder.complete()  # what a suspended frame would do when it is released can be seen only in the whole function
             self._decoder = None
@@ -282,7 +285,7 @@ def run(frame: Frame, suspended: Any = None) -> Box | None:
             if raised.loc is UNKNOWN:
                 raised.loc = guards.loc
             try:
-                block = _unwind(frame, block, raised)  # type: ignore[arg-type]
+                block = _unwind(frame, block, op, raised)  # type: ignore[arg-type]
             except GraphBreak as stop:
                 _left(frame, op, stop)
                 raise
@@ -319,12 +322,15 @@ def _reached(frame: Frame, op: Any) -> None:
     raise Reached("LB0029", "the cut is reached", op.loc)
 
 
-def _unwind(frame: Frame, block: Block, raised: UserError) -> Block:
-    """Hand an exception to the handler of `block`."""
+def _unwind(frame: Frame, block: Block, op: Any, raised: UserError) -> Block:
+    """Hand an exception that `op` raises to the handler of `block`."""
     terminator: Any = block.last
     handler = terminator.handler
     t = frame.t
-    note_raise(t, raised.error)
+    again = op.name == "pyframe.reraise" or (op.name == "pyframe.raise" and op.exception is None)
+    if not again and frame.program.splits_groups and id(raised.error) in t.seen and not t.is_fresh(raised.error):
+        raise t.stop("LB0030", "except* looks at the tracebacks of exceptions from outside of the frame")
+    note_raise(t, raised.error, again)
     if handler is None:
         raise raised
     error = raised.error

@@ -105,7 +105,7 @@ def global_state(t: Tracer | None = None) -> dict[str, Any]:
 
 
 def _global_hooks() -> bool:
-    from lect.frontends.capture.calls import global_hooks
+    from lect.frontends.capture.module_calls import global_hooks
 
     return global_hooks()
 

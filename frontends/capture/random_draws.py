@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from lect.frontends.capture.calls import initialize
 from lect.frontends.capture.effects import run_real
+from lect.frontends.capture.making import initialize
 from lect.frontends.capture.numbers import LONGEST
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.tracer import NONE, Box, Effect, Tracer

@@ -15,8 +15,8 @@ import torch
 from lect.dialects.fx.types import ObjectRef
 from lect.dialects.guard.containers import BASES, count, elements, has, own_item
 from lect.frontends.capture.attributes import MISSING, MODULE_PARTS, find_in_type
-from lect.frontends.capture.calls import MODULE_HOOKS
 from lect.frontends.capture.guards import tensor_attributes
+from lect.frontends.capture.module_calls import MODULE_HOOKS
 from lect.frontends.capture.repeats import PLAIN
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.tensors import LT, layout_of, meta_of

@@ -178,7 +178,6 @@ class Cuttable:
         self.blocks = func.region.blocks
         self.numbers = {block: number for number, block in enumerate(self.blocks)}
         self.shared = (*func.cells, *func.free)
-        self.compares_tracebacks = any(op.name == "pyframe.match_exc_group" for op in func.walk())
         self.looks_around = any(_names_one(op) for op in func.walk())
         self.takes_first = any(op.name == "pyframe.load_global" and op.attrs["id"] == "super" for op in func.walk())
         self.first = (FIRST,) if self.takes_first and func.args and func.args[0] in func.cells else ()

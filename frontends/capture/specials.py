@@ -23,7 +23,7 @@ from lect.frontends.capture.arity import with_arity
 from lect.frontends.capture.attributes import bound_method, generic_attr, load_attr, lookup, python_method, type_attr
 from lect.frontends.capture.autograd import AUTOGRAD
 from lect.frontends.capture.breaks import UserError
-from lect.frontends.capture.calls import call_c_init, call_function, initialize, new_object
+from lect.frontends.capture.calls import call_function
 from lect.frontends.capture.checkpointing import CHECKPOINTS
 from lect.frontends.capture.class_checks import class_of, is_instance, is_subclass, stand_in
 from lect.frontends.capture.classes import CLASSES, make_type
@@ -33,6 +33,7 @@ from lect.frontends.capture.control_flow import CONTROL_FLOW
 from lect.frontends.capture.copying import COPYING
 from lect.frontends.capture.effects import delete_attr, generic_delete_attr, generic_store_attr, globals_box, run_real, store_attr
 from lect.frontends.capture.evaluated import EVALUATED
+from lect.frontends.capture.exception_groups import EXCEPTION_GROUPS
 from lect.frontends.capture.frames import FRAMES
 from lect.frontends.capture.functorch import FUNCTORCH
 from lect.frontends.capture.generators import Exhausted, TracedGenerator, close, exception_of, in_program, resume
@@ -41,6 +42,7 @@ from lect.frontends.capture.inference import INFERENCE
 from lect.frontends.capture.iteration import get_iter, get_next
 from lect.frontends.capture.locks import LOCKS
 from lect.frontends.capture.log_calls import LOGGING
+from lect.frontends.capture.making import allocate, call_c_init, initialize, new_object
 from lect.frontends.capture.modes import MODES
 from lect.frontends.capture.module_moves import MODULE_MOVES
 from lect.frontends.capture.numbers import without_numbers
@@ -147,9 +149,7 @@ def _object_init(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
 
 
 def _type_call(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-    from lect.frontends.capture.calls import _allocate
-
-    made = _allocate(t, args[0], args[1:], kwargs)
+    made = allocate(t, args[0], args[1:], kwargs)
     if args[0][0] in type(made[0]).__mro__:
         initialize(t, made, args[1:], kwargs)
     return made
@@ -373,6 +373,7 @@ _BY_SUBJECT = (
     FUNCTORCH,
     CONTROL_FLOW,
     EVALUATED,
+    EXCEPTION_GROUPS,
     FRAMES,
     MODES,
     MODULE_MOVES,

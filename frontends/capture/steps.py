@@ -42,8 +42,6 @@ class Step:
         self.ends_block = self.op is base.blocks[place.block].last
         if calls and self.ends_block:
             raise NotResumable("a terminator calls nothing")
-        if base.compares_tracebacks:
-            raise NotResumable("except* looks at the tracebacks of what is raised, to which the parts of a function would add")
         if base.takes_first and not base.first and base.func.args[:1] != tuple(bound[:1]):
             raise NotResumable("super() looks at a first parameter that has no value any more")
         values = base.stack_at(place)
@@ -127,6 +125,8 @@ class Step:
         block = Block()
         self.blocks.append(block)
         taken = {value: block.add_arg(value.type, value.hint) for value in args}
+        split = self.op.name == "pyframe.match_exc_group" and not place.raises
+        handled = block.append(control.LoadExcOp()).results[0] if split else None  # the operation has changed it
         for value in reversed(args):
             if value in base.previous:
                 block.append(control.PopExcOp(taken[value]))
@@ -140,7 +140,9 @@ class Step:
         given += [block.append(py.LoadLocalOp(name)).results[0] for name in resume.variables]
         cells = [block.append(py.LoadCellOp(name)).results[0] for name in base.shared]
         given += resume.stack.leave(block, taken)
-        given += [block.append(py.LoadLocalOp(name)).results[0] for name in resume.stack.handled_names]
+        names = resume.stack.handled_names
+        given += [block.append(py.LoadLocalOp(name)).results[0] for name in (names if handled is None else names[:-1])]
+        given += [handled] if handled is not None else []
         if place.raises:
             given.append(taken[args[-1]])
         going_on = block.append(py.CallOp(point, [*given, *cells])).results[0]

@@ -175,7 +175,8 @@ def _of_exception(t: Tracer, function: Callable[..., str], box: Box) -> Any:
         return kind.__name__ + (f"({text_of(t, repr, args[0])})" if len(args) == 1 else text_of(t, repr, t.make_tuple(args)))
     if not t.is_fresh(value):
         raise t.stop("LB0019", f"text of a {kind.__name__}")
-    check_plain(t, value.args)
+    if held is not BaseExceptionGroup.__str__ or type(value.message) is not str:  # which shows its message, and how many parts there are
+        check_plain(t, value.args)
     return run_real(function, value)
 
 

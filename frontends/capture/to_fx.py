@@ -15,12 +15,12 @@ from lect.dialects.pyframe.control import FuncOp
 from lect.frontends.capture.api import LiveFrame, cell_parameter, rest_parameters
 from lect.frontends.capture.arguments import keeps_its_code
 from lect.frontends.capture.breaks import FrameState, GraphBreak, Reached, Refused, Stop, UserError
-from lect.frontends.capture.calls import check_hooks
 from lect.frontends.capture.cut import CutWriter, chain_of
 from lect.frontends.capture.dead_effects import visible_effects
 from lect.frontends.capture.inference import blocks_closed
 from lect.frontends.capture.interpreter import Frame, Program, call_frame
 from lect.frontends.capture.modes import changed_modes, current_modes, enter_found_modes, global_state
+from lect.frontends.capture.module_calls import check_hooks
 from lect.frontends.capture.numbers import NumberPolicy, needed_for_value
 from lect.frontends.capture.residual import ResidualBuilder, Returned
 from lect.frontends.capture.resume import resume_function

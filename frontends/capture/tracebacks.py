@@ -38,9 +38,14 @@ def as_raised(error: BaseException, line: int) -> BaseException:
     return error
 
 
-def note_raise(t: Tracer, error: BaseException) -> None:
-    """An exception is on its way through a frame.  The first time it is new, and what was handled meanwhile is its context."""
+def note_raise(t: Tracer, error: BaseException, again: bool = False) -> None:
+    """An exception is on its way through a frame.  The first time it is new, and what was handled meanwhile is its context.
+
+    Each frame adds to its traceback, unless the exception is raised `again` as it is.
+    """
     if id(error) in t.tracebacks:
+        if not again and t.is_fresh(error):
+            t.tracebacks[id(error)] = TracedTraceback(t.loc)
         return
     if id(error) not in t.chained and (t.is_fresh(error) or id(error) not in t.seen):
         chain(t, error, made_by_c=True)

@@ -12,11 +12,11 @@ from lect.frontends.capture import interpreter
 from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.interpreter import Program
 from lect.frontends.capture.resume import NotResumable
-from tests.e2e import break_places, break_programs, callback_programs, class_programs, generator_programs
+from tests.e2e import break_places, break_programs, callback_programs, class_programs, generator_programs, group_programs
 from tests.e2e.conftest import use_trigger
 from tests.e2e.support import same
 
-PROGRAMS = [*break_programs.PROGRAMS, *break_places.PROGRAMS, *generator_programs.PROGRAMS, *callback_programs.PROGRAMS, *class_programs.PROGRAMS]
+PROGRAMS = [*break_programs.PROGRAMS, *break_places.PROGRAMS, *generator_programs.PROGRAMS, *callback_programs.PROGRAMS, *class_programs.PROGRAMS, *group_programs.PROGRAMS]
 # Bookkeeping of exceptions and of variables is no place for a cut: the frame runs eagerly.
 NO_PLACE = frozenset(f"pyframe.{name}" for name in "push_exc pop_exc save_local restore_local return reraise drop".split())
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from lect.frontends.capture.numbers import without_number_operands
-from lect.frontends.capture.rules import containers, control, matching, namespaces, objects, suspension, variables
+from lect.frontends.capture.rules import containers, control, exception_groups, matching, namespaces, objects, suspension, variables
 
 # Rules whose operands may be numbers of run time; the others get constants.
 _WITH_NUMBERS = frozenset(
@@ -47,7 +47,7 @@ RULES: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
         name: _rule if name in _LOGGED else _disturbing(_rule)
         for name, _rule in (
             (name, rule if name in _WITH_NUMBERS else without_number_operands(rule))
-            for table in (variables, namespaces, objects, containers, control, matching, suspension)
+            for table in (variables, namespaces, objects, containers, control, exception_groups, matching, suspension)
             for name, rule in table.RULES.items()
         )
     }

@@ -178,4 +178,14 @@ def shadowed(x, items):
     return x + found[0](), kept(), item
 
 
-PROGRAMS = (containers, flow, functions, patterns, defined, broken_off, left_by_an_exception, gathered, shadowed)
+def in_groups(x, items):
+    try:
+        raise ExceptionGroup("group", [ValueError(len(items)), KeyError(1)])
+    except* ValueError:
+        x = x + 1
+    except* KeyError:
+        x = x * 2
+    return x
+
+
+PROGRAMS = (containers, flow, functions, patterns, defined, broken_off, left_by_an_exception, gathered, shadowed, in_groups)

@@ -18,17 +18,20 @@ from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.interpreter import CodeTable
 from lect.ir import Operation, print_module
 from lect.runtime import frame_hook
-from lect.runtime.events import Event, EventLog, Fallback
+from lect.runtime.cache_commands import Cache
+from lect.runtime.events import CacheProblem, Event, EventLog, Fallback
 from lect.runtime.explain import Explanation, explain_call
 from lect.runtime.failure_files import FailureFiles
 from lect.runtime.frame import CompiledFrame, CompileError
+from lect.runtime.graph_cache import GraphCache
 from lect.runtime.module_calls import call_of
 from lect.runtime.modules import wrap_module
 from lect.runtime.nested import HookedFrame
 from lect.runtime.pipeline import fallback
 from lect.runtime.settings import Environment, Settings
+from lect.runtime.store import Store
 
-__all__ = ["CompileError", "compile", "disable", "events", "explain", "reset"]
+__all__ = ["CompileError", "cache", "compile", "disable", "events", "explain", "reset"]
 
 
 class Runtime:
@@ -40,6 +43,10 @@ class Runtime:
         self.frames: weakref.WeakSet[CompiledFrame] = weakref.WeakSet()
         self._table: CodeTable | None = None
         self._dumped = 0
+        self.graphs: GraphCache | None = None
+        if environment.cache is not None:
+            store = Store(environment.cache, environment.cache_limit, lambda reason: self.log.add(CacheProblem("cache", reason)))
+            self.graphs = GraphCache(store, self.log)
         if environment.log:
             self.log.listen(lambda event: print(f"lect: {event}", file=sys.stderr))
 
@@ -69,6 +76,9 @@ class Runtime:
 
 
 RUNTIME = Runtime(Environment.read(os.environ))
+
+cache = Cache(os.environ)
+"""What compiles left on disk: `cache.ls()`, `cache.why(a, b)`, `cache.gc()`, `cache.export(path)`, `cache.load(path)`."""
 
 
 def compile(
@@ -126,7 +136,8 @@ def _make(target: Any, function: FunctionType, front: tuple[Any, ...], settings:
     is_module = isinstance(target, torch.nn.Module)
     eager = type(target).__call__ if is_module else function
     traced = target if is_module and function is type(target).forward else function
-    frame = _frame_kind(function, settings)(traced, function, eager, settings, RUNTIME.log, RUNTIME.code_table, RUNTIME.observe)
+    graphs = RUNTIME.graphs if settings.options.get("cache", True) else None
+    frame = _frame_kind(function, settings)(traced, function, eager, settings, RUNTIME.log, RUNTIME.code_table, RUNTIME.observe, graphs)
     RUNTIME.frames.add(frame)
     run = _runner(frame)
     if is_module:
@@ -159,11 +170,11 @@ def _frame_kind(function: FunctionType, settings: Settings) -> type[CompiledFram
 
 def _runner(frame: CompiledFrame) -> Callable[..., Any]:
     """The function that stands for the compiled one: a hit costs one look-up and the guards."""
-    cache, eager = frame.cache, frame.eager
+    versions, eager = frame.cache, frame.eager
 
     def run(*args: Any, **kwargs: Any) -> Any:
         try:
-            version = cache.find(args, kwargs)
+            version = versions.find(args, kwargs)
         except TypeError:  # the arguments do not fit the function, whose own error is the right one
             return eager(*args, **kwargs)
         if version is None:
@@ -208,5 +219,6 @@ def disable(fn: Any = None) -> Any:
 
 
 def events(*kinds: str) -> list[Event]:
-    """The events so far, oldest first; with names, only those kinds (`"trace"`, `"guard miss"`, `"recompile"`, `"fallback"`, `"note"`, `"compile"`)."""
+    """The events so far, oldest first; with names, only those kinds
+    (`"trace"`, `"guard miss"`, `"recompile"`, `"fallback"`, `"note"`, `"compile"`, `"cache"`)."""
     return RUNTIME.log.events(kinds)

@@ -192,6 +192,31 @@ class BackwardFallback(Event):
         return f"the backward runs through torch: {number}{self.detail}" + (f" (replay it with: {self.replay})" if self.replay else "")
 
 
+@dataclass(frozen=True)
+class CacheLookup(Event):
+    """The cache was asked for a lowered graph: the level and the name of the entry, whether it was there, and the seconds that this took."""
+
+    kind: ClassVar[str] = "cache"
+    level: str = ""
+    digest: str = ""
+    found: bool = False
+    seconds: float = 0.0
+
+    def text(self) -> str:
+        return f"{'hit' if self.found else 'miss'} of {self.level}/{self.digest[:12]} in {self.seconds * 1e3:.1f} ms"
+
+
+@dataclass(frozen=True)
+class CacheProblem(Event):
+    """The cache on disk cannot be read or written, or an entry of it was damaged and removed; what was asked for is made anew."""
+
+    kind: ClassVar[str] = "cache problem"
+    detail: str = ""
+
+    def text(self) -> str:
+        return self.detail
+
+
 class EventLog:
     """The last events, oldest first, and the listeners that are told of each; `files` are those of the failures among them."""
 

@@ -27,11 +27,17 @@ class Executable:
         return self.run(*tensors)
 
 
-def build(module: Operation, ctx: Context, name: str | None = None) -> Executable:
-    """Make the `host.func` called `name` (the only one when None) of `module` executable.  Raises `LectError` when it cannot be."""
+def build(module: Operation, ctx: Context, name: str | None = None, code: Any = None) -> Executable:
+    """Make the `host.func` called `name` (the only one when None) of `module` executable.  Raises `LectError` when it cannot be.
+
+    `code` are its kernels as a backend compiled and checked them before; then the module need not have them.
+    """
     from lect.backends import python_host
 
     func = find_host_function(module, name)
+    if code is not None:
+        program = python_host.load(func, {symbol: code.entry(symbol) for symbol in code.symbols}, shared_launcher())
+        return Executable(func.attrs["sym_name"], program.run, program.text, code)
     kernels = [op for op in module.body if op.name == "kernel.func"]
     check_launches(func, kernels)
     compiled: Any = None

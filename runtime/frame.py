@@ -17,6 +17,7 @@ from lect.runtime.continuation import REST_VERSIONS, ResumePoints
 from lect.runtime.events import Compile, EventLog, Fallback, Recompile, Trace
 from lect.runtime.explain_miss import explain_miss
 from lect.runtime.failures import Failure, with_file
+from lect.runtime.graph_cache import GraphCache
 from lect.runtime.guards import HOLDS, RAISED, build_predicate
 from lect.runtime.module_calls import call_of, does_more
 from lect.runtime.numbers import changed_numbers
@@ -44,7 +45,15 @@ class CompiledFrame:
     in_place = False  # versions run in the frame of the function itself
 
     def __init__(
-        self, target: Any, function: FunctionType, eager: Callable[..., Any], settings: Settings, log: EventLog, code_table: Any, observe: Observer
+        self,
+        target: Any,
+        function: FunctionType,
+        eager: Callable[..., Any],
+        settings: Settings,
+        log: EventLog,
+        code_table: Any,
+        observe: Observer,
+        graphs: GraphCache | None = None,
     ) -> None:
         self.target = target
         self.function = function
@@ -53,6 +62,7 @@ class CompiledFrame:
         self.log = log
         self.code_table = code_table
         self.observe = observe
+        self.graphs = graphs
         self.cache = CodeCache(function, settings.options.get("version_limit", VERSION_LIMIT))
         self.numbers = NumberPolicy(arguments=settings.dynamic is True)
         whole = settings.fullgraph or settings.options.get("breaks") == "eager"
@@ -62,7 +72,7 @@ class CompiledFrame:
 
     def _frame_of_rest(self, rest: Rest, eager: Callable[..., Any], armed: Callable[..., Any] | None) -> CompiledFrame:
         """The frame of a rest of this function, which shares the resume points."""
-        frame = self._kind_of_rest()(rest, rest.function, eager, self.settings, self.log, self.code_table, self.observe)
+        frame = self._kind_of_rest()(rest, rest.function, eager, self.settings, self.log, self.code_table, self.observe, self.graphs)
         frame.points = self.points
         frame.armed = armed
         frame.cache.limit *= REST_VERSIONS
@@ -107,7 +117,7 @@ class CompiledFrame:
     def _call_module(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.calls is None:
             function = call_of(self.target)
-            self.calls = type(self)(function, function, self.eager, self.settings, self.log, self.code_table, self.observe)
+            self.calls = type(self)(function, function, self.eager, self.settings, self.log, self.code_table, self.observe, self.graphs)
         version = self.calls.cache.find(args, kwargs)
         return self.calls.miss(args, kwargs) if version is None else version.run(*args, **kwargs)
 
@@ -116,7 +126,8 @@ class CompiledFrame:
         if cache.versions and not self._report_misses(args, kwargs):
             return None
         front = args[1:] if isinstance(self.target, torch.nn.Module) else args
-        made = compile_call(self.target, front, kwargs, self.code_table(), self.settings.options, self.observe, self.numbers, self.points, self.log)
+        options, graphs = self.settings.options, self.graphs
+        made = compile_call(self.target, front, kwargs, self.code_table(), options, self.observe, self.numbers, self.points, self.log, graphs)
         self._report(made)
         if made.fallback is not None and self.settings.fullgraph and made.fallback.number not in NEVER_RAISED:
             raise CompileError(_sentence(made.fallback), hint=made.fallback.hint)

@@ -16,15 +16,18 @@ def module_of(op: Operation) -> Operation:
     return ModuleOp(regions=[Region([block])])
 
 
-def link_graph(module: Operation, ctx: Context) -> tuple[Any, Callable[..., list[Any]]]:
-    """What keeps the code alive, and the function from a graph's inputs to its results, at the level that the option `level` says."""
+def link_graph(module: Operation, ctx: Context, code: Any = None) -> tuple[Any, Callable[..., list[Any]]]:
+    """What keeps the code alive, and the function from a graph's inputs to its results, at the level that the option `level` says.
+
+    `code` are the kernels of a module out of the cache, where they were compiled before.
+    """
     if ctx.options.get("level", "native") != "native":
         return None, interpreted(module)
     from lect.runtime.executable import build, find_host_function
     from lect.runtime.machines import on_device
     from lect.runtime.residual import shared_outputs, with_own_outputs
 
-    executable, func = build(module, ctx), find_host_function(module, None)
+    executable, func = build(module, ctx, code=code), find_host_function(module, None)
     return executable, with_own_outputs(on_device(executable.run, func), shared_outputs(func))
 
 

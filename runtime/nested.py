@@ -24,6 +24,7 @@ from lect.runtime.continuation import Arming
 from lect.runtime.events import EventLog
 from lect.runtime.frame import CompiledFrame
 from lect.runtime.frame_hook import DEFAULT, SETTLED, Hook, Outcome, call_arguments, flatten
+from lect.runtime.graph_cache import GraphCache
 from lect.runtime.guards import build_frame_guard
 from lect.runtime.pipeline import Compiled, Observer, fallback, place_of
 from lect.runtime.settings import Settings
@@ -95,10 +96,18 @@ class HookedFrame(CompiledFrame):
     """A frame that arms the hook where it runs eagerly: as a whole, in the steps between its graphs, and in its rests."""
 
     def __init__(
-        self, target: Any, function: FunctionType, eager: Callable[..., Any], settings: Settings, log: EventLog, code_table: Any, observe: Observer
+        self,
+        target: Any,
+        function: FunctionType,
+        eager: Callable[..., Any],
+        settings: Settings,
+        log: EventLog,
+        code_table: Any,
+        observe: Observer,
+        graphs: GraphCache | None = None,
     ) -> None:
-        super().__init__(target, function, eager, settings, log, code_table, observe)
-        self.nested = NestedFrames(function, settings, log, code_table, observe)
+        super().__init__(target, function, eager, settings, log, code_table, observe, graphs)
+        self.nested = NestedFrames(function, settings, log, code_table, observe, graphs)
         self.armed = self.nested.region(eager)
         if self.points is not None:
             self.points.arming = self.nested.arming()
@@ -112,12 +121,15 @@ class HookedFrame(CompiledFrame):
 class NestedFrames:
     """The functions called inside of `function` while it runs eagerly."""
 
-    def __init__(self, function: FunctionType, settings: Settings, log: EventLog, code_table: Any, observe: Observer) -> None:
+    def __init__(
+        self, function: FunctionType, settings: Settings, log: EventLog, code_table: Any, observe: Observer, graphs: GraphCache | None = None
+    ) -> None:
         self.function = function
         self.settings = replace(settings, fullgraph=False)
         self.log = log
         self.code_table = code_table
         self.observe = observe
+        self.graphs = graphs
         self.hook = Hook(self.look_up, log.add, function.__qualname__)
         self._known: OrderedDict[int, _Known] = OrderedDict()
         self._lock = RLock()
@@ -179,7 +191,7 @@ class NestedFrames:
                 what = f"{len(frames)} functions" if len(frames) >= limit else f"{INSTANCES} instances of {type(flat[0]).__qualname__}"
                 self.log.add(fallback(function.__qualname__, "LB0027", f"{what} with one code object", place_of(function)))
                 return None
-            frame = NestedFrame(function, function, function, self.settings, self.log, self.code_table, self.observe)
+            frame = NestedFrame(function, function, function, self.settings, self.log, self.code_table, self.observe, self.graphs)
             if frame.points is not None:
                 frame.points.arming = self.arming()
             frames[function] = frame

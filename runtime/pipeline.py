@@ -25,9 +25,10 @@ from lect.runtime.continuation import ResumePoints, cut_resources, going_on
 from lect.runtime.events import Break, EventLog, Fallback, Note
 from lect.runtime.failure_files import FailureFiles
 from lect.runtime.failures import Failure, Lowering, is_internal, with_file
+from lect.runtime.graph_cache import GraphCache, Place, Restored
 from lect.runtime.linking import link_graph
 from lect.runtime.machines import machine_of
-from lect.runtime.training_compile import Training, any_results_differentiable, take_training
+from lect.runtime.training_compile import Training, any_results_differentiable, restore_training, take_training
 
 STAGES = ("aot", "loop", "kernel")
 # Level at which the graph runs -> how many stages lead there.
@@ -72,11 +73,13 @@ def compile_call(
     numbers: NumberPolicy | None = None,
     points: ResumePoints | None = None,
     log: EventLog | None = None,
+    graphs: GraphCache | None = None,
 ) -> Compiled:
     """Compile `fn` for this call.  Never raises for what the program does: what cannot be compiled comes back as a fallback.
 
     `numbers` says which numbers are of run time, and learns which cannot be.  `points` are the resume points of the function; without them a frame is
-    compiled as a whole or not at all.  `log` is told of what is compiled later, when the first backward comes, and keeps the files of failures.
+    compiled as a whole or not at all.  `log` is told of what is compiled later, when the first backward comes, and keeps the files of failures.  `graphs`
+    holds graphs that were lowered before.
     """
     log = log or EventLog()
     ctx = make_context(options=options)
@@ -101,9 +104,9 @@ def compile_call(
         if made.note is None:
             captured = captured.clone({})
             made.numbers = number_places(captured)
-            _lower(module, captured, name, made, ctx, observe, log)
+            _lower(module, captured, name, made, ctx, observe, log, graphs)
             if _learns_constants(made, ctx, numbers):
-                return compile_call(fn, args, kwargs, table, options, observe, numbers, points, log)
+                return compile_call(fn, args, kwargs, table, options, observe, numbers, points, log, graphs)
         stage = "emit"
         if made.run is None:
             made.run = _timed(made, "emit", lambda: _link_through_torch(captured, made, ctx))
@@ -180,7 +183,9 @@ def _why_through_torch(name: str, ctx: Context) -> Note | None:
     return note(fallback(name, *reason)) if reason else None
 
 
-def _lower(module: Operation, graph: Operation, name: str, made: Compiled, ctx: Context, observe: Observer, log: EventLog) -> None:
+def _lower(
+    module: Operation, graph: Operation, name: str, made: Compiled, ctx: Context, observe: Observer, log: EventLog, graphs: GraphCache | None
+) -> None:
     """Lower the graph as far as the option `level` says and link it.  What a stage refuses becomes the note of `made`, and nothing is linked.
 
     `graph` is a copy of it, for the backwards that are compiled later.
@@ -192,22 +197,41 @@ def _lower(module: Operation, graph: Operation, name: str, made: Compiled, ctx: 
         made.note = note(fallback(name, "LB0021", "the option level = fx has no backward"))
         return
     try:
+        place = None
         if level == "native":
             ctx.target.update(machine_of(graph))
+            place = graphs.place_of(name, graph, made.guards, ctx) if graphs is not None else None
+        if place is not None and _timed(made, "cache", lambda: _restore(place, graph, made, ctx, observe, log)):
+            return
         for stage in STAGES[: REACHED[level]]:
             _timed(made, stage, lambda stage=stage: PassManager.parse(stage).configured(ctx.options).run(module, ctx))  # type: ignore[misc]
             observe(stage, module)
             if stage == STAGES[0]:
-                training = take_training(module, graph, name, ctx, observe, log)
+                training = take_training(module, graph, name, ctx, observe, log, place)
         stage = "emit"
+        ctx.resources["code_store"] = place.objects if place is not None else None
         made.run = _timed(made, "emit", lambda: _link(module, made, ctx, training))
         made.seeded = ctx.statistics.get("random operators seeded", 0)
+        if place is not None:
+            _timed(made, "cache", lambda: place.keep(module, ctx, {"training": training.facts.to_json() if training is not None else None}))
     except NumberNeeded as error:
         made.constants = error.arguments
         made.note = note(_reason(made, name, stage, error))
     except Exception as error:
         lowering = Lowering(graph, STAGES[: REACHED[level]], dict(ctx.options), dict(ctx.target), link_graph)
         made.note = note(_reason(made, name, stage, error, lowering))
+
+
+def _restore(place: Place, graph: Operation, made: Compiled, ctx: Context, observe: Observer, log: EventLog) -> bool:
+    """Link the graph as it lies in the cache; False when it is not there."""
+
+    def use(found: Restored) -> Callable[..., Any]:
+        training = restore_training(found.facts["training"], graph, place.name, ctx, observe, log, place)
+        made.seeded = ctx.statistics.get("random operators seeded", 0)
+        return _link(found.module, made, ctx, training, found.code)
+
+    made.run = place.restore(ctx, use)
+    return made.run is not None
 
 
 def _learns_constants(made: Compiled, ctx: Context, numbers: NumberPolicy | None) -> bool:
@@ -256,13 +280,13 @@ def _reason(made: Compiled, name: str, stage: str, error: Exception, lowering: L
     return fallback(name, "LB0020", error.message if refused else made.failure.summary, place or made.failure.location, stage)  # type: ignore[attr-defined]
 
 
-def _link(module: Operation, made: Compiled, ctx: Context, training: Training | None) -> Callable[..., Any]:
+def _link(module: Operation, made: Compiled, ctx: Context, training: Training | None, code: Any = None) -> Callable[..., Any]:
     """The residual function with its graph, ready to be called like the function itself."""
     from lect.runtime.executable import find_host_function
     from lect.runtime.repeat import changes_nothing_before_it_raises
     from lect.runtime.residual import with_numbers, without_autocast
 
-    executable, graph = link_graph(module, ctx)
+    executable, graph = link_graph(module, ctx, code)
     if executable is not None and not ctx.resources["draws"] and changes_nothing_before_it_raises(find_host_function(module, None)):
         made.graph_code = executable.run.__code__
     if training is not None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from lect.ir import LectError
+from lect.runtime.store import LIMIT
 
 MODES = ("default", "reduce-overhead", "max-autotune")
 TRIGGERS = ("function", "hook")
@@ -26,6 +28,7 @@ OPTIONS: Mapping[str, tuple[tuple[Any, ...] | None, str]] = MappingProxyType(
         "memory_budget": (None, "what a forward keeps for its backward: the part, from 0 to 1, between the least possible and what it keeps by itself"),
         "trigger": (TRIGGERS, "what is compiled: the function itself, or with the frame hook also functions called in a frame that runs eagerly"),
         "breaks": (("resume", "eager"), "what happens where a frame cannot be followed: it is cut there and goes on behind, or runs eagerly as a whole"),
+        "cache": ((True, False), "graphs that were lowered before, in this process or another, are taken from the cache on disk"),
         "version_limit": (None, "the number of versions of one function before it runs eagerly"),
     }
 )
@@ -69,18 +72,39 @@ class Environment:
     log: bool = False
     dump: str | None = None
     trigger: str = "function"
+    cache: Path | None = None
+    cache_limit: int = LIMIT
 
     @classmethod
     def read(cls, variables: Mapping[str, str]) -> Environment:
-        """The settings for these variables.  Raises `LectError` for a trigger that does not exist.
+        """The settings for these variables.  Raises `LectError` for a trigger that does not exist, and for a limit that is no number.
 
         LECT_DISABLE runs everything eagerly, LECT_LOG writes events to standard error, LECT_DUMP names a folder for the text of every level, and
-        LECT_TRIGGER is the default of the option `trigger`.
+        LECT_TRIGGER is the default of the option `trigger`.  LECT_CACHE_DIR is the folder of the cache, LECT_CACHE_LIMIT its size in megabytes, and
+        LECT_CACHE=0 does without; so does LECT_DUMP, as what is taken from the cache passes no level.
         """
         trigger = variables.get("LECT_TRIGGER") or "function"
         if trigger not in TRIGGERS:
             raise LectError(f"LECT_TRIGGER is one of {', '.join(TRIGGERS)}, got {trigger!r}")
-        return cls(_is_set(variables, "LECT_DISABLE"), _is_set(variables, "LECT_LOG"), variables.get("LECT_DUMP") or None, trigger)
+        dump = variables.get("LECT_DUMP") or None
+        without = dump is not None or variables.get("LECT_CACHE") == "0"
+        cache = None if without else cache_folder(variables)
+        return cls(_is_set(variables, "LECT_DISABLE"), _is_set(variables, "LECT_LOG"), dump, trigger, cache, _limit(variables))
+
+
+def cache_folder(variables: Mapping[str, str]) -> Path:
+    """The folder of the cache that environment variables name, else one among the user's caches."""
+    named = variables.get("LECT_CACHE_DIR")
+    if named:
+        return Path(named).expanduser()
+    return Path(variables.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "lect"
+
+
+def _limit(variables: Mapping[str, str]) -> int:
+    megabytes = variables.get("LECT_CACHE_LIMIT") or str(LIMIT // 2**20)
+    if not megabytes.isdecimal():
+        raise LectError(f"LECT_CACHE_LIMIT is a number of megabytes, got {megabytes!r}")
+    return int(megabytes) * 2**20
 
 
 def _is_set(variables: Mapping[str, str], name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,7 @@ from lect.dialects import make_context
 from lect.dialects.functional.ops import FuncOp
 from lect.dialects.functional.python_values import dtype_of
 from lect.dialects.fx.ops import GraphOp
-from lect.ir import Context, Operation, Value
+from lect.ir import Context, Operation
 from lect.passes.convert.fx_build_joint import FxBuildJoint
 from lect.passes.functional.functional_split_joint import BACKWARD, backward_like
 from lect.passes.functional.joint_graph import JointGraph, joint_graphs
@@ -22,11 +22,13 @@ from lect.passes.manager import PassManager, collector_off
 from lect.passes.pipelines import PIPELINES
 from lect.runtime.events import BackwardCompile, BackwardFallback, EventLog
 from lect.runtime.failures import Failure, Lowering, is_internal, with_file
+from lect.runtime.graph_cache import Place, Restored
 from lect.runtime.linking import interpreted, link_graph, module_of
 from lect.runtime.machines import machine_of
 from lect.runtime.random_replay import Draw, find_draws
 from lect.runtime.residual import without_autocast
-from lect.runtime.training import Backward, Layouts, SharedResult, TrainingStep, restored_inputs
+from lect.runtime.training import Backward, Layouts, TrainingStep
+from lect.runtime.training_facts import StepFacts, backward_from_json, backward_to_json, facts_of
 
 Observer = Callable[[str, Operation], None]
 SPLIT = "functional-split-joint"
@@ -38,70 +40,80 @@ def any_results_differentiable(graph: Operation) -> bool:
     return last is not None and any(getattr(value.type, "requires_grad", False) for value in last.operands)
 
 
-def take_training(module: Operation, graph: Operation, name: str, ctx: Context, observe: Observer, log: EventLog) -> Training | None:
+def take_training(module: Operation, graph: Operation, name: str, ctx: Context, observe: Observer, log: EventLog, place: Place | None) -> Training | None:
     """Take the backward out of a module of functional functions, to be lowered when it is needed; None when there is none.
 
-    `graph` are the captured calls, from which other backwards are made.
+    `graph` are the captured calls, from which other backwards are made; `place` is where the lowered graph lies in the cache.
     """
+    pair = _take_pair(module)
+    if pair is None:
+        return None
+    forward, backward = pair
+    copy = forward.clone({})
+    assert isinstance(graph, GraphOp) and isinstance(copy, FuncOp)
+    facts = facts_of(graph, copy, backward, bool(ctx.statistics.get("random calls")))
+    return Training(name, graph, facts, lambda: backward, dict(ctx.options), observe, log, place)
+
+
+def restore_training(told: Any, graph: Operation, name: str, ctx: Context, observe: Observer, log: EventLog, place: Place) -> Training | None:
+    """The training step of a graph out of the cache, with the facts that were told there; None when there were none.
+
+    The functional backward is made again, of the captured graph, when one is asked for that the cache does not have.
+    """
+    if told is None:
+        return None
+    assert isinstance(graph, GraphOp)
+    options = dict(ctx.options)
+
+    def again() -> FuncOp:
+        module = module_of(graph.clone({}))
+        PassManager.parse("aot").configured(options).run(module, make_context(options=options))
+        pair = _take_pair(module)
+        assert pair is not None
+        return pair[1]
+
+    return Training(name, graph, StepFacts.from_json(told), again, options, observe, log, place)
+
+
+def _take_pair(module: Operation) -> tuple[FuncOp, FuncOp] | None:
+    """The forward and the backward of a module; the backward is taken out of it."""
     backward = next((op for op in module.body if isinstance(op, FuncOp) and op.sym_name.endswith(BACKWARD) and op.training is not None), None)
     if backward is None:
         return None
     forward = next(op for op in module.body if isinstance(op, FuncOp) and op.sym_name + BACKWARD == backward.sym_name)
     backward.detach()
-    copy = forward.clone({})
-    assert isinstance(graph, GraphOp) and isinstance(copy, FuncOp)
-    return Training(name, graph, copy, backward, dict(ctx.options), bool(ctx.statistics.get("random calls")), observe, log)
+    return forward, backward
 
 
 @dataclass
 class Training:
-    """What is known of a training step behind the functional level."""
+    """What is known of a training step behind the functional level; `functional` gives the backward for all results."""
 
     name: str
     graph: GraphOp
-    forward: FuncOp
-    backward: FuncOp
+    facts: StepFacts
+    functional: Callable[[], FuncOp]
     options: Mapping[str, Any]
-    draws: bool
     observe: Observer
     log: EventLog
+    place: Place | None
 
     def step(self, run: Callable[..., list[Any]], numbers: Mapping[int, torch.dtype]) -> TrainingStep:
         """The step with a linked forward; `numbers` are the arguments that are numbers."""
-        forward, backward, graph = self.forward, self.backward, self.graph
-        last = forward.body.last
-        assert last is not None
-        results = forward.training["results"]
-        aliases = last.attrs.get("aliases") or (None,) * results
-        wanted = [getattr(value.type, "requires_grad", False) for value in _returned(graph)]
-        views = []
-        for number, (alias, value) in enumerate(zip(aliases[:results], last.operands)):
-            if alias is not None:
-                kind, base, offset = alias
-                views.append(SharedResult(number, kind, base, offset, value.type.shape, value.type.strides, wanted[number]))
+        facts = self.facts
         return TrainingStep(
             forward=run,
-            results=results,
-            differentiable=tuple([n for n in range(results) if wanted[n] and aliases[n] is None]),
-            views=tuple(views),
-            kept=backward.training["kept"],
-            inputs=self._followed(),
+            results=facts.results,
+            differentiable=facts.differentiable,
+            views=facts.views,
+            kept=facts.kept,
+            inputs=facts.inputs,
             dtypes=dict(numbers),
-            graph=graph,
+            graph=self.graph,
             compiler=self.compile_backward,
-            draws=self.find_draws if self.draws else None,
-            restored=restored_inputs(forward),
+            draws=self.find_draws if facts.draws else None,
+            restored=facts.restored,
         )
-
-    def _followed(self) -> tuple[int, ...]:
-        """The inputs that autograd connects to the results.
-
-        One whose elements are only read, as by `item()`, gets no gradient.  It is not connected: the engine would run through what it was computed
-        from all the same, which may have been freed long ago.
-        """
-        asking = [n for n, value in enumerate(self.graph.body.args) if getattr(value.type, "requires_grad", False)]
-        reached = set(self.backward.training["gradients"])
-        return tuple([n for n in asking if n in reached] or asking)
 
     @cached_property
     def _draws(self) -> tuple[Draw, ...]:
@@ -123,22 +135,48 @@ class Training:
         What a later stage refuses is interpreted operation by operation; None when there is no such backward.  Both are told by an event.
         """
         start = time.perf_counter()
+        strides = self._own_strides(tangents) if strides is None else strides
+        place = self._place(tangents, strides)
+        found: Backward | None = place.restore(self._context(), self._restored) if place is not None else None
+        if found is not None:
+            self.log.add(BackwardCompile(self.name, time.perf_counter() - start, tangents))
+            return found
         try:
             backward = self._functional(tangents, strides)
         except Exception as error:
             self._tell(error, Lowering(self.graph, ("aot",), self.options, {}, lambda module, ctx: self._functional(tangents, strides)))
             return None
-        kept = backward.training
-        layouts = [value.type for value in backward.body.args[len(kept["kept"]) :]]
+        made = _backward_of(backward, tangents)
         try:
             copy = backward.clone({})
             assert isinstance(copy, FuncOp)
-            run = self._link(copy)
+            run = self._link(copy, made, place)
             self.log.add(BackwardCompile(self.name, time.perf_counter() - start, tangents))
         except Exception as error:
             self._tell(error, Lowering(backward, self._stages(), self.options, self._target(), link_graph))
             run = interpreted(module_of(backward))
-        return Backward(run, kept["kept"], tangents, tuple([(type.shape, type.strides, dtype_of(type.element)) for type in layouts]), kept["gradients"])
+        return replace(made, run=run)
+
+    def _place(self, tangents: tuple[int, ...], strides: Layouts) -> Place | None:
+        """Where the lowered backward lies in the cache; it is made for the machine as it is now."""
+        if self.place is None:
+            return None
+        lines = [f"backward of {list(tangents)}, which lie with {list(map(list, strides))}"]
+        return self.place.beside("\n".join([*lines, *[f"backward target {name} = {value!r}" for name, value in sorted(self._target().items())]]))
+
+    def _own_strides(self, tangents: tuple[int, ...]) -> Layouts:
+        """How the gradients of these results lie when they lie as the results do."""
+        return tuple([strides for number, strides in zip(self.facts.tangents, self.facts.strides) if number in tangents])
+
+    def _context(self) -> Context:
+        ctx = make_context(options=self.options)
+        ctx.target.update(self._target())
+        return ctx
+
+    def _restored(self, found: Restored) -> Backward:
+        """A backward out of the cache."""
+        executable, run = link_graph(found.module, self._context(), found.code)
+        return backward_from_json(found.facts["backward"], _without_autocast(run, executable))
 
     def _tell(self, error: Exception, lowering: Lowering) -> None:
         """The event for a backward that is not compiled; with a file that replays it when that is a failure of lect."""
@@ -155,17 +193,12 @@ class Training:
         native = self.options.get("level", "native") == "native"
         return machine_of(self.graph) if native else {}
 
-    def _functional(self, tangents: tuple[int, ...], strides: Layouts | None) -> FuncOp:
+    def _functional(self, tangents: tuple[int, ...], strides: Layouts) -> FuncOp:
         """The backward at the functional level."""
-        first = self.backward
-        stated = first.training["tangents"]
-        own = tuple([argument.type.strides for number, argument in zip(stated, first.body.args[-len(stated) :]) if number in tangents])
-        if strides in (None, own):
-            strides = own
-            if tangents == stated:
-                copy = first.clone({})
-                assert isinstance(copy, FuncOp)
-                return copy
+        if tangents == self.facts.tangents and strides == self.facts.strides:
+            copy = self.functional().clone({})
+            assert isinstance(copy, FuncOp)
+            return copy
         return backward_like(self._full, self._joint(FxBuildJoint(tangents=tangents, strides=tuple([stride for each in strides for stride in each]))))
 
     @cached_property
@@ -181,23 +214,36 @@ class Training:
         (joint,) = joint_graphs(module)
         return joint
 
-    def _link(self, backward: FuncOp) -> Callable[..., list[Any]]:
-        ctx = make_context(options=self.options)
-        ctx.target.update(self._target())
+    def _link(self, backward: FuncOp, made: Backward, place: Place | None) -> Callable[..., list[Any]]:
+        ctx = self._context()
+        if place is not None:
+            ctx.resources["code_store"] = place.objects
         module = module_of(backward)
         for stage in self._stages():
             PassManager.parse(stage).run(module, ctx)
             self.observe(f"backward-{stage}", module)
         executable, run = link_graph(module, ctx)
-        guarded = without_autocast(run)
-
-        def call(*tensors: Any, keeps: Any = executable) -> list[Any]:
-            return (guarded if (torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda")) else run)(*tensors)
-
-        return call
+        if place is not None:
+            place.keep(module, ctx, {"backward": backward_to_json(made)})
+        return _without_autocast(run, executable)
 
 
-def _returned(graph: GraphOp) -> list[Value]:
-    last = graph.body.last
-    assert last is not None
-    return list(last.operands)
+def _without_autocast(run: Callable[..., list[Any]], executable: Any) -> Callable[..., list[Any]]:
+    """A backward that runs with autocast off; `executable` lives as long as it does."""
+    guarded = without_autocast(run)
+
+    def call(*tensors: Any, keeps: Any = executable) -> list[Any]:
+        return (guarded if (torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda")) else run)(*tensors)
+
+    return call
+
+
+def _backward_of(func: FuncOp, tangents: tuple[int, ...]) -> Backward:
+    """What is known of a backward at the functional level, which cannot run yet."""
+    known = func.training
+    layouts = [value.type for value in func.body.args[len(known["kept"]) :]]
+    return Backward(_no_run, known["kept"], tangents, tuple([(type.shape, type.strides, dtype_of(type.element)) for type in layouts]), known["gradients"])
+
+
+def _no_run(*tensors: Any) -> list[Any]:
+    raise AssertionError("a backward is linked before it runs")

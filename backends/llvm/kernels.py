@@ -11,60 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lect.backends.llvm.caches import cache_sizes
+from lect.backends.code_store import CodeStore
 from lect.backends.llvm.emit import FunctionEmitter
-from lect.backends.llvm.jit import compile_object, host_target, load_object
+from lect.backends.llvm.jit import compile_object, host_fingerprint, host_target
+from lect.backends.llvm.loaded import CompiledKernels
 from lect.backends.llvm.masked import Masked, masked_functions
 from lect.backends.llvm.vecmath import CpuFeatures, functions
 from lect.dialects.kernel.ops import FuncOp
-from lect.ir import Context, Operation
+from lect.ir import Context, LectError, Operation
 
 OPT_LEVEL = 2
 PRELUDE = "@lect.zero = private constant i64 0, align 8\n"
 
 
-class CompiledKernels:
-    """Native code of several kernels; addresses are valid as long as this object is alive."""
-
-    def __init__(self, funcs: Sequence[FuncOp], object_code: bytes) -> None:
-        self.object_code = object_code
-        self._grids = {str(func.symbol): func.programs for func in funcs}
-        self._code = load_object(object_code)
-
-    @property
-    def symbols(self) -> tuple[str, ...]:
-        """Names of the kernels."""
-        return tuple(self._grids)
-
-    def entry(self, symbol: str) -> int:
-        """The address of a kernel's entry point.  Raises KeyError for an unknown name."""
-        if symbol not in self._grids:
-            raise KeyError(symbol)
-        return self._code.address(symbol)
-
-    def grid(self, symbol: str) -> int:
-        """Number of programs of a kernel."""
-        return self._grids[symbol]
-
-
 def features_of(ctx: Context) -> str:
     """The feature string that text is made for: the context's target, else this machine's."""
     return str(ctx.target.get("cpu_features") or host_target().features)
-
-
-def cpu_target() -> dict[str, object]:
-    """This machine as `ctx.target` describes one: how wide its vector registers are, in bytes, how many there are, whether it multiplies and adds in one
-    operation, and how large its caches are."""
-    features = host_target().features
-    enabled = {item[1:] for item in features.split(",") if item.startswith("+")}
-    wide = "avx512f" in enabled
-    arm = host_target().triple.startswith(("aarch64", "arm64"))
-    return {
-        "vector_bytes": 64 if wide else 32 if "avx" in enabled else 16,
-        "registers": 32 if wide or arm else 16,
-        "fma": int("fma" in enabled or arm),
-        **cache_sizes(),
-    }
 
 
 def print_llvm(func: Operation, ctx: Context) -> str:
@@ -105,6 +67,22 @@ def library_text(mathematics: set[tuple[str, str, int]], features: str) -> str:
 
 
 def compile_kernels(funcs: Sequence[Operation], ctx: Context) -> CompiledKernels:
-    """Native code for this machine of all kernels of a graph, as one object.  Raises `LectError` for what has no CPU code."""
+    """Native code for this machine of all kernels of a graph, as one object.  Raises `LectError` for what has no CPU code.
+
+    The resource `code_store` of the context is a `CodeStore`, where code is looked for and kept.
+    """
     kernels = [func for func in funcs if isinstance(func, FuncOp)]
-    return CompiledKernels(kernels, compile_object(module_text(kernels, ctx), OPT_LEVEL, vectorise=False))
+    text = module_text(kernels, ctx)
+    store: CodeStore | None = ctx.resources.get("code_store")
+    key = f"lect kernel 1\n{host_fingerprint()}\nlevel {OPT_LEVEL}\n{text}"
+    grids = {str(func.symbol): func.programs for func in kernels}
+    kept = store.find(key) if store is not None else None
+    if kept is not None:
+        try:
+            return CompiledKernels(grids, kept)
+        except LectError:  # no code of this machine, whatever the key says: it is made again
+            pass
+    code = compile_object(text, OPT_LEVEL, vectorise=False)
+    if store is not None:
+        store.keep(key, code)
+    return CompiledKernels(grids, code)

@@ -17,10 +17,11 @@ _LAZY = MappingProxyType(
         "reset": "lect.runtime.entry",
         "disable": "lect.runtime.entry",
         "events": "lect.runtime.entry",
+        "cache": "lect.runtime.entry",
     }
 )
 
-__all__ = ["CompileError", "__version__", "compile", "disable", "events", "explain", "reset"]
+__all__ = ["CompileError", "__version__", "cache", "compile", "disable", "events", "explain", "reset"]
 
 
 def __getattr__(name: str) -> object:

@@ -1,0 +1,148 @@
+"""The upper levels of the cache: a captured graph that was lowered before, in this process or another, is not lowered again.
+
+A new process traces its functions, which takes milliseconds and decides the key; with the entry of that key it has the host program as text, and the
+object code of the kernels.  Neither passes nor the code generator run.  Backwards have entries of their own, made when the first of them is asked for.
+
+An entry of the level `graph` holds
+
+    host.mlir        the host function; for a GPU also the kernels, which Triton has a cache of its own for
+    facts.json       what the runtime knows beside the text: which entry of the level `kernel` has the object code, what autograd is told
+
+What cannot be read back is removed and made again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from lect.ir import Context, LectError, Operation, parse_module, print_op
+from lect.runtime.cache_keys import graph_key
+from lect.runtime.events import CacheLookup, EventLog
+from lect.runtime.store import Damaged, Entry, Store
+
+COUNTED = ("random calls", "random operators seeded")  # statistics of the passes that the runtime reads
+
+
+@dataclass
+class GraphCache:
+    """The store of a runtime, and the log that is told of each look into it."""
+
+    store: Store
+    log: EventLog
+
+    def place_of(self, name: str, graph: Operation, guards: Operation | None, ctx: Context) -> Place | None:
+        """Where the lowered graph of function `name` lies, whether it is there or not; None when it has no place."""
+        key = graph_key(graph, guards, ctx)
+        return None if key is None else Place(self, name, key)
+
+    def tell(self, place: Place, level: str, found: bool, seconds: float) -> None:
+        """The event of a look."""
+        self.log.add(CacheLookup(place.name, level, place.digest, found, seconds))
+
+
+@dataclass(frozen=True)
+class Restored:
+    """A lowered graph out of the cache: its module, its kernels (None where they are in the module), and the facts beside it."""
+
+    module: Operation
+    code: Any
+    facts: dict[str, Any]
+
+
+@dataclass
+class Place:
+    """The key of one lowered graph in a cache."""
+
+    cache: GraphCache
+    name: str
+    key: str
+    objects: Objects = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.objects = Objects(self.cache.store)
+
+    @property
+    def digest(self) -> str:
+        """The name of the entry."""
+        return hashlib.sha256(self.key.encode()).hexdigest()
+
+    def beside(self, line: str) -> Place:
+        """The place of something that is made of the same graph, such as one of its backwards."""
+        return Place(self.cache, self.name, f"{line}\n{self.key}")
+
+    def restore(self, ctx: Context, use: Callable[[Restored], Any]) -> Any:
+        """`use` of what lies here, or None when nothing does.  An entry that `use` can do nothing with counts as damaged."""
+        start = time.perf_counter()
+        store, made = self.cache.store, None
+        entry = store.get("graph", self.digest)
+        if entry is not None:
+            try:
+                made = use(self._read(entry, ctx))
+            except _Gone:
+                pass
+            except (Damaged, LectError, LookupError, TypeError, ValueError, AttributeError) as error:
+                store.report(f"removed the entry graph/{self.digest[:12]}, which cannot be used: {type(error).__name__}: {error}")
+                store.remove("graph", self.digest)
+        self.cache.tell(self, "graph", made is not None, time.perf_counter() - start)
+        return made
+
+    def _read(self, entry: Entry, ctx: Context) -> Restored:
+        facts = entry.facts()
+        module = parse_module(entry.text("host.mlir"), ctx, "host.mlir")
+        ctx.statistics.update({name: int(number) for name, number in facts["statistics"].items()})
+        if facts["object"] is None:  # for a GPU, or without kernels
+            return Restored(module, None, facts)
+        from lect.backends.llvm import CompiledKernels
+
+        found = self.cache.store.get("kernel", facts["object"])
+        if found is None:
+            raise _Gone
+        return Restored(module, CompiledKernels(facts["kernels"], found.parts["code.o"]), facts)
+
+    def keep(self, module: Operation, ctx: Context, facts: dict[str, Any]) -> None:
+        """Write a lowered module here, with further facts for who restores it."""
+        digest = self.objects.last
+        kernels = [op for op in module.body if op.name == "kernel.func"]
+        if kernels and digest is None and not any(op.attrs.get("target") == "cuda" for op in kernels):
+            return  # the object code could not be kept
+        told = {
+            "object": digest,
+            "kernels": {str(op.attrs["sym_name"]): op.programs for op in kernels},  # type: ignore[attr-defined]
+            "statistics": {name: ctx.statistics[name] for name in COUNTED if name in ctx.statistics},
+            **facts,
+        }
+        wanted = [op for op in module.body if op.name == "host.func" or digest is None]
+        text = "\n\n".join([print_op(op)[0] for op in wanted]) + "\n"
+        self.cache.store.put(Entry("graph", self.key, {"host.mlir": text.encode(), "facts.json": json.dumps(told).encode()}))
+
+
+class _Gone(Exception):
+    """The object code of an entry is not in the store any more."""
+
+
+@dataclass
+class Objects:
+    """The level `kernel` for one compile: `last` is the entry whose object code was found or kept last."""
+
+    store: Store
+    last: str | None = None
+
+    def find(self, key: str) -> bytes | None:
+        """The object code that was kept under this key, or None."""
+        digest = hashlib.sha256(key.encode()).hexdigest()
+        entry = self.store.get("kernel", digest)
+        if entry is None or "code.o" not in entry.parts:
+            return None
+        self.last = digest
+        return entry.parts["code.o"]
+
+    def keep(self, key: str, code: bytes) -> None:
+        """Keep object code; nothing happens when that is not possible."""
+        entry = Entry("kernel", key, {"code.o": code})
+        if self.store.put(entry):
+            self.last = entry.digest

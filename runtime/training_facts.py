@@ -1,0 +1,111 @@
+"""What the runtime knows of a training step and of its backwards, as plain data: taken from functional functions once, and kept in the cache as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+
+from lect.dialects.functional.ops import FuncOp
+from lect.dialects.fx.ops import GraphOp
+from lect.runtime.training import Backward, Layouts, SharedResult, restored_inputs
+
+
+@dataclass(frozen=True)
+class StepFacts:
+    """The facts of a `TrainingStep`, under the same names; `tangents` are the results whose gradients the first backward takes, which lie with `strides`,
+    and `draws` says whether the graph draws random numbers."""
+
+    results: int
+    differentiable: tuple[int, ...]
+    views: tuple[SharedResult, ...]
+    kept: tuple[tuple[str, int], ...]
+    inputs: tuple[int, ...]
+    restored: tuple[int, ...]
+    tangents: tuple[int, ...]
+    strides: Layouts
+    draws: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """The facts as what JSON can hold."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, told: Any) -> StepFacts:
+        """The facts that `to_json` gave.  Raises KeyError, TypeError or ValueError for anything else."""
+        return cls(
+            results=int(told["results"]),
+            differentiable=_numbers(told["differentiable"]),
+            views=tuple([SharedResult(**{**view, "shape": _numbers(view["shape"]), "strides": _numbers(view["strides"])}) for view in told["views"]]),
+            kept=_places(told["kept"]),
+            inputs=_numbers(told["inputs"]),
+            restored=_numbers(told["restored"]),
+            tangents=_numbers(told["tangents"]),
+            strides=tuple([_numbers(strides) for strides in told["strides"]]),
+            draws=bool(told["draws"]),
+        )
+
+
+def facts_of(graph: GraphOp, forward: FuncOp, backward: FuncOp, draws: bool) -> StepFacts:
+    """The facts of a forward and its backward, which were made of the captured `graph`."""
+    last, returned = forward.body.last, graph.body.last
+    assert last is not None and returned is not None
+    results = forward.training["results"]
+    aliases = last.attrs.get("aliases") or (None,) * results
+    wanted = [getattr(value.type, "requires_grad", False) for value in returned.operands]
+    views = []
+    for number, (alias, value) in enumerate(zip(aliases[:results], last.operands)):
+        if alias is not None:
+            kind, base, offset = alias
+            views.append(SharedResult(number, kind, base, offset, value.type.shape, value.type.strides, wanted[number]))
+    stated = backward.training["tangents"]
+    return StepFacts(
+        results=results,
+        differentiable=tuple([n for n in range(results) if wanted[n] and aliases[n] is None]),
+        views=tuple(views),
+        kept=backward.training["kept"],
+        inputs=_followed(graph, backward),
+        restored=restored_inputs(forward),
+        tangents=stated,
+        strides=tuple([argument.type.strides for argument in backward.body.args[-len(stated) :]]),
+        draws=draws,
+    )
+
+
+def _followed(graph: GraphOp, backward: FuncOp) -> tuple[int, ...]:
+    """The inputs that autograd connects to the results.
+
+    One whose elements are only read, as by `item()`, gets no gradient.  It is not connected: the engine would run through what it was computed
+    from all the same, which may have been freed long ago.
+    """
+    asking = [n for n, value in enumerate(graph.body.args) if getattr(value.type, "requires_grad", False)]
+    reached = set(backward.training["gradients"])
+    return tuple([n for n in asking if n in reached] or asking)
+
+
+def backward_to_json(backward: Backward) -> dict[str, Any]:
+    """All but the code of a backward."""
+    layouts = [[shape, strides, str(dtype).removeprefix("torch.")] for shape, strides, dtype in backward.layouts]
+    return {"kept": backward.kept, "tangents": backward.tangents, "layouts": layouts, "gradients": backward.gradients}
+
+
+def backward_from_json(told: Any, run: Any) -> Backward:
+    """The backward that `backward_to_json` described, with its code.  Raises KeyError, TypeError or ValueError for anything else."""
+    layouts = tuple([(_numbers(shape), _numbers(strides), _dtype(name)) for shape, strides, name in told["layouts"]])
+    return Backward(run, _places(told["kept"]), _numbers(told["tangents"]), layouts, _numbers(told["gradients"]))
+
+
+def _numbers(told: Any) -> tuple[int, ...]:
+    return tuple([int(number) for number in told])
+
+
+def _places(told: Any) -> tuple[tuple[str, int], ...]:
+    return tuple([(str(kind), int(number)) for kind, number in told])
+
+
+def _dtype(name: str) -> torch.dtype:
+    found = getattr(torch, name, None)
+    if not isinstance(found, torch.dtype):
+        raise ValueError(f"{name!r} is no dtype")
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import sys
 import types
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,7 @@ import torch
 from lect.dialects.fx.types import OperandRef
 from lect.dialects.guard import ops as guard
 from lect.dialects.guard.arithmetic import FUNCTIONS, SYMBOLS
+from lect.dialects.guard.builtin_names import OWN
 from lect.dialects.pyframe.attributes import LONG_INT_BITS
 from lect.ir import Operation, Value, attribute_text
 from lect.runtime.events import GuardMiss
@@ -28,15 +30,23 @@ def explain_miss(
     name = function.__qualname__
     if failed < 0 or bound is None:
         op = _unreadable(conditions, function, bound or {}, objects)
+        if isinstance(op, guard.BuiltinsOp):
+            return GuardMiss(name, version, "builtins", _path(op), _expected(op), _found(op, function, bound or {}, objects), _place(op))
         if op is None:
             return GuardMiss(name, version, "defaults", "", "the defaults of the function", "other ones")
         return GuardMiss(name, version, "present", _path(op), "an object at this path", "none", _place(op))
     op = conditions[failed]
-    expected = ", ".join(f"{key} = {attribute_text(value)}" for key, value in op.attrs.items()) or "see the guard"
-    return GuardMiss(name, version, op.name.partition(".")[2], _path(op), expected[:SHOWN], _found(op, function, bound, objects)[:SHOWN], _place(op))
+    found = _found(op, function, bound, objects)[:SHOWN]
+    return GuardMiss(name, version, op.name.partition(".")[2], _path(op), _expected(op), found, _place(op))
+
+
+def _expected(op: Operation) -> str:
+    return (", ".join(f"{key} = {attribute_text(value)}" for key, value in op.attrs.items()) or "see the guard")[:SHOWN]
 
 
 def _path(op: Operation) -> str:
+    if isinstance(op, guard.BuiltinsOp):
+        return 'M["builtins"]'
     return ", ".join(_text(value) for value in op.operands[:2])
 
 
@@ -67,6 +77,8 @@ def _place(op: Operation) -> str:
 
 def _unreadable(conditions: Sequence[Operation], function: Any, bound: Mapping[str, Any], objects: Sequence[Any]) -> Operation | None:
     for op in conditions:
+        if isinstance(op, guard.BuiltinsOp) and not vars(builtins).keys() >= set(op.names):
+            return op
         for value in op.operands:
             try:
                 _read(value, function, bound, objects)
@@ -80,6 +92,9 @@ def _found(op: Operation, function: Any, bound: Mapping[str, Any], objects: Sequ
         if op.no_exception and sys.exc_info()[1] is not None:
             return f"{type(sys.exc_info()[1]).__name__} being handled"
         return f"grad = {torch.is_grad_enabled()}, inference = {torch.is_inference_mode_enabled()}, default_dtype = {torch.get_default_dtype()}"
+    if isinstance(op, guard.BuiltinsOp):
+        now = vars(builtins)
+        return ", ".join(f"{name} is {describe_value(now[name]) if name in now else 'deleted'}" for name in op.names if now.get(name, now) is not OWN[name])
     try:
         value = _read(op.operands[0], function, bound, objects)
     except Exception as error:

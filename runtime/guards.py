@@ -9,6 +9,7 @@ Live objects are held weakly where Python allows it, so that a guard keeps nothi
 from __future__ import annotations
 
 import ast
+import builtins
 import math
 import sys
 import types
@@ -24,6 +25,7 @@ from lect.dialects.fx.python_values import decode, dtype_of
 from lect.dialects.fx.types import ObjectRef, OperandRef
 from lect.dialects.guard import ops as guard
 from lect.dialects.guard.arithmetic import FUNCTIONS
+from lect.dialects.guard.builtin_names import OWN
 from lect.dialects.guard.containers import count, has, own_item, redefines, value_at
 from lect.ir import LectError, Operation, ScalarType, Value, literal_key
 from lect.ir.types import f64
@@ -57,7 +59,7 @@ def build_predicate(guards: Operation, function: FunctionType, parameters: Mappi
     arguments of the call that was traced: a read of a module's parameter, buffer or child there is written as the look-ups it consists of.  Raises
     `LectError` for an operation that is no guard.
     """
-    writer = _Writer(function, objects, Reader(function, bound, objects))
+    writer = _Writer(function, parameters, objects, Reader(function, bound, objects))
     writer.condition(_unequal(syntax.attribute(writer.held(function), "__defaults__"), writer.held(function.__defaults__)), RAISED)
     if function.__code__.co_kwonlyargcount:
         # The predicate shares this dictionary, so guards see what changes in it; of a new one they would see nothing.
@@ -77,15 +79,22 @@ def build_frame_guard(
     It is for all functions of the code object and globals of `function`, or with `pinned` for `function` alone; it keeps none of them alive.  The
     other arguments and errors are those of `build_predicate`.
     """
-    writer = _Writer(function, objects, Reader(function, bound, objects))
+    writer = _Writer(function, parameters, objects, Reader(function, bound, objects))
     called = writer.make_argument(function)
     if pinned:
         writer.condition(_unequal(called, syntax.call(writer.held(weakref.ref(function)))), RAISED)
     writer.condition(_unequal(syntax.attribute(called, "__globals__"), writer.held(function.__globals__)), RAISED)
+    if any(isinstance(op, guard.BuiltinsOp) for op in guards.body):
+        writer.condition(_unequal(syntax.attribute(called, "__builtins__"), writer.held(function.__builtins__)), RAISED)
     _write_all(writer, guards)
-    names = [called.id, *parameters.get("args", ()), *parameters.get("keyword_only", ())]
-    names += [parameters[name] for name in ("varargs", "varkw") if parameters.get(name)]
+    names = [called.id, *_names_of(parameters)]
     return _function(writer, function, ast.arguments([], [syntax.parameter(name) for name in names], None, [], [], None, []))
+
+
+def _names_of(parameters: Mapping[str, Any]) -> list[str]:
+    """The names of all parameters."""
+    names = [*parameters.get("args", ()), *parameters.get("keyword_only", ())]
+    return names + [parameters[name] for name in ("varargs", "varkw") if parameters.get(name)]
 
 
 def _write_all(writer: _Writer, guards: Operation) -> list[Operation]:
@@ -172,10 +181,11 @@ class Reader:
 class _Writer:
     """Collects the statements of one predicate; `names` are its globals."""
 
-    def __init__(self, function: FunctionType, objects: Sequence[Any], live: Reader) -> None:
+    def __init__(self, function: FunctionType, parameters: Mapping[str, Any], objects: Sequence[Any], live: Reader) -> None:
         self.function = function
         self.objects = objects
         self.live = live
+        self.taken = {"Exception", *_names_of(parameters)}  # the names that are no builtins in the predicate
         self.body: list[ast.stmt] = []
         self.names: dict[str, Any] = {}
         self._held: dict[int, str] = {}
@@ -487,6 +497,12 @@ def _no_overlap(w: _Writer, op: Any) -> list[ast.expr]:
     return [w.call(checks.overlap, *[w.value(tensor) for tensor in op.tensors])]
 
 
+def _builtins(w: _Writer, op: Any) -> list[ast.expr]:
+    """A variable that the predicate itself lacks is one of the builtins, which Python finds faster than an item of their dictionary."""
+    reads = [syntax.item(w.held(vars(builtins)), syntax.const(name)) if name in w.taken else syntax.name(name) for name in op.names]
+    return [syntax.any_of([_unequal(found, w.held(OWN[name])) for found, name in zip(reads, op.names)])]
+
+
 def _global_state(w: _Writer, op: Any) -> list[ast.expr]:
     default = dtype_of(op.default_dtype)
     modes = [w.call(checks.modes_active)]
@@ -526,6 +542,7 @@ _MAKERS: Mapping[type, Callable[[_Writer, Any], list[ast.expr]]] = MappingProxyT
         guard.ItemsOp: _items,
         guard.HasKeyOp: _has_key,
         guard.NoOverlapOp: _no_overlap,
+        guard.BuiltinsOp: _builtins,
         guard.GlobalStateOp: _global_state,
     }
 )

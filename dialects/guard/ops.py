@@ -13,6 +13,7 @@ equals itself.  `guard.apply` computes with numbers, so that a condition can be 
 from lect.dialects.fx.ops import references
 from lect.dialects.fx.types import ObjectRef, OperandRef
 from lect.dialects.guard.arithmetic import FUNCTIONS
+from lect.dialects.guard.builtin_names import OWN
 from lect.dialects.guard.types import ObjectType, PathAttr
 from lect.ir import (
     Attr,
@@ -263,6 +264,19 @@ class NoOverlapOp(Operation):
 
     def verify(self) -> None:
         require(len(self.operands) >= 2, self, "'guard.no_overlap' needs at least two tensors, got {}", len(self.operands))
+
+
+@op("guard.builtins")
+class BuiltinsOp(Operation):
+    """Each of the names stands in the module `builtins` for what it stood for when lect was loaded."""
+
+    names: Attr[tuple]
+    traits = (INSIDE,)
+
+    def verify(self) -> None:
+        require(bool(self.names), self, "'guard.builtins' needs names")
+        for name in self.names:
+            require(name in OWN, self, "'{}' is no function, class or constant of Python's builtins", name)
 
 
 @op("guard.global_state")

@@ -40,6 +40,7 @@ class GuardList:
     def __init__(self, objects: ObjectTable) -> None:
         self.objects = objects
         self.entries: dict[tuple[Place | None, str], Asked] = {}
+        self.builtins: dict[str, Location] = {}  # names that were found among Python's builtins, and the line that read each first
         self.loc = UNKNOWN
         self.log: list[Any] | None = None  # takes down what is asked, also what was asked before (see `call_memo`)
 
@@ -150,6 +151,11 @@ class GuardList:
         """The modes of torch are these attributes of `guard.global_state`."""
         self._ask(None, "global_state", state)
 
+    def builtin(self, name: str) -> None:
+        """The name stands for what it stands for in Python's builtins, whoever asks (so that no log needs it)."""
+        if name not in self.builtins:
+            self.builtins[name] = self.loc
+
     def ask_again(self, source: Source, kind: str, payload: Any) -> None:
         """Ask what the log says was asked, of another source."""
         if kind == "type_is":
@@ -178,6 +184,8 @@ class GuardList:
         writer = _Writer(self.objects)
         for (source, kind), asked in self.entries.items():
             writer.write(source, kind, asked)
+        if self.builtins:
+            writer.block.append(guard.BuiltinsOp(tuple(self.builtins), loc=next(iter(self.builtins.values()))))
         return guard.SetOp(name, regions=[Region([writer.block])], loc=loc)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
+from lect.dialects.guard.builtin_names import OWN
 from lect.frontends.capture.attributes import load_attr as read_attr
 from lect.frontends.capture.attributes import super_attr
 from lect.frontends.capture.breaks import UserError
@@ -14,6 +15,7 @@ from lect.frontends.capture.calls import call
 from lect.frontends.capture.effects import delete_attr, delete_item, load_cell, store_attr, store_item
 from lect.frontends.capture.iteration import iterate, mapping_items
 from lect.frontends.capture.operators import BINARY, COMPARE, UNARY, binary, contains, is_same, load_item, truth, unary
+from lect.frontends.capture.rules.variables import read_builtin
 from lect.frontends.capture.tracer import Box
 
 
@@ -166,8 +168,23 @@ def import_name(frame: Any, op: Any) -> None:
     full = ".".join([*base, op.attrs["id"]] if op.attrs["id"] else base)
     if full not in sys.modules:
         raise t.stop("LB0011", full)
+    _imports_itself(frame, full)
     module: ModuleType = __import__(op.attrs["id"], frame.globals, None, names, level)
-    frame.env[op.results[0]] = t.wrap(module, t.sources.module(module.__name__))
+    found = full if names or level else full.partition(".")[0]
+    if sys.modules.get(found) is not module:
+        raise t.stop("LB0011", f"{full}, which is not what is loaded under its name")
+    if not frame.globals.get("__name__", "").startswith("torch."):
+        t.guards.is_object(t.sources.module("sys").attr("modules").item(found), module)
+    frame.env[op.results[0]] = t.wrap(module, t.sources.module(found))
+
+
+def _imports_itself(frame: Any, name: str) -> None:
+    """Break where an import statement calls a function of the program."""
+    importer = read_builtin(frame, "__import__")
+    if importer is None or importer[0] is not OWN["__import__"]:
+        if importer is not None and importer[1] is not None:
+            frame.t.guards.is_object(importer[1], importer[0])
+        raise frame.t.stop("LB0011", f"{name}, by another __import__")
 
 
 def import_from(frame: Any, op: Any) -> None:

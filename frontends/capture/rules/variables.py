@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from types import CellType, FunctionType, MappingProxyType
 from typing import Any
 
+from lect.dialects.guard.builtin_names import OWN
 from lect.dialects.pyframe.attributes import to_python
 from lect.frontends.capture.attributes import find_in_type
 from lect.frontends.capture.breaks import UserError
@@ -99,21 +100,40 @@ def _read_global(frame: Any, name: str) -> Box:
             return t.wrap(now[name], module.attr(name))
         source = globals_of(frame)[1]
         return t.wrap(now[name], source.item(name) if source is not None else None)
-    found = _builtins_of(now, module).get(name, frame)
-    if found is frame:
-        raise UserError(NameError(f"name '{name}' is not defined", name=name))
     if not t.is_fresh(names) and name not in names and not names.get("__name__", "").startswith("torch."):
         if module is not None:
             t.guards.no_attr(module, name)
         else:
             t.guards.has_key(globals_of(frame)[1], name, False)
-    return (found, None)
+    found = read_builtin(frame, name)
+    if found is None:
+        raise UserError(NameError(f"name '{name}' is not defined", name=name))
+    return found
 
 
-def _builtins_of(names: dict[str, Any], module: Source | None) -> dict[str, Any]:
-    """The builtins behind global names, which a dictionary that is no module's may replace."""
-    found = names.get("__builtins__", builtins) if module is None else builtins
-    return found if isinstance(found, dict) else found.__dict__
+def read_builtin(frame: Any, name: str) -> Box | None:
+    """What a name that is no global variable stands for in the builtins of the frame's function; None when it stands for nothing."""
+    t = frame.t
+    function, source = frame.function
+    held = function.__builtins__
+    if type(held) is not dict:
+        raise t.stop("LB0003", f"{name}, a name in builtins that are no dictionary")
+    now = t.shadows.get(id(held), held) if t.shadows.some else held
+    found = now.get(name, frame)
+    before = t.as_before(held, name)
+    if held is not vars(builtins):
+        box = t.wrap(held, source.attr("__builtins__")) if source is not None else t.static(held)
+        if found is frame:
+            t.guards.has_key(box[1], name, False) if before else None
+            return None
+        return t.wrap(found, box[1].item(name) if before and box[1] is not None else None)
+    if found is OWN.get(name, frame) and found is not frame:
+        t.guards.builtin(name)
+        return (found, None)
+    if found is frame:
+        t.guards.no_attr(t.sources.module("builtins"), name) if before else None
+        return None
+    return t.wrap(found, t.sources.module("builtins").attr(name) if before else None)
 
 
 def module_of(t: Tracer, names: dict[str, Any]) -> Source | None:
@@ -195,10 +215,12 @@ def drop(frame: Any, op: Any) -> None:
 
 
 def load_build_class(frame: Any, op: Any) -> None:
-    own = frame.globals.get("__builtins__", builtins)
-    if type(own) is dict and own.get("__build_class__") is not builtins.__build_class__:
-        raise frame.t.stop("LB0010", "a class statement with other builtins")
-    frame.env[op.results[0]] = (builtins.__build_class__, None)
+    found = read_builtin(frame, "__build_class__")
+    if found is None or found[0] is not OWN["__build_class__"]:
+        if found is not None and found[1] is not None:
+            frame.t.guards.is_object(found[1], found[0])
+        raise frame.t.stop("LB0010", "a class statement with another __build_class__")
+    frame.env[op.results[0]] = found
 
 
 _PLAIN = frozenset({int, str, float, bool, type(None)})

@@ -96,3 +96,10 @@ guard.set @function_that_is_no_arithmetic() {
   // expected-error @+1 {{function}}
   %0 = guard.apply(%x) {function = "print", args = [#fx.operand<0>]} : !guard.object
 }
+
+// -----
+
+guard.set @name_that_is_no_builtin() {
+  // expected-error @+1 {{'spam' is no function, class or constant of Python's builtins}}
+  guard.builtins() {names = ["abs", "spam"]}
+}

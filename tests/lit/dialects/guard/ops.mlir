@@ -61,6 +61,7 @@ guard.set @numbers() {
 // CHECK-NEXT: guard.has_key(%x) {key = "b", present = false}
 // CHECK-NEXT: guard.items(%x) {items = [1, 2.0, "c"]}
 // CHECK-NEXT: guard.no_overlap(%x, %y)
+// CHECK-NEXT: guard.builtins() {names = ["abs", "len"]}
 // CHECK-NEXT: guard.global_state() {grad = true, default_dtype = f32}
 guard.set @conditions() {
   %x = guard.source() {path = #guard.path<L["x"]>} : !guard.object
@@ -84,5 +85,6 @@ guard.set @conditions() {
   guard.has_key(%x) {key = "b", present = false}
   guard.items(%x) {items = [1, 2.0, "c"]}
   guard.no_overlap(%x, %y)
+  guard.builtins() {names = ["abs", "len"]}
   guard.global_state() {grad = true, default_dtype = f32}
 }

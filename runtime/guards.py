@@ -222,6 +222,13 @@ class _Writer:
         """A call of a live function."""
         return syntax.call(self.held(function), list(args))
 
+    def temporary(self, value: ast.expr) -> ast.Name:
+        """A variable that holds the value of an expression."""
+        name = f"_lect_value_{len(self._paths)}"
+        self._paths[name, None, None] = name
+        self.body.append(syntax.assign(name, value))
+        return syntax.name(name)
+
     def value(self, value: Value) -> ast.expr:
         """The variable that holds the object of a `guard.source`."""
         source = value.owner
@@ -479,6 +486,24 @@ def _keys(w: _Writer, op: Any) -> list[ast.expr]:
     return [_not(w.call(checks.same_items, w.value(op.object), w.held(tuple([w.literal(key) for key in op.keys]))))]
 
 
+def _no_keys(w: _Writer, op: Any) -> list[ast.expr]:
+    entries = w.value(op.object)
+    if len(op.keys) < 3:
+        return [syntax.any_of([syntax.compare(syntax.const(key), syntax.IN, entries) for key in op.keys])]
+    return [_not(syntax.call(syntax.attribute(syntax.call(syntax.attribute(entries, "keys")), "isdisjoint"), [w.held(frozenset(op.keys))]))]
+
+
+def _mro(w: _Writer, op: Any) -> list[ast.expr]:
+    order = w.temporary(w.call(vars(type)["__mro__"].__get__, w.value(op.object)))
+    wanted = [w.object(base) for base in op.bases]
+    differs = [_unequal(syntax.item(order, syntax.const(number)), base) for number, base in enumerate(wanted, 1)]
+    return [syntax.any_of([_differs(w.call(len, order), syntax.const(len(wanted) + 2)), *differs])]
+
+
+def _no_subclass(w: _Writer, op: Any) -> list[ast.expr]:
+    return [w.call(issubclass, w.value(op.object), w.value(op.abstract))]
+
+
 def _items(w: _Writer, op: Any) -> list[ast.expr]:
     return [_not(w.call(checks.same_items, w.value(op.object), w.held(tuple([w.literal(item) for item in op.items]))))]
 
@@ -542,6 +567,9 @@ _MAKERS: Mapping[type, Callable[[_Writer, Any], list[ast.expr]]] = MappingProxyT
         guard.ItemsOp: _items,
         guard.HasKeyOp: _has_key,
         guard.NoOverlapOp: _no_overlap,
+        guard.NoKeysOp: _no_keys,
+        guard.MroOp: _mro,
+        guard.NoSubclassOp: _no_subclass,
         guard.BuiltinsOp: _builtins,
         guard.GlobalStateOp: _global_state,
     }

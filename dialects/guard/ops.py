@@ -246,6 +246,39 @@ class HasKeyOp(Operation):
     traits = (INSIDE,)
 
 
+@op("guard.no_keys")
+class NoKeysOp(Operation):
+    """A dictionary, or what shows the entries of a class, has none of these names for keys."""
+
+    object: Operand[ObjectType]
+    keys: Attr[tuple]
+    traits = (INSIDE,)
+
+    def verify(self) -> None:
+        require(self.keys and all(type(key) is str for key in self.keys), self, "'guard.no_keys' needs names, got {}", self.keys)
+
+
+@op("guard.mro")
+class MroOp(Operation):
+    """The object is a class, and behind it these classes are looked through for its attributes, in this order."""
+
+    object: Operand[ObjectType]
+    bases: Attr[tuple]
+    traits = (INSIDE,)
+
+    def verify(self) -> None:
+        require(all(isinstance(base, ObjectRef) for base in self.bases), self, "'guard.mro' takes classes, got {}", self.bases)
+
+
+@op("guard.no_subclass")
+class NoSubclassOp(Operation):
+    """The first class is no subclass of the second, which is abstract: with such a class others may be registered at any time."""
+
+    object: Operand[ObjectType]
+    abstract: Operand[ObjectType]
+    traits = (INSIDE,)
+
+
 @op("guard.items")
 class ItemsOp(Operation):
     """The elements of a builtin list, tuple, set or deque, in iteration order, are these scalars."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 
 from lect.frontends.capture.breaks import GraphBreak, UserError
-from lect.frontends.capture.class_guards import decides, entry_place, guard_class_entry, guard_entry, may_change, plain_entry
+from lect.frontends.capture.class_guards import decides, entry_place, guard_class_entry, may_change, plain_entry
 from lect.frontends.capture.frames import TracedFrame, frame_attr
 from lect.frontends.capture.generators import IndexIterator, TracedGenerator, generator_attr
 from lect.frontends.capture.gradients import read_grad
@@ -83,11 +83,14 @@ def lookup(t: Tracer, cls: type, name: str) -> Found:
         if written is not None:
             return Found("written", written)
         entry = find_in_type(cls, name)
-        found = t.lookups[cls, name] = Found(_kind_of(entry), entry)
+        found = t.lookups[cls, name] = Found(kind_of(entry), entry)
         if found.kind is ODD:
             raise t.stop("LB0003", f"the descriptor {cls.__name__}.{name}")
         if may_change(cls) and decides(found.kind, name):
             guard_class_entry(t, cls, name, entry)
+        if found.kind in ("python_data", "python_other") and may_change(type(entry)):
+            for half in _WRITERS:  # which decide whether the object's own attribute stands in front of it
+                guard_class_entry(t, type(entry), half, find_in_type(type(entry), half))
     return found
 
 
@@ -101,13 +104,13 @@ def _written_in_type(t: Tracer, cls: type, name: str) -> Box | None:
     return None
 
 
+_WRITERS = ("__set__", "__delete__")
 _RUNS_PYTHON = frozenset({"python_data", "python_other", "property"})
-_PROXY_PARTS = tuple(vars(super)[name] for name in ("__thisclass__", "__self__", "__self_class__"))  # which a class may have too
 ODD = "odd"  # a descriptor with one half only, or halves that are no functions
 _IN_C = (types.WrapperDescriptorType, types.MethodDescriptorType)
 
 
-def _kind_of(entry: Any) -> str:
+def kind_of(entry: Any) -> str:
     if entry is MISSING:
         return "missing"
     kind = type(entry)
@@ -117,6 +120,8 @@ def _kind_of(entry: Any) -> str:
     if issubclass(kind, property):
         return "property"
     getter, setter = find_in_type(kind, "__get__"), find_in_type(kind, "__set__")
+    if setter is MISSING:
+        setter = find_in_type(kind, "__delete__")
     if getter is MISSING and setter is MISSING:
         return "plain"
     if type(getter) is FunctionType and (setter is MISSING or type(setter) is FunctionType):
@@ -242,6 +247,8 @@ def generic_attr(t: Tracer, box: Box, name: str, fallback: bool = True) -> Box:
     value, source = box
     kind = t.guard_type(box)
     if kind is super:
+        from lect.frontends.capture.supers import super_attr
+
         return super_attr(t, box, name)
     if issubclass(kind, _LOOK_ELSEWHERE):
         raise t.stop("LB0003", f"an attribute of a {kind.__name__}")
@@ -289,7 +296,7 @@ def _data_descriptor(t: Tracer, box: Box, name: str, found: Found) -> Box:
     value, source = box
     if found.kind == "property":
         guard_class_entry(t, type(value), name, found.value)
-        return _property(t, found.value, box)
+        return read_property(t, found.value, box)
     if found.kind == "python_data":
         getter = load_attr(t, t.static(found.value), "__get__")
         return call(t, getter, [box, (type(value), None)], {})
@@ -311,7 +318,7 @@ def _data_descriptor(t: Tracer, box: Box, name: str, found: Found) -> Box:
         held = t.shadows[id(value), name]  # type: ignore[index]
         return held if held is not MISSING else empty_slot(value, name, found.value)
     try:
-        read = _read_in_c(found.value.__get__, value, type(value))
+        read = read_in_c(found.value.__get__, value, type(value))
     except UserError:
         if source is not None and type(found.value) is types.MemberDescriptorType:
             raise t.stop("LB0007", f"{name}, a slot of a {type(value).__name__} in which nothing is") from None  # no guard looks into slots
@@ -323,12 +330,12 @@ def _data_descriptor(t: Tracer, box: Box, name: str, found: Found) -> Box:
     return t.wrap(read, source.attr(name) if source is not None and type(value) is not MethodType else None)
 
 
-def _property(t: Tracer, found: property, box: Box) -> Box:
+def read_property(t: Tracer, found: property, box: Box) -> Box:
     """What a property gives for an object."""
     from lect.frontends.capture.calls import call
 
     if found.fget is None:
-        _read_in_c(property.__get__, found, box[0], type(box[0]))  # which raises
+        read_in_c(property.__get__, found, box[0], type(box[0]))  # which raises
     return call(t, t.static(found.fget), [box], {})
 
 
@@ -346,7 +353,7 @@ def _is_abstract(t: Tracer, value: Any) -> Box:
     return (False, None)
 
 
-def _read_in_c(function: Any, *args: Any) -> Any:
+def read_in_c(function: Any, *args: Any) -> Any:
     """What C code reads; what it raises is the program's."""
     try:
         return function(*args)
@@ -387,7 +394,7 @@ def _place_in_type(t: Tracer, cls: type, name: str) -> Source | None:
     """The source of an entry of a class, past what the metaclass has under that name; None for an entry of a class that the trace has made."""
     if not t.is_fresh(cls) and find_in_type(type(cls), name) is MISSING:
         return t.static_source(cls).attr(name)
-    return entry_place(t, cls.__mro__, name)
+    return entry_place(t, cls, cls.__mro__, name)
 
 
 def forget_lookups(t: Tracer) -> None:
@@ -407,6 +414,7 @@ def bound_method(t: Tracer, function: FunctionType, box: Box) -> Box:
 def _missing_attr(t: Tracer, box: Box, name: str, names: dict[str, Any] | None, fallback: bool) -> Box:
     value, source = box
     kind = type(value)
+    guard_class_entry(t, kind, name, MISSING)
     hook = python_method(t, kind, "__getattr__") if fallback else None
     if hook is MODULE_GETATTR and names is not None:
         for part in MODULE_PARTS:
@@ -442,7 +450,7 @@ def type_attr(t: Tracer, box: Box, name: str) -> Box:
         source = t.static_source(cls)
     meta = lookup(t, type(cls), name)
     if meta.kind == "property":
-        return _property(t, meta.value, box)
+        return read_property(t, meta.value, box)
     if meta.kind == "python_data":
         return call(t, load_attr(t, t.static(meta.value), "__get__"), [box, t.static(type(cls))], {})
     if name == "__class__":
@@ -457,7 +465,7 @@ def type_attr(t: Tracer, box: Box, name: str) -> Box:
     if written is not None:
         return written
     entry = find_in_type(cls, name)
-    if entry is MISSING or _kind_of(entry) not in ("function", "plain", "staticmethod"):
+    if entry is MISSING or kind_of(entry) not in ("function", "plain", "staticmethod"):
         guard_class_entry(t, cls, name, entry)
     if entry is MISSING:
         return _meta_entry(t, box, name, meta)
@@ -475,7 +483,7 @@ def _own_entry(t: Tracer, box: Box, name: str, entry: Any, place: Source | None)
     from lect.frontends.capture.calls import call
 
     cls = box[0]
-    kind = _kind_of(entry)
+    kind = kind_of(entry)
     if kind == "function":
         return t.wrap(entry, place)
     if kind == "classmethod" and type(entry) is classmethod and type(entry.__func__) is FunctionType:
@@ -500,7 +508,7 @@ def _flags(t: Tracer, cls: type, source: Source | None) -> Box:
 
 def _of_class(cls: type, name: str) -> Any:
     """An attribute of a class that C code gives."""
-    return _read_in_c(getattr, cls, name)
+    return read_in_c(getattr, cls, name)
 
 
 def _meta_entry(t: Tracer, box: Box, name: str, meta: Found) -> Box:
@@ -518,48 +526,6 @@ def _meta_entry(t: Tracer, box: Box, name: str, meta: Found) -> Box:
     if hook is not None:
         return call_function(t, t.static(hook), [box, (name, None)], {})
     raise UserError(AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'", name=name, obj=cls))
-
-
-def super_attr(t: Tracer, box: Box, name: str) -> Box:
-    """An attribute of a `super()` object."""
-    from lect.frontends.capture.calls import call
-
-    proxy = box[0]
-    start, owner, cls = [part.__get__(proxy) for part in _PROXY_PARTS]
-    mro = cls.__mro__ if cls is not None else ()
-    if any((base, name) in t.class_attrs for base in mro):
-        raise t.stop("LB0004", f"super().{name}, which the frame has set")
-    behind = mro[mro.index(start) + 1 :] if mro else ()
-    entry: Any = next((base.__dict__[name] for base in behind if name in base.__dict__), MISSING)
-    if entry is MISSING or name == "__class__":
-        return _of_proxy(t, proxy, name)
-    of_instance = owner is not cls
-    me = t.wrap(owner)
-    kind = _kind_of(entry)
-    if kind == "plain":
-        return plain_entry(t, entry, entry_place(t, behind, name))
-    guard_entry(t, behind, name, entry)
-    if kind == "function":
-        return bound_method(t, entry, me) if of_instance else t.static(entry)
-    if kind == "property":
-        return _property(t, entry, me) if of_instance else t.static(entry)
-    if kind in ("python_data", "python_other"):
-        return call(t, load_attr(t, t.static(entry), "__get__"), [me if of_instance else NONE, t.static(cls)], {})
-    if kind == "classmethod" and type(entry) is classmethod:
-        return bound_method(t, entry.__func__, t.static(cls))  # type: ignore[arg-type]
-    if kind == "staticmethod" and type(entry) is staticmethod:
-        return t.static(entry.__func__)
-    if kind in ("c_method", "c_data", "classmethod", "staticmethod", "c_other") and find_in_type(type(entry), "__get__") is not MISSING:
-        return (_read_in_c(entry.__get__, owner if of_instance else None, cls), None)
-    return (entry, None) if issubclass(type(entry), BuiltinFunctionType) else t.static(entry)
-
-
-def _of_proxy(t: Tracer, proxy: Any, name: str) -> Box:
-    """An attribute of the `super()` object itself."""
-    if name == "__self__":
-        return t.wrap(proxy.__self__)
-    found = _read_in_c(object.__getattribute__, proxy, name)
-    return t.static(found) if issubclass(type(found), type) else (found, None)
 
 
 def tensor_attr(t: Tracer, box: Box, name: str) -> Box:

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import sys
 import types
+import typing
 import weakref
 from abc import ABCMeta
+from collections.abc import Iterator
 from contextvars import Context
 from types import FunctionType
 from typing import Any
 
 import torch
 
-from lect.frontends.capture.attributes import MISSING, find_in_type, load_attr, python_method
+from lect.frontends.capture.attributes import MISSING, find_in_type, instance_dict, load_attr, python_method
 from lect.frontends.capture.breaks import UserError
+from lect.frontends.capture.class_guards import guard_class_entry, guard_mro, may_change
 from lect.frontends.capture.context_vars import TracedContext
 from lect.frontends.capture.effects import run_real
 from lect.frontends.capture.frames import TracedFrame
@@ -28,7 +31,7 @@ from lect.frontends.capture.operators import is_same, truth
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.torch_calls import MAX_NESTING
 from lect.frontends.capture.tracebacks import TracedTraceback, a_traceback
-from lect.frontends.capture.tracer import Box, Tracer
+from lect.frontends.capture.tracer import NONE, Box, Tracer
 from lect.frontends.tensors import LT
 
 # Modules whose metaclasses and hooks answer as C code does, whoever asks.
@@ -105,7 +108,9 @@ def _check(t: Tracer, name: str, subject: Box, classes: Box, depth: int = 0) -> 
     """The answer of `isinstance` (`name` is `__instancecheck__`) or `issubclass` for one class or a tuple of classes."""
     raw, asked = stand_in(t, subject), classes[0]
     if _tells_its_class(raw, name) and _answers_in_c(t, asked, name):
-        return run_real(isinstance if name == _INSTANCE else issubclass, raw, asked)
+        answer: bool = run_real(isinstance if name == _INSTANCE else issubclass, raw, asked)
+        _guard_answer(t, name, subject, raw, asked, answer)
+        return answer
     if name == _INSTANCE and type(raw) is asked:
         return True
     if depth > MAX_NESTING:
@@ -162,7 +167,7 @@ def _of_real_class(t: Tracer, name: str, subject: Box, raw: Any, classes: Box) -
             return run_real(issubclass, None, asked)  # which raises
         return _is_derived(t, subject, classes) if _is_class(t, subject, (object(), int)) else False
     abstract = issubclass(type(asked), ABCMeta)
-    if not abstract and run_real(issubclass, type(raw), asked):
+    if not abstract and _derives(t, type(raw), asked):
         return True
     try:
         says = load_attr(t, subject, "__class__")[0]
@@ -170,7 +175,49 @@ def _of_real_class(t: Tracer, name: str, subject: Box, raw: Any, classes: Box) -
         if abstract or not issubclass(type(raised.error), AttributeError):
             raise
         return False
-    return any(issubclass(type(cls), type) and run_real(issubclass, cls, asked) for cls in ([says, type(raw)] if abstract else [says]))
+    return any(issubclass(type(cls), type) and _derives(t, cls, asked) for cls in ([says, type(raw)] if abstract else [says]))
+
+
+def _derives(t: Tracer, cls: type, asked: type) -> bool:
+    """`issubclass` of real classes."""
+    answer: bool = run_real(issubclass, cls, asked)
+    _guard_answer(t, _SUBCLASS, NONE, cls, asked, answer)
+    return answer
+
+
+def _guard_answer(t: Tracer, name: str, subject: Box, raw: Any, asked: Any, answer: bool) -> None:
+    """Guard what an answer that C code gave hangs on: the MRO of the subject's class, and classes registered with abstract ones."""
+    cls = type(raw) if name == _INSTANCE else raw
+    if not issubclass(type(cls), type):
+        return
+    guard_mro(t, cls)
+    parts = list(_parts(asked))
+    for part in parts:
+        if getattr(part, "_is_protocol", False) and type(part).__module__.startswith("typing"):
+            _guard_members(t, cls, subject, part)
+        elif not answer and issubclass(type(part), ABCMeta) and not t.is_fresh(part) and not t.is_fresh(cls):
+            t.guards.no_subclass(t.static_source(cls), t.static_source(part))
+    if name == _INSTANCE and not answer and may_change(cls):
+        guard_class_entry(t, cls, "__getattribute__", find_in_type(cls, "__getattribute__"))  # it may say that the object is of another class
+
+
+def _parts(asked: Any) -> Iterator[type]:
+    """The classes in a class, union or tuple."""
+    if issubclass(type(asked), type):
+        yield asked
+    else:
+        for part in asked if issubclass(type(asked), tuple) else asked.__args__ if type(asked) is types.UnionType else ():
+            yield from _parts(part)
+
+
+def _guard_members(t: Tracer, cls: type, subject: Box, protocol: Any) -> None:
+    """Guard which of the members of a protocol an object and its class have."""
+    members = getattr(protocol, "__protocol_attrs__", None) or typing._get_protocol_attrs(protocol)  # type: ignore[attr-defined]
+    for name in sorted(members):
+        entry = find_in_type(cls, name)
+        guard_class_entry(t, cls, name, entry)
+        if entry is MISSING and subject[1] is not None and instance_dict(t, subject[0]) is not None:
+            t.guards.has_key(subject[1].step("dict"), name, name in object.__getattribute__(subject[0], "__dict__"))
 
 
 def _of_object(t: Tracer, name: str, subject: Box, classes: Box) -> bool:

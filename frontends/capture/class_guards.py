@@ -1,8 +1,9 @@
 """Guards on what classes hold under a name.
 
 A function or property is asked for as an attribute of the class, which is one read.  Anything else could answer for itself there (a descriptor gives
-what its `__get__` gives), so the dictionaries along the MRO are asked: those in front lack the name, and the first that has it has this entry.  Classes
-that cannot change are not asked, and no classes of torch: those are taken for what they are.
+what its `__get__` gives), so the dictionaries along the MRO are asked: those in front lack the name, and the first that has it has this entry; and the
+MRO is the same, which an assignment to `__bases__` changes.  Classes that cannot change are not asked, and no classes of torch: those are taken for what
+they are.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def guard_class_entry(t: Tracer, cls: type, name: str, entry: Any) -> None:
     if type(entry) in _THEMSELVES and not t.is_fresh(cls) and _asked_plainly(type(cls), name):
         t.guards.is_object(t.static_source(cls).attr(name), entry)
     else:
-        guard_entry(t, cls.__mro__, name, entry)
+        guard_entry(t, cls, cls.__mro__, name, entry)
 
 
 def _asked_plainly(meta: type, name: str) -> bool:
@@ -56,18 +57,31 @@ def _asked_plainly(meta: type, name: str) -> bool:
     return find_in_type(type(find_in_type(meta, name)), "__set__") is MISSING
 
 
-def entry_place(t: Tracer, bases: Sequence[type], name: str) -> Source | None:
-    """The source of the first entry under `name` in these classes, a part of an MRO; that those in front have none is guarded.
+def guard_mro(t: Tracer, cls: type) -> None:
+    """The classes that the attributes of a class are looked for in are the same, if they may change at all."""
+    if (cls, "__mro__") in t.guarded_entries:
+        return
+    t.guarded_entries.add((cls, "__mro__"))
+    if t.is_fresh(cls):
+        for base in cls.__bases__:
+            guard_mro(t, base)
+    elif len(cls.__mro__) > 2 and may_change(cls):  # Python gives no other bases to a class that derives from `object` alone
+        t.guards.mro(t.static_source(cls), cls.__mro__[1:-1])
+
+
+def entry_place(t: Tracer, cls: type, bases: Sequence[type], name: str) -> Source | None:
+    """The source of the first entry under `name` in these classes, a part of the MRO of `cls`; that those in front have none is guarded.
 
     None when no class has one, or one that cannot change.
     """
+    guard_mro(t, cls)
     for base in bases:
         found = name in base.__dict__
         if may_change(base) and not t.is_fresh(base):
             entries = t.static_source(base).attr("__dict__")
             if found:
                 return entries.item(name)
-            t.guards.has_key(entries, name, False)
+            t.guards.no_key(entries, name)
         elif found:
             return None
     return None
@@ -80,9 +94,9 @@ def plain_entry(t: Tracer, entry: Any, place: Source | None) -> Box:
     return t.wrap(entry, place)
 
 
-def guard_entry(t: Tracer, bases: Sequence[type], name: str, entry: Any) -> None:
-    """Guard that these classes, a part of an MRO, have `entry` for their first entry under `name`, or go on having none."""
-    place = entry_place(t, bases, name)
+def guard_entry(t: Tracer, cls: type, bases: Sequence[type], name: str, entry: Any) -> None:
+    """Guard that these classes, a part of the MRO of `cls`, have `entry` for their first entry under `name`, or go on having none."""
+    place = entry_place(t, cls, bases, name)
     if place is None:
         return
     if type(entry) in SCALAR_TYPES:

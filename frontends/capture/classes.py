@@ -20,13 +20,14 @@ from typing import Any, NoReturn
 import torch
 
 from lect.dialects.guard.containers import base_of
-from lect.frontends.capture.attributes import MISSING, find_in_type, forget_lookups, load_attr, lookup, super_attr
+from lect.frontends.capture.attributes import MISSING, find_in_type, forget_lookups, load_attr, lookup
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.calls import call, call_function, call_pure
 from lect.frontends.capture.class_objects import bare_class
 from lect.frontends.capture.effects import run_real, store_item
 from lect.frontends.capture.iteration import iterate
 from lect.frontends.capture.keys import key_of
+from lect.frontends.capture.supers import super_attr
 from lect.frontends.capture.tracer import NONE, Box, Tracer
 
 Kwargs = dict[str, Box]

@@ -143,6 +143,18 @@ class GuardList:
         """The dictionary or set there has or lacks this key."""
         self._set(source, "has_key", (key, present)).setdefault((type(key), key), present)
 
+    def no_key(self, source: Source, name: str) -> None:
+        """The entries of the class there lack this name."""
+        self._set(source, "no_keys", name)[name] = None
+
+    def mro(self, source: Source, bases: tuple[type, ...]) -> None:
+        """The attributes of the class there are looked for in these classes behind it."""
+        self._ask(source, "mro", bases)
+
+    def no_subclass(self, source: Source, abstract: Source) -> None:
+        """The class there is no subclass of an abstract one."""
+        self._set(source, "no_subclass", abstract)[abstract] = None
+
     def no_overlap(self, sources: list[Source]) -> None:
         """The tensors there share no memory."""
         self._ask(None, "no_overlap", tuple(sources))
@@ -164,7 +176,7 @@ class GuardList:
             self.is_object(source, payload)
         elif kind == "has_key":
             self.has_key(source, *payload)
-        elif kind in ("no_attr", "no_part", "distinct"):
+        elif kind in ("no_attr", "no_part", "no_keys", "no_subclass", "distinct"):
             self._set(source, kind, payload)[payload] = None
         elif kind != "same" or source is not payload:
             self._ask(source, kind, payload)
@@ -238,6 +250,10 @@ class _Writer:
             op = guard.SameOp(value, values[0], loc=loc) if kind == "same" else guard.DistinctOp(value, values, loc=loc)
         elif kind == "all_distinct":
             op = guard.AllDistinctOp([self.value(each, loc) for each in payload], loc=loc)
+        elif kind == "no_subclass":
+            for abstract in payload:
+                self.block.append(guard.NoSubclassOp(value, self.value(abstract, loc), loc=loc))
+            return
         elif kind == "has_key":
             for (_, key), present in payload.items():
                 self.block.append(guard.HasKeyOp(value, self.literal(key), present, loc=loc))
@@ -272,6 +288,8 @@ _MAKERS: Mapping[str, Maker] = MappingProxyType(
         "no_hooks": lambda w, v, p, loc: guard.NoHooksOp.create((v,), attrs={}, loc=loc),
         "length": lambda w, v, p, loc: guard.LengthOp(v, p, loc=loc),
         "keys": lambda w, v, p, loc: guard.KeysOp(v, tuple([w.literal(key) for key in p]), loc=loc),
+        "no_keys": lambda w, v, p, loc: guard.NoKeysOp(v, tuple(p), loc=loc),
+        "mro": lambda w, v, p, loc: guard.MroOp(v, tuple([w.objects.ref(base) for base in p]), loc=loc),
         "items": lambda w, v, p, loc: guard.ItemsOp.create((v,), attrs={"items": tuple([w.literal(item) for item in p])}, loc=loc),
     }
 )

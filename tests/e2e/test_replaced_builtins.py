@@ -204,9 +204,8 @@ def test_imports_and_classes_of_the_program(monkeypatch):
 
 def test_a_loaded_module_is_replaced(monkeypatch):
     def program(x):
-        from module_to_replace import scale
-
         import module_to_replace
+        from module_to_replace import scale
 
         return x * scale + module_to_replace.shift
 

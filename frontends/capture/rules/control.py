@@ -9,6 +9,7 @@ from typing import Any
 from lect.frontends.capture.attributes import bound_method, load_attr, lookup
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.calls import call
+from lect.frontends.capture.class_guards import guard_mro
 from lect.frontends.capture.generators import Exhausted
 from lect.frontends.capture.iteration import get_iter, get_next
 from lect.frontends.capture.operators import truth
@@ -129,6 +130,7 @@ def match_exc(frame: Any, op: Any) -> None:
     classes = pattern[0] if issubclass(type(pattern[0]), tuple) else (pattern[0],)
     if not all(issubclass(type(cls), type) and issubclass(cls, BaseException) for cls in classes):
         raise UserError(TypeError("catching classes that do not inherit from BaseException is not allowed"))
+    guard_mro(t, type(error))
     frame.env[op.results[0]] = (any(cls in type(error).__mro__ for cls in classes), None)
 
 

@@ -9,13 +9,13 @@ from typing import Any
 
 from lect.dialects.guard.builtin_names import OWN
 from lect.frontends.capture.attributes import load_attr as read_attr
-from lect.frontends.capture.attributes import super_attr
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.calls import call
 from lect.frontends.capture.effects import delete_attr, delete_item, load_cell, store_attr, store_item
 from lect.frontends.capture.iteration import iterate, mapping_items
 from lect.frontends.capture.operators import BINARY, COMPARE, UNARY, binary, contains, is_same, load_item, truth, unary
 from lect.frontends.capture.rules.variables import read_builtin
+from lect.frontends.capture.supers import make_super, super_attr
 from lect.frontends.capture.tracer import Box
 
 
@@ -30,16 +30,6 @@ def load_super_attr(frame: Any, op: Any) -> None:
     if frame.env[op.operands[0]][0] is not super:
         raise t.stop("LB0001", "a global variable named super")
     frame.env[op.results[0]] = super_attr(t, make_super(t, cls, me), op.attrs["attr"])
-
-
-def make_super(t: Any, cls: Box, me: Box) -> Box:
-    """The object that `super(cls, me)` gives."""
-    try:
-        proxy = super(cls[0], me[0])
-    except TypeError as error:
-        raise UserError(error) from None
-    t.keep.append(proxy)
-    return (proxy, None)
 
 
 def store_attr_rule(frame: Any, op: Any) -> None:

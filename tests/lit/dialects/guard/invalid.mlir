@@ -103,3 +103,19 @@ guard.set @name_that_is_no_builtin() {
   // expected-error @+1 {{'spam' is no function, class or constant of Python's builtins}}
   guard.builtins() {names = ["abs", "spam"]}
 }
+
+// -----
+
+guard.set @names_that_are_no_texts() {
+  %x = guard.source() {path = #guard.path<L["x"]>} : !guard.object
+  // expected-error @+1 {{'guard.no_keys' needs names, got (1,)}}
+  guard.no_keys(%x) {keys = [1]}
+}
+
+// -----
+
+guard.set @bases_that_are_no_objects() {
+  %x = guard.source() {path = #guard.path<L["x"]>} : !guard.object
+  // expected-error @+1 {{'guard.mro' takes classes, got}}
+  guard.mro(%x) {bases = ["A"]}
+}

@@ -61,6 +61,9 @@ guard.set @numbers() {
 // CHECK-NEXT: guard.has_key(%x) {key = "b", present = false}
 // CHECK-NEXT: guard.items(%x) {items = [1, 2.0, "c"]}
 // CHECK-NEXT: guard.no_overlap(%x, %y)
+// CHECK-NEXT: guard.no_keys(%x) {keys = ["a", "b"]}
+// CHECK-NEXT: guard.mro(%x) {bases = [#fx.object<3, "m.A">, #fx.object<4, "m.B">]}
+// CHECK-NEXT: guard.no_subclass(%x, %y)
 // CHECK-NEXT: guard.builtins() {names = ["abs", "len"]}
 // CHECK-NEXT: guard.global_state() {grad = true, default_dtype = f32}
 guard.set @conditions() {
@@ -85,6 +88,9 @@ guard.set @conditions() {
   guard.has_key(%x) {key = "b", present = false}
   guard.items(%x) {items = [1, 2.0, "c"]}
   guard.no_overlap(%x, %y)
+  guard.no_keys(%x) {keys = ["a", "b"]}
+  guard.mro(%x) {bases = [#fx.object<3, "m.A">, #fx.object<4, "m.B">]}
+  guard.no_subclass(%x, %y)
   guard.builtins() {names = ["abs", "len"]}
   guard.global_state() {grad = true, default_dtype = f32}
 }

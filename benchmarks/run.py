@@ -21,6 +21,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 RECYCLE = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "100000000000"}
@@ -32,8 +33,8 @@ BATCH_US = 20_000.0
 class Process:
     """A worker and the pipe to it."""
 
-    def __init__(self, compiler: str, device: str, threads: int) -> None:
-        environment = {**os.environ, **RECYCLE, "OMP_NUM_THREADS": str(threads), "PYTHONDONTWRITEBYTECODE": ""}
+    def __init__(self, compiler: str, device: str, threads: int, variables: Mapping[str, str] = MappingProxyType({"LECT_CACHE": "0"})) -> None:
+        environment = {**os.environ, **RECYCLE, "OMP_NUM_THREADS": str(threads), "PYTHONDONTWRITEBYTECODE": "", **variables}
         command = [sys.executable, "-m", "benchmarks.run_worker", compiler, device, str(threads)]
         self.pipe = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
 

@@ -72,6 +72,18 @@ def reasons_of(rows: list[Row]) -> list[str]:
     return lines
 
 
+def only_native(rows: list[Row], kinds: tuple[str, ...]) -> set[str]:
+    """The entries that have samples of these kinds, and all of them in native kernels alone."""
+    chosen = [row for row in rows if row["kind"] in kinds]
+    return {row["entry"] for row in chosen} - {row["entry"] for row in chosen if row["way"] != "native"}
+
+
+def counted(rows: list[Row]) -> str:
+    """How many entries run in native kernels alone."""
+    both, forward = len(only_native(rows, ("forward", "backward"))), len(only_native(rows, ("forward",)))
+    return f"Every forward and backward sample of {both} entries runs in native kernels alone, every forward sample of {forward}."
+
+
 def by_entry(rows: list[Row]) -> list[str]:
     """One line for each entry: how its samples came out, and who computed them."""
     lines = ["| entry | samples | equal | close | metadata | wrong | computed by |", "|---|---|---|---|---|---|---|"]
@@ -97,9 +109,8 @@ def text_of(rows: list[Row], samples: int, note: str) -> str:
     """The text of docs/op-coverage.md; `note` says what is special about these outcomes."""
     wrong = faults_of(rows)
     counts = Counter(row["entry"] for row in rows)
-    native = {row["entry"] for row in rows} - {row["entry"] for row in rows if row["way"] != "native" and row["kind"] == "forward"}
     lines = [HEAD.format(version=torch.__version__.partition("+")[0], samples=samples)]
-    lines += [f"{len(rows)} samples of {len(counts)} entries; every forward sample of {len(native)} entries runs in native kernels alone.", "", *([note, ""] if note else [])]
+    lines += [f"{len(rows)} samples of {len(counts)} entries. {counted(rows)}", "", *([note, ""] if note else [])]
     lines += [*table_of("dtype", rows, "dtype", [dtype_name(dtype) for dtype in DTYPES]), ""]
     lines += [*table_of("kind", rows, "kind", list(KINDS)), ""]
     lines += ["## Reasons", "", *reasons_of(rows), "", "## Entries", "", *by_entry(rows), ""]
@@ -111,7 +122,7 @@ def text_of(rows: list[Row], samples: int, note: str) -> str:
 def summary(rows: list[Row]) -> str:
     """The tables for a terminal."""
     dtypes = [dtype_name(dtype) for dtype in DTYPES]
-    return "\n".join([*faults_of(rows), "", *table_of("dtype", rows, "dtype", dtypes), "", *table_of("kind", rows, "kind", list(KINDS)), "", *reasons_of(rows)])
+    return "\n".join([*faults_of(rows), "", counted(rows), "", *table_of("dtype", rows, "dtype", dtypes), "", *table_of("kind", rows, "kind", list(KINDS)), "", *reasons_of(rows)])
 
 
 def main() -> int:

@@ -73,7 +73,7 @@ def is_seed(callee: str, args: tuple[Any, ...]) -> bool:
 
 
 class Watch:
-    """Looks at the levels of what is compiled while it is in place."""
+    """Looks at the levels of what is compiled while it is in place: forwards, and backwards when they are asked for."""
 
     def __init__(self) -> None:
         self.graphs = self.opaque = self.library = 0
@@ -88,22 +88,22 @@ class Watch:
     def observe(self, stage: str, module: Operation) -> None:
         if stage == "aot":
             self.opaque += sum(op.name == "functional.opaque" and not is_seed(op.target.leaf, op.args) for op in module.walk())
-        if stage == "kernel":
+        if stage in ("kernel", "backward-kernel"):
             self.graphs += 1
             calls = [op.callee.leaf for op in module.walk() if op.name == "host.extern" and not is_seed(op.callee.leaf, op.args)]
             self.library += sum(name != CHECK and not is_meant(name) for name in calls)
 
     def way(self) -> tuple[str, list[str], list[str]]:
         """Who computed what was compiled since the last reset, with the numbers of the reasons for which it was not lect."""
-        events = [event for event in lect.events("fallback", "note", "graph break") if event.number != "LB0022"]
-        reasons = sorted({event.number for event in events})
+        events = [event for event in lect.events("fallback", "note", "graph break", "backward fallback") if event.number != "LB0022"]
+        reasons = sorted({event.number for event in events} - {""})
         details = [f"{event.number} {event.detail}"[:240] for event in events]
         kinds = {event.kind for event in events}
         if "fallback" in kinds:
             return "eager", reasons, details
         if "graph break" in kinds:
             return "parts", reasons, details
-        if "note" in kinds:
+        if kinds & {"note", "backward fallback"}:
             return "torch", reasons, details
         if not self.graphs:
             return "python", reasons, details

@@ -352,7 +352,9 @@ def _undefined(body: Body, op: Any) -> Num:
 
 
 def _iota(body: Body, op: Any) -> Num | None:
-    """Where every element is exact however it is computed: otherwise eager's rounding depends on how many lanes its loop has."""
+    """Where every element is exact however it is computed, or there is one: otherwise eager's rounding depends on how many lanes its loop has."""
+    if op.size == 1 and op.element.is_float:
+        return body.const(op.start, compute_type(op.element) if op.element.is_half else f64)
     scale = max(_fraction_bits(op.start), _fraction_bits(op.step))
     if scale > MOST_FRACTION_BITS or (scale and not op.element.is_float):
         return None

@@ -76,7 +76,9 @@ class Watch:
     """Looks at the levels of what is compiled while it is in place: forwards, and backwards when they are asked for."""
 
     def __init__(self) -> None:
-        self.graphs = self.opaque = self.library = 0
+        self.graphs = 0
+        self.opaque: list[str] = []
+        self.library: list[str] = []
 
     def __enter__(self) -> Watch:
         runtime_entry.RUNTIME.observe = self.observe  # type: ignore[method-assign]
@@ -87,14 +89,14 @@ class Watch:
 
     def observe(self, stage: str, module: Operation) -> None:
         if stage == "aot":
-            self.opaque += sum(op.name == "functional.opaque" and not is_seed(op.target.leaf, op.args) for op in module.walk())
+            self.opaque += [op.target.leaf for op in module.walk() if op.name == "functional.opaque" and not is_seed(op.target.leaf, op.args)]
         if stage in ("kernel", "backward-kernel"):
             self.graphs += 1
             calls = [op.callee.leaf for op in module.walk() if op.name == "host.extern" and not is_seed(op.callee.leaf, op.args)]
-            self.library += sum(name != CHECK and not is_meant(name) for name in calls)
+            self.library += [name for name in calls if name != CHECK and not is_meant(name)]
 
     def way(self) -> tuple[str, list[str], list[str]]:
-        """Who computed what was compiled since the last reset, with the numbers of the reasons for which it was not lect."""
+        """Who computed what was compiled since the last reset, the numbers of the reasons for which it was not lect, and what they say or who it was."""
         events = [event for event in lect.events("fallback", "note", "graph break", "backward fallback") if event.number != "LB0022"]
         reasons = sorted({event.number for event in events} - {""})
         details = [f"{event.number} {event.detail}"[:240] for event in events]
@@ -107,7 +109,8 @@ class Watch:
             return "torch", reasons, details
         if not self.graphs:
             return "python", reasons, details
-        return ("opaque" if self.opaque else "library" if self.library else "native"), reasons, details
+        way = "opaque" if self.opaque else "library" if self.library else "native"
+        return way, reasons, [*details, *[f"{way} {name}" for name in self.opaque or self.library]]
 
 
 def run(function: Any, case: Case, backward: bool, out: Any) -> Snapshot:

@@ -20,10 +20,11 @@ from lect.frontends.tensors.lower.emitter import Emitter, Rule, dim_of, type_of
 from lect.frontends.tensors.lower.rules_gather import index
 from lect.frontends.tensors.lower.rules_views import emit_slice
 from lect.ir import Value
-from lect.ir.types import f32, f64, i64
+from lect.ir.types import f32, f64, i1, i64
 
 aten = torch.ops.aten
 Add, Sub, Mul = p.SUMS["AddOp"], p.SUMS["SubOp"], p.MIXED_BINARY["MulOp"]
+And, Or = p.BIT_BINARY["BitwiseAndOp"], p.BIT_BINARY["BitwiseOrOp"]
 Sum = r.ACCUMULATE["SumOp"]
 MOST_UNROLLED = 32  # additions of halves one after the other
 
@@ -47,11 +48,19 @@ def add_outer(e: Emitter, added: Value, x: Value, y: Value, *, beta: Any = 1, al
     """addr; with beta = 0 what is added does not count."""
     elements = {type_of(value).element for value in (added, x, y)}
     element = type_of(x).element
-    if len(elements) > 1 or element.kind in ("bool", "complex") or not type_of(x).count or not type_of(y).count:
+    if len(elements) > 1 or element.kind == "complex" or not type_of(x).count or not type_of(y).count:
         return None
     column, row = e.reshape(x, (type_of(x).count, 1)), e.reshape(y, (1, type_of(y).count))
+    if element.kind == "bool":
+        return _outer_of_flags(e, added if beta else None, column, row, bool(alpha))
     outer = e(Mul, e(Mul, column, other=e.number(alpha, element)), row)
     return outer if beta == 0 else e(Add, e(Mul, added, other=e.number(beta, element)), outer)
+
+
+def _outer_of_flags(e: Emitter, added: Value | None, column: Value, row: Value, counts: bool) -> Value:
+    """addr of i1: true where both factors are, if their product `counts`, or what is added is."""
+    outer: Value = e(And, e(And, column, row), e.scalar(counts, i1))
+    return outer if added is None else e(Or, added, outer)
 
 
 def trilinear(e: Emitter, x: Value, y: Value, z: Value, at_x: Any, at_y: Any, at_z: Any, folded: Sequence[int], unroll: int = 1) -> Any:
@@ -260,8 +269,12 @@ def linear_range(e: Emitter, start: Any, end: Any, steps: int, **options: Any) -
         if isinstance(start, Value) and steps:
             return None
         return e(FullOp, shape=(steps,), value=e.number(start if steps else 0, result), element=result)
-    if result.is_half:
-        return None
+    return None if result.is_half else e.to(_between(e, start, end, steps, element), result)
+
+
+def _between(e: Emitter, start: Any, end: Any, steps: int, element: Any) -> Value:
+    """`steps` numbers (at least 2) from start to end in the type `element`; the ends are rounded to the result's type first."""
+    result = e.result.element
     number = e(IotaOp, size=steps, start=0, step=1, element=element)
     left = e(Sub, number, other=float(steps - 1), reversed=True)
     if isinstance(start, Value) or isinstance(end, Value):
@@ -272,8 +285,7 @@ def linear_range(e: Emitter, start: Any, end: Any, steps: int, **options: Any) -
         low, high = float(e.number(start, result)), float(e.number(end, result))
         width = torch.tensor(high, dtype=_dtype(element)).sub(low).div(steps - 1).item()
         upward, downward = e(Add, e(Mul, number, other=width), other=low), e(Sub, e(Mul, left, other=width), other=high, reversed=True)
-    found = e(p.WhereOp, e(p.COMPARISONS["LtOp"], number, other=float(steps // 2)), upward, downward)
-    return e.to(found, result)
+    return e(p.WhereOp, e(p.COMPARISONS["LtOp"], number, other=float(steps // 2)), upward, downward)  # type: ignore[no-any-return]
 
 
 def _is_end(value: Any) -> bool:
@@ -286,8 +298,17 @@ def _dtype(element: Any) -> torch.dtype:
 
 
 def power_range(e: Emitter, start: Any, end: Any, steps: int, base: float = 10.0, **options: Any) -> Any:
-    """logspace of f32 and f64: the base to the powers of a linspace."""
-    if not e.result.element.is_float:
+    """logspace: the base to the powers of a linspace; integers are cut off what f64 gives, a single one the power of a start that is not cut off."""
+    result = e.result.element
+    if result.kind in ("signed", "unsigned") and all(_is_end(value) for value in (start, end) if steps):
+        if not steps:
+            return e(FullOp, shape=(0,), value=0, element=result)
+        if steps == 1:
+            exponents = e.reshape(e.to(start, f64) if isinstance(start, Value) else e.scalar(float(start), f64), (1,))
+        else:
+            exponents = _between(e, start, end, steps, f64)
+        return e.to(e(p.POWER["PowOp"], exponents, other=float(base), reversed=True), result)
+    if not result.is_float:
         return None
     exponents = linear_range(e, start, end, steps)
     return None if exponents is None else e(p.POWER["PowOp"], exponents, other=e.number(base, e.result.element), reversed=True)

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import torch
 
+from lect.dialects.functional import composite as c
 from lect.dialects.functional import pointwise as p
 from lect.dialects.functional import reduction as r
-from lect.dialects.functional.creation import CastOp
 from lect.dialects.functional.gather import SearchsortedOp
 from lect.frontends.tensors.lower.emitter import Emitter, Rule, type_of
 from lect.frontends.tensors.lower.rules_blocks import dot
@@ -131,9 +131,34 @@ def member_of_few(e: Emitter, x: Any, few: Any, *, assume_unique: bool = False, 
 
 
 def dropout_backward(e: Emitter, gradient: Value, mask: Value, scale: float) -> Any:
-    """native_dropout_backward: where the mask let through, scaled."""
-    factor = e(MulOp, e(CastOp, mask, to=type_of(gradient).element), other=scale)
-    return e(MulOp, gradient, factor)
+    """native_dropout_backward: where the mask let through, scaled; the scale makes integers floats, behind the product with the mask."""
+    element, own = e.result.element, type_of(gradient).element
+    if not element.is_float or own.kind == "complex":
+        return None
+    passed = e.to(mask, own)
+    if own.is_float:
+        return e(MulOp, gradient, e(MulOp, passed, other=scale))
+    product = e(p.BIT_BINARY["BitwiseAndOp"], gradient, passed) if own.kind == "bool" else e(MulOp, gradient, passed)
+    return e(MulOp, e.to(product, element), other=e.computed_number(scale, element))
+
+
+def noisy_relu(e: Emitter, x: Value, noise: Value, lower: Any = 0.125, upper: Any = 1 / 3, training: bool = False, generator: Any = None) -> Any:
+    """rrelu_with_noise_functional outside of training: leaky_relu by the middle of the slopes; the noise stays as it is.
+
+    In training it draws numbers, which `functional-seed-random` writes.
+    """
+    if training or not type_of(x).element.is_float:
+        return None
+    return e(c.LeakyReluOp, x, negative_slope=(lower + upper) / 2), e.fresh(noise)
+
+
+def noisy_relu_backward(e: Emitter, gradient: Value, x: Value, noise: Value, lower: Any, upper: Any, training: bool, is_result: bool) -> Any:
+    """rrelu_with_noise_backward: the noise is the slope; where all slopes are one, and outside of training, that of leaky_relu."""
+    if len({type_of(value).element for value in (gradient, x, noise)}) > 1 or not type_of(x).element.is_float:
+        return None
+    if training and upper - lower > 1e-6:
+        return e(MulOp, noise, gradient)
+    return e(c.LeakyReluBackwardOp, gradient, x, negative_slope=(lower + upper) / 2, is_result=is_result)
 
 
 def squared_error_backward(e: Emitter, gradient: Value, x: Value, target: Value, reduction: int) -> Any:
@@ -166,6 +191,8 @@ TABLE: Final[Mapping[Any, Rule]] = MappingProxyType(
         aten.linalg_cross.default: cross,
         aten.isin.Tensor_Tensor: member_of_few,
         aten.native_dropout_backward.default: dropout_backward,
+        aten.rrelu_with_noise_functional.default: noisy_relu,
+        aten.rrelu_with_noise_backward.default: noisy_relu_backward,
         aten.mse_loss_backward.default: squared_error_backward,
         aten.bucketize.Tensor: bucketize,
     }

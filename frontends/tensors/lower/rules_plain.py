@@ -13,9 +13,11 @@ from lect.dialects.functional import contraction as k
 from lect.dialects.functional import pointwise as p
 from lect.dialects.functional import reduction as r
 from lect.dialects.functional import view as v
+from lect.dialects.functional.creation import FullOp
 from lect.frontends.tensors.lower.emitter import Emitter, Rule, dim_of, type_of
 from lect.frontends.tensors.lower.rules_reductions import accumulate, stated_element, vector_norm, wide_variance_and_mean
 from lect.ir import Value
+from lect.ir.types import i1
 
 aten = torch.ops.aten
 
@@ -59,8 +61,10 @@ def signed_infinity(comparison: str) -> Rule:
     """isposinf and isneginf."""
 
     def rule(e: Emitter, x: Value) -> Any:
-        if not type_of(x).element.is_float:
+        if type_of(x).element.kind == "complex":
             return None
+        if not type_of(x).element.is_float:
+            return e.laid_out(e(FullOp, shape=type_of(x).shape, value=False, element=i1), e.result)
         return e(p.COMPARISONS["EqOp"], x, other=float(comparison))
 
     return rule

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
@@ -140,8 +141,10 @@ def where(e: Emitter, condition: Value, x: Value, y: Value) -> Any:
 def clamp(e: Emitter, x: Value, min: Any = None, max: Any = None) -> Any:
     """clamp by numbers or tensors."""
     element = e.result.element
-    if element.kind in ("complex", "bool"):
+    if element.kind == "complex":
         return None
+    if element.kind == "bool":
+        return _clamped_flags(e, x, min, max)
     bounds: dict[str, Any] = {}
     for name, operand, bound in (("min", "low", min), ("max", "high", max)):
         if isinstance(bound, Value):
@@ -156,6 +159,14 @@ def clamp(e: Emitter, x: Value, min: Any = None, max: Any = None) -> Any:
     if not isinstance(alone, RunTimeScalar):
         return e(CopyOp, e.to(x, element))
     return e(p.WhereOp, e(p.PREDICATES["IsnanOp"], e.run_time(alone, element)), e.to(x, element), clamped)
+
+
+def _clamped_flags(e: Emitter, x: Value, low: Any, high: Any) -> Any:
+    """clamp of i1 by tensors of i1: true where x or the lower bound is, and the upper one."""
+    if not all(bound is None or (isinstance(bound, Value) and type_of(bound).element.kind == "bool") for bound in (low, high)):
+        return None
+    raised = x if low is None else e(p.BIT_BINARY["BitwiseOrOp"], x, low)
+    return raised if high is None else e(p.BIT_BINARY["BitwiseAndOp"], raised, high)
 
 
 @cache
@@ -304,10 +315,15 @@ def glu_backward(e: Emitter, gradient: Value, x: Value, dim: int) -> Any:
 
 
 def hardtanh(e: Emitter, x: Value, min_val: Any = -1, max_val: Any = 1) -> Any:
-    """hardtanh; of integers a clamp."""
+    """hardtanh; of integers a clamp, whose bounds are cut off to integers; unsigned ones have no negative bound."""
     element = type_of(x).element
-    if element.kind in ("signed", "unsigned") and type(min_val) is int and type(max_val) is int:
-        return e(p.ClampOp, x, min=e.number(min_val, element), max=e.number(max_val, element))
+    if element.kind in ("signed", "unsigned"):
+        if not all(type(bound) in (int, float) and math.isfinite(bound) for bound in (min_val, max_val)):
+            return None
+        low, high = int(min_val), int(max_val)
+        if element.kind == "unsigned" and min(low, high) < 0:
+            return None
+        return e(p.ClampOp, x, min=e.number(low, element), max=e.number(high, element))
     return e(c.HardtanhOp, x, min=e.number(min_val, element), max=e.number(max_val, element)) if element.is_float else None
 
 

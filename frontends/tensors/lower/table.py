@@ -21,6 +21,7 @@ from lect.frontends.tensors.lower import (
     rules_pointwise,
     rules_reductions,
     rules_segments,
+    rules_triangles,
     rules_view_gradients,
     rules_views,
 )
@@ -45,5 +46,6 @@ RULES: Final[Mapping[Any, Rule]] = MappingProxyType(
         **rules_fractional.TABLE,
         **rules_segments.TABLE,
         **rules_margins.TABLE,
+        **rules_triangles.TABLE,
     }
 )

@@ -14,8 +14,7 @@ differ.  Every random operator gets a stream of its own, its `offset`, so no two
 pure: it fuses with its neighbours, and what is computed again is the same.
 
 The numbers have eager's distribution and are not eager's numbers.  Operators stay as they are, and draw what eager draws, when they have a generator of
-their own, when they may raise for what a tensor holds (`multinomial`), and when no formula is given here (`randperm`, `poisson`,
-...).
+their own, and when no formula is given here (`randperm`, `poisson`, ...).
 
 With `rng=eager` all operators stay, in their order, so that the numbers are eager's.  The operators behind in-place functions (`normal_`) fill a new
 tensor, which gives eager's numbers where the tensor is contiguous; another is an error, and its graph is left to torch.
@@ -31,7 +30,7 @@ from inspect import signature
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from lect.dialects.functional import creation, gather, pointwise
+from lect.dialects.functional import creation, gather, pointwise, reduction, view
 from lect.dialects.functional.ops import FuncOp, OpaqueOp, OperandRef
 from lect.dialects.functional.types import TensorType
 from lect.ir import Context, LectError, Location, Operation, PassFailure, ScalarType, SymbolRef, Value
@@ -56,6 +55,11 @@ NO_PROBABILITY = (
     "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If so, please report an enhancement request "
     "to PyTorch.)"
 )
+NO_WEIGHT = "probability tensor contains either `inf`, `nan` or element < 0"
+NO_WEIGHTS = "invalid multinomial distribution (sum of probabilities <= 0)"
+NEGATIVE_WEIGHT = "invalid multinomial distribution (encountering probability entry < 0)"
+INFINITE_WEIGHT = "invalid multinomial distribution (encountering probability entry = infinity or NaN)"
+SHORT_ROW = 64  # elements that own kernels sort
 RARE = 2.0**-10
 """A probability nearer than this to 0 or 1 is compared with numbers of f64."""
 
@@ -169,15 +173,15 @@ class Writer:
         """The operand that an argument stands for; None for a number."""
         return self.op.operands[reference.number] if isinstance(reference, OperandRef) else None
 
-    def write(self, cls: Any, *operands: Value, **attrs: Any) -> Value:
-        """One operation; its result has the strides of the operator's."""
+    def write(self, cls: Any, *operands: Value, number: int = 0, **attrs: Any) -> Value:
+        """One operation; its result, or the one of this number, has the strides of the operator's."""
         made = cls(*operands, loc=self.loc, **attrs)
-        value: Value = made.results[0]
+        value: Value = made.results[number]
         type: Any = value.type
         if type.shape == self.type.shape and type.strides != self.type.strides:
             value.type = type.with_strides(self.type.strides)
             made.attrs["strides"] = self.type.strides
-        return self.streams.func.body.insert_before(self.op, made).results[0]
+        return self.streams.func.body.insert_before(self.op, made).results[number]
 
     def to(self, value: Value, element: ScalarType) -> Value:
         """The value in another element type."""
@@ -185,7 +189,8 @@ class Writer:
 
     def draw(self, cls: Any, element: ScalarType, **attrs: Any) -> Value:
         """One of the random operations, with the next stream."""
-        value = self.write(cls, self.streams.the_seed(), shape=self.type.shape, element=element, offset=self.streams.streams, **self.streams.place, **attrs)
+        where = {"shape": self.type.shape, **self.streams.place, **attrs}
+        value = self.write(cls, self.streams.the_seed(), element=element, offset=self.streams.streams, **where)
         self.streams.streams += 1
         return value
 
@@ -368,6 +373,46 @@ def rrelu(w: Writer, x: Any, noise: Any, lower: Any, upper: Any, train: Any, gen
     return w.write(pointwise.WhereOp, below, product, value), Writer(w.streams, w.op, 1).write(pointwise.WhereOp, below, rounded, one)
 
 
+def multinomial(w: Writer, weights: Any, count: Any, replacement: Any = False, generator: Any = None) -> Any:
+    """multinomial: places drawn with probabilities in proportion to weights, from each row; weights that are none raise.
+
+    Without replacement, the places of the greatest quotients of the weights and exponential numbers, as in eager.
+    """
+    x = w.operand(weights)
+    if generator is not None or x is None or not x.type.element.is_float or type(count) is not int or not x.type.count or count < 1:
+        return None
+    wide, last = f64 if x.type.element is f64 else f32, x.type.rank - 1
+    if replacement and count > 1:
+        return _places_of_sums(w, w.to(x, wide), wide, last)
+    checked = w.write(gather.WithinOp, w.to(x, wide), min=0.0, max=LARGEST[wide.spelling], message=NO_WEIGHT)
+    drawn = w.write(pointwise.ClampOp, w.draw(creation.RandOp, wide, shape=x.type.shape), min=LEAST[wide.spelling])
+    quotient = w.write(pointwise.DivOp, checked, w.write(pointwise.NegOp, w.write(pointwise.LogOp, drawn)))
+    quotient = w.write(pointwise.AddOp, quotient, _zero_unless_nothing(w, w.write(reduction.ACCUMULATE["SumOp"], checked, dims=(last,), keepdim=True), wide))
+    if count == 1:
+        return w.write(reduction.WHICH["ArgmaxOp"], quotient, dim=last, keepdim=True)
+    if x.type.shape[last] > SHORT_ROW:
+        return w.write(reduction.TopkOp, quotient, number=1, k=count, dim=last)
+    order = w.write(reduction.SortOp, quotient, number=1, dim=last, descending=True)
+    return w.write(creation.CopyOp, w.write(view.SliceOp, order, dim=last, start=0, end=count))
+
+
+def _zero_unless_nothing(w: Writer, total: Value, wide: ScalarType) -> Value:
+    """Zeros, to be added so that the check is read; a sum of weights that is zero raises."""
+    return w.write(gather.WithinOp, w.to(w.write(pointwise.EqOp, total, other=0.0), wide), max=0.0, message=NO_WEIGHTS)
+
+
+def _places_of_sums(w: Writer, weights: Value, wide: ScalarType, last: int) -> Value:
+    """Places drawn again and again: the first whose running sum is above a part of the whole sum, which is below it however it is rounded."""
+    weights = w.write(gather.WithinOp, w.write(gather.WithinOp, weights, min=0.0, message=NEGATIVE_WEIGHT), max=LARGEST[wide.spelling], message=INFINITE_WEIGHT)
+    sums = w.write(reduction.SCANS["CumsumOp"], weights, dim=last)
+    size = sums.type.shape[last]  # type: ignore[attr-defined]
+    whole = w.write(view.SliceOp, sums, dim=last, start=size - 1, end=size)
+    whole = w.write(pointwise.AddOp, whole, _zero_unless_nothing(w, whole, wide))
+    below = w.write(pointwise.NextafterOp, whole, other=0.0)
+    part = w.write(pointwise.MinimumOp, w.write(pointwise.MulOp, w.draw(creation.RandOp, wide), whole), below)
+    return w.write(pointwise.ClampOp, w.write(gather.SearchsortedOp, sums, part, right=True, element=i64), max=size - 1)
+
+
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
         "aten.rand.default": rand,
@@ -393,6 +438,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "aten.cauchy.default": cauchy,
         "aten.geometric.default": geometric,
         "aten.exponential.default": exponential,
+        "aten.multinomial.default": multinomial,
         "aten.native_dropout.default": dropout,
         "aten.rrelu_with_noise_functional.default": rrelu,
     }

@@ -347,6 +347,10 @@ def test_vmap(randomness):
         lambda x: torch.randint(3, 3, (2,)) + x,
         lambda x: torch.bernoulli(x + 2),
         lambda x: torch.multinomial(x - 5, 2),
+        lambda x: torch.multinomial(x / 0, 2),
+        lambda x: torch.multinomial(x * 0, 2, replacement=True),
+        lambda x: torch.multinomial(x - 5, 2, replacement=True),
+        lambda x: torch.multinomial(x / 0, 2, replacement=True),
         lambda x: F.dropout(x, 1.5),
     ],
 )
@@ -418,3 +422,25 @@ def test_whose_numbers_they_are_is_said():
     assert "2 random operators" in lect.events("compile")[0].text()
     assert "'rng': 'eager'" in str(lect.explain(program)(x))
     assert "'rng'" not in str(lect.explain(lambda x: x + 1)(x))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
+@pytest.mark.parametrize(("count", "again"), [(1, False), (2, False), (3, True), (1, True)])
+def test_places_drawn_by_weight(dtype, count, again):
+    """Weights of zero are never drawn, nothing is drawn twice without replacement, and places come as often as eager's."""
+    weights = torch.tensor([[0.0, 1, 2, 0], [4, 0, 0, 1]], dtype=dtype)
+    program = lect.compile(lambda weights: torch.multinomial(weights, count, again))
+    torch.manual_seed(5)
+    found = program(weights.repeat_interleave(2000, 0)).reshape(2, 2000, count)
+    assert found.dtype is torch.int64 and stops() == []
+    shares = torch.nn.functional.one_hot(found[:, :, 0], 4).double().mean(1)
+    torch.testing.assert_close(shares, (weights / weights.sum(1, keepdim=True)).double(), atol=0.04, rtol=0)
+    assert (weights.gather(1, found.reshape(2, -1)) > 0).all()
+    if count == 2:
+        assert (found[:, :, 0] != found[:, :, 1]).all()
+
+
+def test_rows_of_weights_that_are_too_long_to_be_sorted_here():
+    program = lect.compile(lambda weights: torch.multinomial(weights, 50))
+    found = program(torch.cat([torch.zeros(40), torch.ones(60)]))
+    assert found.unique().numel() == 50 and int(found.min()) >= 40

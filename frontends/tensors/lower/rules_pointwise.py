@@ -162,11 +162,11 @@ def clamp(e: Emitter, x: Value, min: Any = None, max: Any = None) -> Any:
 
 
 def _clamped_flags(e: Emitter, x: Value, low: Any, high: Any) -> Any:
-    """clamp of i1 by tensors of i1: true where x or the lower bound is, and the upper one."""
-    if not all(bound is None or (isinstance(bound, Value) and type_of(bound).element.kind == "bool") for bound in (low, high)):
+    """clamp of i1 by one tensor of i1; eager refuses two."""
+    (bound,) = [value for value in (low, high) if value is not None] if low is None or high is None else (None,)
+    if not isinstance(bound, Value) or type_of(bound).element.kind != "bool":
         return None
-    raised = x if low is None else e(p.BIT_BINARY["BitwiseOrOp"], x, low)
-    return raised if high is None else e(p.BIT_BINARY["BitwiseAndOp"], raised, high)
+    return e(p.BIT_BINARY["BitwiseOrOp" if high is None else "BitwiseAndOp"], x, bound)
 
 
 @cache

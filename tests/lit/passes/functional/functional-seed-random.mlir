@@ -145,11 +145,32 @@ functional.func @no_seed_as_nothing_is_random(%x: !functional.tensor<8xf32>) {
 
 // -----
 // CHECK-LABEL: functional.func @no_seed_as_an_element_may_raise
-// CHECK-NEXT: functional.opaque(%x) {target = @aten.multinomial.default
+// CHECK-NEXT: functional.opaque(%x) {target = @aten.poisson.default
 // CHECK-NEXT: functional.return
 functional.func @no_seed_as_an_element_may_raise(%x: !functional.tensor<8xf32>) {
-  %0 = functional.opaque(%x) {target = @aten.multinomial.default, args = [#functional.operand<0>, 2]} : !functional.tensor<2xi64>
+  %0 = functional.opaque(%x) {target = @aten.poisson.default, args = [#functional.operand<0>]} : !functional.tensor<8xf32>
   functional.return(%0)
+}
+
+// -----
+// Places are drawn with weights: once each by quotients of weights and exponential numbers, again and again by a search in the running sums.
+// CHECK-LABEL: functional.func @places_by_weight
+// CHECK:      functional.within(%x) {min = 0.0, {{.*}}message = "probability tensor contains
+// CHECK:      functional.rand(%seed) {shape = [8], element = f32}
+// CHECK:      functional.within({{.*}}) {max = 0.0, message = "invalid multinomial distribution (sum of probabilities <= 0)"}
+// CHECK:      functional.sort({{.*}}) {dim = 0, descending = true}
+// CHECK:      functional.argmax
+// CHECK:      functional.topk
+// CHECK:      functional.cumsum(
+// CHECK:      functional.rand(%seed) {shape = [3], element = f32, offset = 3}
+// CHECK:      functional.searchsorted
+// CHECK-NOT:  functional.opaque
+functional.func @places_by_weight(%x: !functional.tensor<8xf32>, %y: !functional.tensor<100xf32>) {
+  %0 = functional.opaque(%x) {target = @aten.multinomial.default, args = [#functional.operand<0>, 2]} : !functional.tensor<2xi64>
+  %1 = functional.opaque(%x) {target = @aten.multinomial.default, args = [#functional.operand<0>, 1, true]} : !functional.tensor<1xi64>
+  %2 = functional.opaque(%y) {target = @aten.multinomial.default, args = [#functional.operand<0>, 2]} : !functional.tensor<2xi64>
+  %3 = functional.opaque(%x) {target = @aten.multinomial.default, args = [#functional.operand<0>, 3, true]} : !functional.tensor<3xi64>
+  functional.return(%0, %1, %2, %3)
 }
 
 // -----

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -280,12 +281,26 @@ def _between(e: Emitter, start: Any, end: Any, steps: int, element: Any) -> Valu
     if isinstance(start, Value) or isinstance(end, Value):
         first, last = [e.to(e.to(value, result) if isinstance(value, Value) else e.scalar(value, result), element) for value in (start, end)]
         step = e(p.DivOp, e(Sub, last, first), other=float(steps - 1))
-        upward, downward = e(Add, e(Mul, number, step), first), e(Sub, last, e(Mul, left, step))
+        if rounds_ranges_once():
+            upward, downward = e(Add, first, number, step), e(Sub, last, left, step)
+        else:
+            upward, downward = e(Add, e(Mul, number, step), first), e(Sub, last, e(Mul, left, step))
     else:
         low, high = float(e.number(start, result)), float(e.number(end, result))
         width = torch.tensor(high, dtype=_dtype(element)).sub(low).div(steps - 1).item()
-        upward, downward = e(Add, e(Mul, number, other=width), other=low), e(Sub, e(Mul, left, other=width), other=high, reversed=True)
+        if rounds_ranges_once():
+            upward, downward = e(Add, e.scalar(low, element), number, alpha=width), e(Sub, e.scalar(high, element), left, alpha=width)
+        else:
+            upward, downward = e(Add, e(Mul, number, other=width), other=low), e(Sub, e(Mul, left, other=width), other=high, reversed=True)
     return e(p.WhereOp, e(p.COMPARISONS["LtOp"], number, other=float(steps // 2)), upward, downward)  # type: ignore[no-any-return]
+
+
+@cache
+def rounds_ranges_once() -> bool:
+    """Whether linspace rounds a product and a sum in one step: torch's kernels for processors that can do that do."""
+    with torch._C._DisableTorchDispatch():
+        found = torch.linspace(0.1, 1.3, 101, dtype=torch.float64)[:50].tolist()
+    return found != [0.1 + (1.3 - 0.1) / 100 * number for number in range(50)]
 
 
 def _is_end(value: Any) -> bool:
@@ -311,7 +326,7 @@ def power_range(e: Emitter, start: Any, end: Any, steps: int, base: float = 10.0
     if not result.is_float:
         return None
     exponents = linear_range(e, start, end, steps)
-    return None if exponents is None else e(p.POWER["PowOp"], exponents, other=e.number(base, e.result.element), reversed=True)
+    return None if exponents is None else e(p.POWER["PowOp"], exponents, other=e.number(base, result), reversed=True)
 
 
 def angle(e: Emitter, x: Value) -> Any:

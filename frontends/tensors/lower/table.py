@@ -15,6 +15,7 @@ from lect.frontends.tensors.lower import (
     rules_formulas,
     rules_fractional,
     rules_gather,
+    rules_histograms,
     rules_loss_gradients,
     rules_margins,
     rules_plain,
@@ -46,6 +47,7 @@ RULES: Final[Mapping[Any, Rule]] = MappingProxyType(
         **rules_fractional.TABLE,
         **rules_segments.TABLE,
         **rules_margins.TABLE,
+        **rules_histograms.TABLE,
         **rules_triangles.TABLE,
     }
 )

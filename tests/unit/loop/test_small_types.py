@@ -106,3 +106,11 @@ def test_rrelu_of_one_slope_in_training():
     same(want.detach(), found.detach())
     for output in (want, found):
         same(torch.autograd.grad(output.sum(), x)[0], torch.where(x > 0, 1.0, 0.25).detach())
+
+
+def test_ranges_of_floats_are_rounded_once():
+    for dtype in (torch.float32, torch.float64, torch.int64):
+        for start, end, steps in ((0.1, 1.3, 101), (-2.7, 9.1, 1000), (3.3, -0.2, 7), (0.0, 1.0, 2)):
+            check(lambda: torch.linspace(start, end, steps, dtype=dtype))
+            if steps == 101:
+                check(lambda a, b: torch.linspace(a, b, steps, dtype=dtype), torch.tensor(start), torch.tensor(end))

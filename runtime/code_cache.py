@@ -8,6 +8,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from lect.runtime.guards import HOLDS, Predicate
+from lect.runtime.native_guards import NativeGuards
 from lect.runtime.repeat import raised_in
 
 VERSION_LIMIT = 8
@@ -29,7 +30,6 @@ class Version:
         self.objects: Any = ()
         self.graph_code: CodeType | None = None
 
-
     def may_repeat(self, error: Exception) -> bool:
         """True when an exception came out of the graph and nothing has changed, so that the call can be made again as the program is written."""
         return self.graph_code is not None and raised_in(error, self.graph_code)
@@ -38,8 +38,9 @@ class Version:
 class CodeCache:
     """All versions of one function.  Iteration is over a tuple, so that a call in another thread never sees a half-made list."""
 
-    def __init__(self, function: FunctionType, limit: int = VERSION_LIMIT) -> None:
+    def __init__(self, function: FunctionType, limit: int = VERSION_LIMIT, native: NativeGuards | None = None) -> None:
         self.function = function
+        self.native = native or NativeGuards(function, "python")
         self.limit = limit
         self.versions: tuple[Version, ...] = ()
         self.lock = RLock()
@@ -47,11 +48,17 @@ class CodeCache:
         self.gave_up = False
 
     def find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version | None:
-        """The first version that holds for these arguments.  Raises TypeError when the arguments do not fit the function."""
+        """A version that holds for these arguments.  Raises TypeError when the arguments do not fit the function."""
+        version = self.native.find(args, kwargs)
+        return self.search(args, kwargs) if version is None else version
+
+    def search(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version | None:
+        """`find` without native code, which learns from what is found here."""
         for version in self.versions:
             if version.holds(*args, **kwargs) == HOLDS:
                 if version is not self.versions[0]:
                     self._to_front(version)
+                self.native.learn(version, args, kwargs)
                 return version
         return None
 
@@ -80,4 +87,5 @@ class CodeCache:
         """Forget all versions."""
         with self.lock:
             self.versions = ()
+            self.native.clear()
             self.gave_up = False

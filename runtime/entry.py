@@ -98,7 +98,8 @@ def compile(
     numbers as soon as they alone have changed; with `dynamic=True` those among the arguments are so from the start, with `dynamic=False` never.  Each
     combination of sizes is a version of its own.  Raises `LectError` for a mode or option that does not exist.
     """
-    settings = Settings.check(fullgraph, dynamic, mode, options)
+    guards = RUNTIME.environment.guards
+    settings = Settings.check(fullgraph, dynamic, mode, {"guards": guards, **(options or {})} if guards else options)
     if fn_or_module is None:
         return lambda fn: compile(fn, fullgraph=fullgraph, dynamic=dynamic, mode=mode, options=options, disable=disable)
     if not callable(fn_or_module):
@@ -170,15 +171,17 @@ def _frame_kind(function: FunctionType, settings: Settings) -> type[CompiledFram
 
 def _runner(frame: CompiledFrame) -> Callable[..., Any]:
     """The function that stands for the compiled one: a hit costs one look-up and the guards."""
-    versions, eager = frame.cache, frame.eager
+    cache, eager, native = frame.cache, frame.eager, frame.cache.native
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        try:
-            version = versions.find(args, kwargs)
-        except TypeError:  # the arguments do not fit the function, whose own error is the right one
-            return eager(*args, **kwargs)
+        version = native.find(args, kwargs)
         if version is None:
-            return frame.miss(args, kwargs)
+            try:
+                version = cache.search(args, kwargs)
+            except TypeError:  # the arguments do not fit the function, whose own error is the right one
+                return eager(*args, **kwargs)
+            if version is None:
+                return frame.miss(args, kwargs)
         try:
             return version.run(*args, **kwargs)
         except Exception as error:

@@ -74,6 +74,18 @@ class Compile(Event):
 
 
 @dataclass(frozen=True)
+class NotNative(Event):
+    """Python does what native code would do faster: what that is, and why."""
+
+    kind: ClassVar[str] = "not native"
+    what: str = ""
+    reason: str = ""
+
+    def text(self) -> str:
+        return f"{self.what} run as Python: {self.reason}"
+
+
+@dataclass(frozen=True)
 class GuardMiss(Event):
     """A guard of an existing version did not hold: its text, the path it is on, both values, and the line that asked for it."""
 

@@ -14,12 +14,13 @@ from lect.frontends.capture.numbers import NumberPolicy
 from lect.ir import LectError
 from lect.runtime.code_cache import VERSION_LIMIT, CodeCache, Version
 from lect.runtime.continuation import REST_VERSIONS, ResumePoints
-from lect.runtime.events import Compile, EventLog, Fallback, Recompile, Trace
+from lect.runtime.events import Compile, EventLog, Fallback, NotNative, Recompile, Trace
 from lect.runtime.explain_miss import explain_miss
 from lect.runtime.failures import Failure, with_file
 from lect.runtime.graph_cache import GraphCache
 from lect.runtime.guards import HOLDS, RAISED, build_predicate
 from lect.runtime.module_calls import call_of, does_more
+from lect.runtime.native_guards import NativeGuards
 from lect.runtime.numbers import changed_numbers
 from lect.runtime.pipeline import Compiled, Observer, break_event, compile_call, fallback, place_of
 from lect.runtime.settings import Settings
@@ -33,6 +34,8 @@ SHARED_REASONS = frozenset({"LB0012", "LB0022", "LB0025"})
 
 # Reasons that hold for every call of the function.
 NEVER_COMPILED = frozenset({"LB0009", "LB0026", "LB0031"})
+
+DEFAULT_GUARDS = "native"
 
 
 class CompileError(LectError):
@@ -63,7 +66,8 @@ class CompiledFrame:
         self.code_table = code_table
         self.observe = observe
         self.graphs = graphs
-        self.cache = CodeCache(function, settings.options.get("version_limit", VERSION_LIMIT))
+        native = NativeGuards(function, settings.options.get("guards", DEFAULT_GUARDS), self._no_native_guards)
+        self.cache = CodeCache(function, settings.options.get("version_limit", VERSION_LIMIT), native)
         self.numbers = NumberPolicy(arguments=settings.dynamic is True)
         whole = settings.fullgraph or settings.options.get("breaks") == "eager"
         self.points: ResumePoints | None = None if whole else ResumePoints(self._frame_of_rest, self.in_place)
@@ -109,6 +113,9 @@ class CompiledFrame:
             self.log.add(fallback(self.function.__qualname__, "LB0012", f"the graph raised {raised}", place_of(self.function), "run"))
         return self.eager(*args, **kwargs)
 
+    def _no_native_guards(self, reason: str) -> None:
+        self.log.add(NotNative(self.function.__qualname__, "guards", reason))
+
     def _fail(self, failure: Failure, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Tell of a failure of lect, with the file that replays it."""
         event = fallback(self.function.__qualname__, "LB0020", failure.summary, failure.location, failure.stage)
@@ -147,6 +154,8 @@ class CompiledFrame:
                 self._fail(Failure(name, "guards", miss.guard, f"a new version does not hold for its own call: {miss.text()}", ()), front, kwargs)
             return None
         cache.add(version)
+        if self.settings.options.get("guards") == "both":
+            cache.native.learn(version, args, kwargs)
         if made.fallback is None:
             through_torch = made.note.number if made.note is not None else ""
             self.log.add(Compile(name, version.number, tuple(made.stages), through_torch, made.seeded))

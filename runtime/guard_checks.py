@@ -18,6 +18,7 @@ from lect.ir import ScalarType, literal_key
 from lect.ir.types import f64, i1
 
 MODULE_PARTS = ("_parameters", "_buffers", "_modules")
+GLOBAL_HOOKS = ("_global_forward_hooks", "_global_forward_pre_hooks", "_global_backward_hooks", "_global_backward_pre_hooks")
 HOOK_TABLES = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _module = torch.nn.modules.module
 # What may be another object with the same meaning; comparing others could run the program's code.

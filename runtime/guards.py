@@ -45,6 +45,39 @@ class Predicate:
         self.conditions = conditions
         self.names = names
         self.function = function
+        self.statements: list[ast.stmt] = []
+        self.kept: Mapping[tuple[str, Any], tuple[Any, bool]] = {}
+        self.parameters = ast.arguments([], [], None, [], [], None, [])
+
+    def object(self, root: str, key: Any) -> Any:
+        """The object that paths begin at, for the roots M and O.  Raises `KeyError` for one that no guard names, or that has gone."""
+        found, weakly = self.kept[root, key]
+        value = found() if weakly else found
+        if weakly and value is None:
+            raise KeyError((root, key))
+        return value
+
+    def piece(self, numbers: frozenset[int]) -> Callable[..., int] | None:
+        """The predicate of some of the guards, for calls for which the others hold; None for no guard."""
+        if not numbers:
+            return None
+        kept: list[ast.stmt] = []
+        needed: set[str] = set()
+        precedes = False  # what stands in front of a read says that it may be made
+        for statement in reversed(self.statements):
+            if isinstance(statement, ast.Assign):
+                (target,) = statement.targets
+                wanted = precedes = target.id in needed  # type: ignore[attr-defined]
+            else:
+                number = statement.body[0].value.value  # type: ignore[attr-defined]
+                wanted = precedes if number == RAISED else number in numbers
+            if wanted:
+                kept.append(statement)
+                needed |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+        function, whole = self.function, self.holds
+        made = _function(self.names, function, self.parameters, kept[::-1])
+        made.__defaults__, made.__kwdefaults__ = whole.__defaults__, whole.__kwdefaults__  # type: ignore[attr-defined]
+        return made
 
     @property
     def length(self) -> int:
@@ -65,10 +98,13 @@ def build_predicate(guards: Operation, function: FunctionType, parameters: Mappi
         # The predicate shares this dictionary, so guards see what changes in it; of a new one they would see nothing.
         writer.condition(_unequal(syntax.attribute(writer.held(function), "__kwdefaults__"), writer.held(function.__kwdefaults__)), RAISED)
     conditions = _write_all(writer, guards)
-    holds = _function(writer, function, _parameters(parameters))
+    arguments = _parameters(parameters)
+    holds = _function(writer.names, function, arguments, writer.body)
     holds.__defaults__ = function.__defaults__
     holds.__kwdefaults__ = function.__kwdefaults__
-    return Predicate(holds, conditions, writer.names, function)
+    predicate = Predicate(holds, conditions, writer.names, function)
+    predicate.statements, predicate.parameters, predicate.kept = writer.body, arguments, writer.kept
+    return predicate
 
 
 def build_frame_guard(
@@ -88,7 +124,7 @@ def build_frame_guard(
         writer.condition(_unequal(syntax.attribute(called, "__builtins__"), writer.held(function.__builtins__)), RAISED)
     _write_all(writer, guards)
     names = [called.id, *_names_of(parameters)]
-    return _function(writer, function, ast.arguments([], [syntax.parameter(name) for name in names], None, [], [], None, []))
+    return _function(writer.names, function, ast.arguments([], [syntax.parameter(name) for name in names], None, [], [], None, []), writer.body)
 
 
 def _names_of(parameters: Mapping[str, Any]) -> list[str]:
@@ -124,10 +160,9 @@ def _parameters(parameters: Mapping[str, Any]) -> ast.arguments:
     )
 
 
-def _function(writer: _Writer, function: FunctionType, arguments: ast.arguments) -> FunctionType:
-    """The statements of the writer as a function with these parameters."""
-    tree = syntax.function("guards", arguments, [*writer.body, syntax.give(HOLDS)], syntax.give(RAISED))
-    namespace = writer.names
+def _function(namespace: dict[str, Any], function: FunctionType, arguments: ast.arguments, body: Sequence[ast.stmt]) -> FunctionType:
+    """Statements as a function with these parameters and globals."""
+    tree = syntax.function("guards", arguments, [*body, syntax.give(HOLDS)], syntax.give(RAISED))
     namespace["Exception"] = Exception
     exec(compile(tree, f"<guards of {function.__qualname__}>", "exec"), namespace)
     made: FunctionType = namespace.pop("guards")
@@ -188,6 +223,7 @@ class _Writer:
         self.taken = {"Exception", *_names_of(parameters)}  # the names that are no builtins in the predicate
         self.body: list[ast.stmt] = []
         self.names: dict[str, Any] = {}
+        self.kept: dict[tuple[str, Any], tuple[Any, bool]] = {}  # where paths begin: the object, or what gives it
         self._held: dict[int, str] = {}
         self._paths: dict[Any, str] = {}
         self._numbers: dict[Operation, str] = {}
@@ -210,12 +246,15 @@ class _Writer:
     def object(self, ref: ObjectRef) -> ast.expr:
         """A live object: a call of its weak reference, or the object where there can be none."""
         value = self.objects[ref.number]
+        place = ("O", ref.number)
+        self.kept[place] = (value, False)
         if issubclass(type(value), types.ModuleType | types.BuiltinFunctionType):
             return self.held(value)
         try:
             reference = weakref.ref(value)
         except TypeError:
             return self.held(value)
+        self.kept[place] = (reference, True)
         return syntax.call(self.held(reference))
 
     def call(self, function: Any, *args: ast.expr) -> ast.expr:
@@ -273,6 +312,7 @@ class _Writer:
         if root == "R":
             return self.held(self.function)
         if root == "M":
+            self.kept[root, key] = (sys.modules[key], False)
             return self.held(sys.modules[key])
         return self.object(ObjectRef(key, ""))
 

@@ -13,6 +13,7 @@ from lect.runtime.store import LIMIT
 
 MODES = ("default", "reduce-overhead", "max-autotune")
 TRIGGERS = ("function", "hook")
+GUARDS = ("native", "python", "both")
 LEVELS = ("native", "loop", "functional", "fx")
 # Option -> (allowed values or None, what it does).
 OPTIONS: Mapping[str, tuple[tuple[Any, ...] | None, str]] = MappingProxyType(
@@ -29,6 +30,7 @@ OPTIONS: Mapping[str, tuple[tuple[Any, ...] | None, str]] = MappingProxyType(
         "trigger": (TRIGGERS, "what is compiled: the function itself, or with the frame hook also functions called in a frame that runs eagerly"),
         "breaks": (("resume", "eager"), "what happens where a frame cannot be followed: it is cut there and goes on behind, or runs eagerly as a whole"),
         "cache": ((True, False), "graphs that were lowered before, in this process or another, are taken from the cache on disk"),
+        "guards": (GUARDS, "who checks guards: native code with Python behind it, Python alone, or both, which raises when they differ"),
         "version_limit": (None, "the number of versions of one function before it runs eagerly"),
     }
 )
@@ -74,14 +76,15 @@ class Environment:
     trigger: str = "function"
     cache: Path | None = None
     cache_limit: int = LIMIT
+    guards: str | None = None
 
     @classmethod
     def read(cls, variables: Mapping[str, str]) -> Environment:
-        """The settings for these variables.  Raises `LectError` for a trigger that does not exist, and for a limit that is no number.
+        """The settings for these variables.  Raises `LectError` for a trigger or a kind of guards that does not exist, and for a limit that is no number.
 
-        LECT_DISABLE runs everything eagerly, LECT_LOG writes events to standard error, LECT_DUMP names a folder for the text of every level, and
-        LECT_TRIGGER is the default of the option `trigger`.  LECT_CACHE_DIR is the folder of the cache, LECT_CACHE_LIMIT its size in megabytes, and
-        LECT_CACHE=0 does without; so does LECT_DUMP, as what is taken from the cache passes no level.
+        LECT_DISABLE runs everything eagerly, LECT_LOG writes events to standard error, LECT_DUMP names a folder for the text of every level,
+        LECT_TRIGGER and LECT_GUARDS are the defaults of the options `trigger` and `guards`.  LECT_CACHE_DIR is the folder of the cache, LECT_CACHE_LIMIT
+        its size in megabytes, and LECT_CACHE=0 does without; so does LECT_DUMP, as what is taken from the cache passes no level.
         """
         trigger = variables.get("LECT_TRIGGER") or "function"
         if trigger not in TRIGGERS:
@@ -89,7 +92,10 @@ class Environment:
         dump = variables.get("LECT_DUMP") or None
         without = dump is not None or variables.get("LECT_CACHE") == "0"
         cache = None if without else cache_folder(variables)
-        return cls(_is_set(variables, "LECT_DISABLE"), _is_set(variables, "LECT_LOG"), dump, trigger, cache, _limit(variables))
+        guards = variables.get("LECT_GUARDS") or None
+        if guards is not None and guards not in GUARDS:
+            raise LectError(f"LECT_GUARDS is one of {', '.join(GUARDS)}, got {guards!r}")
+        return cls(_is_set(variables, "LECT_DISABLE"), _is_set(variables, "LECT_LOG"), dump, trigger, cache, _limit(variables), guards)
 
 
 def cache_folder(variables: Mapping[str, str]) -> Path:

@@ -1,0 +1,316 @@
+"""The kinds of rows: what each compares, and the code for it.
+
+    type       operand class                     the object is of this class itself
+    is         operand operand                   both are one object
+    is_not     operand operand                   they are two
+    member     operand offset object             memory at this offset of the object refers to `object`
+    instance   operand class offset dict tag n entries      of this class, with this dictionary at this offset, which is as it was
+    dict       dict tag n entries                the dictionary is as it was
+    empty      n dict...                         none of the dictionaries has an element
+    version    class tag                         neither the class nor a base has changed
+    list       operand n objects                 a list of exactly these objects
+    tuple      operand n objects                 a tuple of exactly these objects
+    length     operand class n                   of this class, a list, tuple or dict, with n elements
+    list_item  operand number slot               the element of a list of that number goes to a slot
+    tuple_item operand number slot               the same of a tuple
+    dict_item  operand key hash slot             the value of a dict under a text goes to a slot
+    tensor     operand class keys flags rank layout         the dispatch keys, dtype and requires_grad (`flags`), sizes and strides (`layout`)
+    device     operand index                     the tensor is on the device of that number
+    int        operand low high                  an int in this range, no bool
+    float      operand bits                      a float of this value, which is neither zero nor NaN
+    text       operand object                    equal to `object`, a str, bytes or device
+    modes      offset mask value dtype deterministic autocast        the modes of torch
+    calm                                         no exception is being handled
+
+A dictionary is as it was when its version is; else when each of `n` entries (key, hash, value or 0) is, with n = -1 for never, and then the new version is
+kept.  Every row may be asked of any object: it reads no memory before it knows what is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from lect.backends.native_guards.code import WORD, Check
+from lect.backends.native_guards.layout import Layout
+
+USED = 2 * WORD  # number of elements of a list, tuple or dict
+ELEMENTS = 3 * WORD  # the pointer to those of a list, the first of those of a tuple
+INLINE_RANK = 5  # up to which torch has sizes and strides in the tensor itself
+
+Body = Callable[[Check, Layout], None]
+
+
+def _type(c: Check, where: Layout) -> None:
+    c.class_is(c.operand(1), c.word(2, "ptr"))
+    c.next(3)
+
+
+def _is(c: Check, where: Layout) -> None:
+    c.same("ptr", c.operand(1), c.operand(2))
+    c.next(3)
+
+
+def _is_not(c: Check, where: Layout) -> None:
+    c.require(c.compare("ptr", c.operand(1), c.operand(2), "ne"))
+    c.next(3)
+
+
+def _member(c: Check, where: Layout) -> None:
+    c.same("ptr", c.load("ptr", c.operand(1), c.word(2)), c.word(3, "ptr"))
+    c.next(4)
+
+
+def _unchanged(c: Check, where: Layout, members: str, first: int) -> None:
+    """The dictionary has the version in word `first`, or the entries that the two words behind tell of."""
+    changed, done = c.label("changed"), c.label("unchanged")
+    tag = c.load("i64", members, where.dict_tag)
+    if where.dict_tag_mask != -1:
+        tag = c.emit(f"and i64 {tag}, {where.dict_tag_mask}")
+    known = c.compare("i64", tag, c.word(first)) if where.dict_tag_mask else "false"
+    c.branch(known, done, changed)
+    c.start(changed)
+    count = c.word(first + 1)
+    c.require(c.compare("i64", count, "0", "sge"))
+    entries = c.word(first + 2, "ptr")
+    with c.repeat(count) as number:
+        entry = c.at(entries, c.emit(f"mul i64 {number}, {3 * WORD}"))
+        key, hash, wanted = c.load("ptr", entry), c.load("i64", entry, WORD), c.load("ptr", entry, 2 * WORD)
+        c.same("ptr", c.call("ptr", "_PyDict_GetItem_KnownHash", f"ptr {members}", f"ptr {key}", f"i64 {hash}"), wanted)
+    raised = c.call("ptr", "PyErr_Occurred")
+    keep, clear = c.label("keep"), c.label("clear")
+    c.branch(c.compare("ptr", raised, "null"), keep, clear)
+    c.start(clear)
+    c.line("call void @PyErr_Clear()")
+    c.line("br label %fail")
+    c.start(keep)
+    c.store("i64", tag, "%row", first * WORD)
+    c.jump(done)
+
+
+def _instance(c: Check, where: Layout) -> None:
+    value = c.operand(1)
+    c.class_is(value, c.word(2, "ptr"))
+    members = c.load("ptr", value, c.word(3))
+    c.same("ptr", members, c.word(4, "ptr"))
+    _unchanged(c, where, members, 5)
+    c.next(8)
+
+
+def _dict(c: Check, where: Layout) -> None:
+    _unchanged(c, where, c.word(1, "ptr"), 2)
+    c.next(5)
+
+
+def _empty(c: Check, where: Layout) -> None:
+    count = c.word(1)
+    first = c.at("%row", 2 * WORD)
+    with c.repeat(count) as number:
+        members = c.load("ptr", first, c.emit(f"mul i64 {number}, {WORD}"))
+        c.same("i64", c.load("i64", members, USED), "0")
+    c.line(f"ret ptr {c.at(first, c.emit(f'mul i64 {count}, {WORD}'))}")
+
+
+def _version(c: Check, where: Layout) -> None:
+    c.same("i32", c.load("i32", c.word(1, "ptr"), where.type_tag), c.word(2, "i32"))
+    c.next(3)
+
+
+def _elements(c: Check, cls: str) -> None:
+    value = c.operand(1)
+    c.class_is(value, f"@{cls}")
+    count = c.word(2)
+    c.same("i64", c.load("i64", value, USED), count)
+    wanted = c.word(3, "ptr")
+    items = c.load("ptr", value, ELEMENTS) if cls == "PyList_Type" else c.at(value, ELEMENTS)
+    with c.repeat(count) as number:
+        place = c.emit(f"mul i64 {number}, {WORD}")
+        c.same("ptr", c.load("ptr", items, place), c.load("ptr", wanted, place))
+    c.next(4)
+
+
+def _list(c: Check, where: Layout) -> None:
+    _elements(c, "PyList_Type")
+
+
+def _tuple(c: Check, where: Layout) -> None:
+    _elements(c, "PyTuple_Type")
+
+
+def _length(c: Check, where: Layout) -> None:
+    value = c.operand(1)
+    c.class_is(value, c.word(2, "ptr"))
+    c.same("i64", c.load("i64", value, USED), c.word(3))
+    c.next(4)
+
+
+def _item(c: Check, cls: str) -> None:
+    value = c.operand(1)
+    c.class_is(value, f"@{cls}")
+    number = c.word(2)
+    c.require(c.compare("i64", number, c.load("i64", value, USED), "ult"))
+    items = c.load("ptr", value, ELEMENTS) if cls == "PyList_Type" else c.at(value, ELEMENTS)
+    found = c.load("ptr", items, c.emit(f"mul i64 {number}, {WORD}"))
+    c.require(c.compare("ptr", found, "null", "ne"))
+    c.put(3, found)
+    c.next(4)
+
+
+def _list_item(c: Check, where: Layout) -> None:
+    _item(c, "PyList_Type")
+
+
+def _tuple_item(c: Check, where: Layout) -> None:
+    _item(c, "PyTuple_Type")
+
+
+def _dict_item(c: Check, where: Layout) -> None:
+    value = c.operand(1)
+    c.class_is(value, "@PyDict_Type")
+    found = c.call("ptr", "_PyDict_GetItem_KnownHash", f"ptr {value}", f"ptr {c.word(2, 'ptr')}", f"i64 {c.word(3)}")
+    missing, there = c.label("missing"), c.label("there")
+    c.branch(c.compare("ptr", found, "null"), missing, there)
+    c.start(missing)
+    c.line("call void @PyErr_Clear()")
+    c.line("br label %fail")
+    c.start(there)
+    c.put(4, found)
+    c.next(5)
+
+
+def _tensor(c: Check, where: Layout) -> None:
+    value = c.operand(1)
+    c.class_is(value, c.word(2, "ptr"))
+    impl = c.load("ptr", value, where.handle)
+    c.require(c.compare("ptr", impl, "null", "ne"))
+    c.same("i64", c.load("i64", impl, where.keys), c.word(3))
+    flags = c.word(4)
+    c.same("i16", c.load("i16", impl, where.dtype), c.emit(f"trunc i64 {flags} to i16"))
+    rank = c.word(5)
+    c.same("i64", c.load("i64", impl, where.rank), rank)
+    inline = c.compare("i64", rank, str(INLINE_RANK), "sle")
+    far = c.load("ptr", impl, where.sizes)
+    sizes = c.emit(f"select i1 {inline}, ptr {c.at(impl, where.sizes)}, ptr {far}")
+    behind = c.at(far, c.emit(f"mul i64 {rank}, {WORD}"))
+    strides = c.emit(f"select i1 {inline}, ptr {c.at(impl, where.strides)}, ptr {behind}")
+    wanted = c.word(6, "ptr")
+    wanted_strides = c.at(wanted, c.emit(f"mul i64 {rank}, {WORD}"))
+    with c.repeat(rank) as number:
+        place = c.emit(f"mul i64 {number}, {WORD}")
+        c.same("i64", c.load("i64", sizes, place), c.load("i64", wanted, place))
+        c.same("i64", c.load("i64", strides, place), c.load("i64", wanted_strides, place))
+    _requires_grad(c, where, impl, c.emit(f"trunc i64 {c.emit(f'lshr i64 {flags}, 16')} to i1"))
+    c.next(7)
+
+
+def _requires_grad(c: Check, where: Layout, impl: str, wanted: str) -> None:
+    """A leaf says it in a byte; of a result of recorded operations torch is asked."""
+    has, flagged, ask, done = c.label("has"), c.label("flagged"), c.label("ask"), c.label("told")
+    meta = c.load("ptr", impl, where.autograd)
+    before = c.block
+    c.branch(c.compare("ptr", meta, "null"), done, has)
+    c.start(has)
+    leaf = c.emit(f"trunc i8 {c.load('i8', meta, where.requires_grad)} to i1")
+    c.jump(flagged)
+    c.branch(leaf, done, ask)
+    c.start(ask)
+    told = c.call("zeroext i1", "_ZNK3c1010TensorImpl13requires_gradEv", f"ptr {impl}")
+    c.jump(done)
+    found = c.emit(f"phi i1 [ false, %{before} ], [ true, %{flagged} ], [ {told}, %{ask} ]")
+    c.same("i1", found, wanted)
+
+
+def _device(c: Check, where: Layout) -> None:
+    place = c.emit("alloca i32")  # first, as only memory of the first block is reserved once
+    handle = c.at(c.operand(1), where.handle)
+    c.same("i32", c.call("i32", "aoti_torch_get_device_index", f"ptr {handle}", f"ptr {place}"), "0")
+    c.same("i32", c.load("i32", place), c.word(2, "i32"))
+    c.next(3)
+
+
+def _int(c: Check, where: Layout) -> None:
+    place = c.emit("alloca i32")
+    value = c.operand(1)
+    c.class_is(value, "@PyLong_Type")
+    number = c.call("i64", "PyLong_AsLongLongAndOverflow", f"ptr {value}", f"ptr {place}")
+    c.same("i32", c.load("i32", place), "0")
+    c.require(c.compare("i64", number, c.word(2), "sge"))
+    c.require(c.compare("i64", number, c.word(3), "sle"))
+    c.next(4)
+
+
+def _float(c: Check, where: Layout) -> None:
+    value = c.operand(1)
+    c.class_is(value, "@PyFloat_Type")
+    c.same("i64", c.emit(f"bitcast double {c.call('double', 'PyFloat_AsDouble', f'ptr {value}')} to i64"), c.word(2))
+    c.next(3)
+
+
+def _text(c: Check, where: Layout) -> None:
+    value, wanted = c.operand(1), c.word(2, "ptr")
+    other, equal, done = c.label("other"), c.label("equal"), c.label("one")
+    c.branch(c.compare("ptr", value, wanted), done, other)
+    c.start(other)
+    c.class_is(value, c.load("ptr", wanted, WORD))
+    outcome = c.call("i32", "PyObject_RichCompareBool", f"ptr {value}", f"ptr {wanted}", "i32 2")
+    c.branch(c.compare("i32", outcome, "1"), done, equal)
+    c.start(equal)
+    c.line("call void @PyErr_Clear()")
+    c.line("br label %fail")
+    c.start(done)
+    c.next(3)
+
+
+def _modes(c: Check, where: Layout) -> None:
+    state = c.call("ptr", "_ZN3c1013AutogradState13get_tls_stateEv")
+    c.same("i8", c.emit(f"and i8 {c.load('i8', state, c.word(1))}, {c.word(2, 'i8')}"), c.word(3, "i8"))
+    c.same("i16", c.call("i16", "_ZN3c1017get_default_dtypeEv"), c.word(4, "i16"))
+    context = c.call("ptr", "_ZN2at13globalContextEv")
+    told = c.emit(f"zext i1 {c.call('zeroext i1', '_ZNK2at7Context23deterministicAlgorithmsEv', f'ptr {context}')} to i64")
+    c.same("i64", told, c.word(5))
+    c.require(c.call("zeroext i1", "_ZN3c104impl31tls_is_dispatch_keyset_excludedENS_14DispatchKeySetE", f"i64 {c.word(6)}"))
+    c.same("i64", c.call("i64", "_ZN3c104impl20TorchDispatchModeTLS9stack_lenEv"), "0")
+    c.same("i64", c.call("i64", "_ZN2at4impl22PythonTorchFunctionTLS9stack_lenEv"), "0")
+    layers = c.call("ptr", "_ZN2at9functorch20getDynamicLayerStackEv")
+    c.same("ptr", c.load("ptr", layers), c.load("ptr", layers, WORD))
+    c.same("ptr", c.load("ptr", c.call("ptr", "_ZN5torch3jit6tracer15getTracingStateEv")), "null")
+    c.next(7)
+
+
+def _calm(c: Check, where: Layout) -> None:
+    handled = c.call("ptr", "PyErr_GetHandledException")
+    some, none = c.label("handled"), c.label("calm")
+    c.branch(c.compare("ptr", handled, "null"), none, some)
+    c.start(some)
+    c.line(f"call void @Py_DecRef(ptr {handled})")
+    c.same("ptr", handled, "@_Py_NoneStruct")
+    c.jump(none)
+    c.next(1)
+
+
+KINDS: Mapping[str, Body] = MappingProxyType(
+    {
+        "type": _type,
+        "is": _is,
+        "is_not": _is_not,
+        "member": _member,
+        "instance": _instance,
+        "dict": _dict,
+        "empty": _empty,
+        "version": _version,
+        "list": _list,
+        "tuple": _tuple,
+        "length": _length,
+        "list_item": _list_item,
+        "tuple_item": _tuple_item,
+        "dict_item": _dict_item,
+        "tensor": _tensor,
+        "device": _device,
+        "int": _int,
+        "float": _float,
+        "text": _text,
+        "modes": _modes,
+        "calm": _calm,
+    }
+)
+NUMBERS: Mapping[str, int] = MappingProxyType({name: number for number, name in enumerate(KINDS, 1)})

@@ -1,0 +1,234 @@
+"""The test that a checker passes before it is used: its answers on objects of many kinds are those of Python.
+
+It takes a few milliseconds and is about this process: offsets that were found by search may be those of something else, and a function of torch may do
+more than it did.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from lect.backends.native_guards.checker import Checker
+from lect.backends.native_guards.layout import Layout, LayoutError, dict_offset, dict_tag, dtype_code, type_tag, word
+from lect.backends.native_guards.table import Memory, Row, Table, slot
+
+
+def test(checker: Checker) -> None:
+    """Raise `LayoutError` where an answer of the checker is wrong."""
+    _Test(checker).run()
+
+
+class _Sample:
+    """An object with an instance dictionary."""
+
+
+class _Test:
+    def __init__(self, checker: Checker) -> None:
+        self.checker = checker
+        self.where: Layout = checker.layout
+
+    def run(self) -> None:
+        self.tensors()
+        self.scalars()
+        self.containers()
+        self.dictionaries()
+        self.classes()
+        for _ in _states():
+            self.modes()
+
+    def holds(self, rows: list[Row], *objects: Any) -> bool:
+        flat = (ctypes.c_uint64 * (len(objects) + 4))(*[id(each) for each in objects])
+        return self.checker.holds(Table(rows, (), (), None, None).rows.words, flat)
+
+    def expect(self, wanted: bool, what: str, row: Row, *objects: Any) -> None:
+        if self.holds([row], *objects) != wanted:
+            raise LayoutError(f"native guards fail their test: '{row[0]}' of {what} is {not wanted}")
+
+    def tensors(self) -> None:
+        samples = _tensors()
+        for one in samples:
+            row = tensor_row(slot(0), one, self.where)
+            for other in samples:
+                self.expect(_facts(one) == _facts(other), "two tensors", row, other)
+            self.expect(False, "no tensor", row, 1)
+
+    def scalars(self) -> None:
+        numbers = [0, 1, -1, 7, 2**31, -(2**40), 2**62, -(2**63), 2**63, 2**80, True, 1.0, "1"]
+        for low, high in ((0, 0), (-1, 1), (7, 2**40), (-(2**63), 2**63 - 1)):
+            for number in numbers:
+                wanted = type(number) is int and low <= number <= high
+                self.expect(wanted, f"{number!r}", ("int", [slot(0), low, high]), number)
+        for value in (1.5, -2.0, 1e300):
+            bits = struct.unpack("<q", struct.pack("<d", value))[0]
+            for found in (1.5, -2.0, 1e300, float("nan"), 0.0, 1, "a"):
+                self.expect(type(found) is float and found == value, f"{found!r}", ("float", [slot(0), bits]), found)
+        for text in ("word", b"word", torch.device("cpu")):
+            for found in ("".join(["wo", "rd"]), b"".join([b"wo", b"rd"]), torch.device("cpu"), torch.device("meta"), "other", 1):
+                self.expect(type(found) is type(text) and found == text, f"{found!r}", ("text", [slot(0), id(text)]), found)
+
+    def containers(self) -> None:
+        one, two, three = object(), object(), object()
+        wanted = Memory([id(one), id(two)])
+        for cls in (list, tuple):
+            for found in ([one, two], [one], [two, one], [one, two, three], []):
+                for kind in (list, tuple):
+                    right = kind is cls and found == [one, two]
+                    self.expect(right, f"a {kind.__name__}", (cls.__name__, [slot(0), 2, wanted]), kind(found))
+                right = len(found) == 2
+                self.expect(right, "a length", ("length", [slot(0), id(cls), 2]), cls(found))
+                last: list[Row] = [(f"{cls.__name__}_item", [slot(0), 1, slot(1)]), ("is", [slot(1), id(two)])]
+                if self.holds(last, cls(found)) != (found[1:2] == [two]):
+                    raise LayoutError("native guards fail their test: elements")
+
+    def dictionaries(self) -> None:
+        value, other = object(), object()
+        for change in (lambda d: d.update(name=other), lambda d: d.pop("name"), lambda d: d.update(more=1), lambda d: d.clear()):
+            for entries in (True, False):
+                members = {"name": value, "b": other}
+                table = Memory([id("name"), hash("name"), id(value)])
+                row = ("dict", [id(members), dict_tag(members, self.where), 1 if entries else -1, table])
+                self.expect(bool(self.where.dict_tag_mask) or entries, "an unchanged dictionary", row)
+                change(members)
+                self.expect(entries and members.get("name") is value, "a changed dictionary", row)
+        read: list[Row] = [("dict_item", [slot(0), id("name"), hash("name"), slot(1)]), ("is", [slot(1), id(value)])]
+        for found in ({"name": value}, {"name": other}, {}, [value]):
+            if self.holds(read, found) != (found == {"name": value}):
+                raise LayoutError("native guards fail their test: values of dictionaries")
+        self.expect(False, "a dictionary with elements", ("empty", [1, id({"a": 1})]))
+        members = {"a": 1}
+        self.expect(False, "a dictionary with elements", ("empty", [1, id(members)]))
+        members.clear()
+        self.expect(True, "an empty dictionary", ("empty", [1, id(members)]))
+
+    def classes(self) -> None:
+        sample, other = _Sample(), _Sample()
+        members = sample.__dict__
+        members["x"] = value = object()
+        offset = dict_offset(sample, members)
+        if offset is not None:
+            entries = Memory([id("x"), hash("x"), id(value)])
+            row = ("instance", [slot(0), id(_Sample), offset, id(members), dict_tag(members, self.where), 1, entries])
+            self.expect(True, "an unchanged object", row, sample)
+            for found in (other, 1, _Sample):
+                self.expect(False, "another object", row, found)
+            sample.x = 3  # type: ignore[attr-defined]
+            self.expect(False, "a changed object", row, sample)
+        made = type("Made", (_Sample,), {})
+        row = ("version", [id(made), type_tag(made, self.where)])
+        self.expect(True, "an unchanged class", row)
+        made.x = 1  # type: ignore[attr-defined]
+        self.expect(False, "a changed class", row)
+
+        def sample_function(a: int = 1) -> None:
+            return None
+
+        place = self.where.members["__defaults__"]
+        row = ("member", [slot(0), place, id(sample_function.__defaults__)])
+        self.expect(True, "the defaults of a function", row, sample_function)
+        sample_function.__defaults__ = (2,)
+        self.expect(False, "other defaults of a function", row, sample_function)
+
+    def modes(self) -> None:
+        c = torch._C
+        plain = not (
+            c._is_any_autocast_enabled()
+            or c._len_torch_dispatch_stack()
+            or c._len_torch_function_stack()
+            or c._functorch.peek_interpreter_stack() is not None
+            or c._get_tracing_state() is not None
+        )
+        now = (torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.get_default_dtype(), torch.are_deterministic_algorithms_enabled())
+        self.expect(plain, "the state of torch", modes_row(*now, self.where))
+        grad, inference, dtype, deterministic = now
+        other = torch.float64 if dtype is not torch.float64 else torch.float32
+        for wrong in (
+            (not grad, inference, dtype, deterministic),
+            (grad, not inference, dtype, deterministic),
+            (grad, inference, other, deterministic),
+            (grad, inference, dtype, not deterministic),
+        ):
+            self.expect(False, "another state of torch", modes_row(*wrong, self.where))
+
+
+def tensor_row(operand: int, value: torch.Tensor, where: Layout) -> Row:
+    """The row for a tensor like this one."""
+    impl = value._cdata
+    flags = word(impl + where.dtype) & 0xFFFF | int(value.requires_grad) << 16
+    layout = Memory([*value.shape, *value.stride()])
+    return "tensor", [operand, id(type(value)), word(impl + where.keys), flags, value.dim(), layout]
+
+
+def modes_row(grad: bool, inference: bool, dtype: torch.dtype, deterministic: bool, where: Layout) -> Row:
+    """The row for these modes, and no others that are on.  Raises `LayoutError` when the modes are not in one byte."""
+    (byte, grad_bit), (other, inference_bit) = where.grad_mode, where.inference_mode
+    if byte != other:
+        raise LayoutError("the modes of a thread are in two bytes")
+    wanted = int(grad) << grad_bit | int(inference) << inference_bit
+    return "modes", [byte, 1 << grad_bit | 1 << inference_bit, wanted, dtype_code(dtype), int(deterministic), where.autocast_keys]
+
+
+def _facts(tensor: torch.Tensor) -> tuple[Any, ...]:
+    keys = torch._C._dispatch_keys(tensor).raw_repr()
+    return type(tensor), tensor.dtype, tensor.shape, tensor.stride(), tensor.requires_grad, keys
+
+
+def _tensors() -> list[torch.Tensor]:
+    base = torch.empty(3, 5)
+    leaf = torch.empty(3, 5, requires_grad=True)
+    with torch.enable_grad(), torch.inference_mode(False):
+        recorded = leaf.view(3, 5)
+    return [
+        base,
+        torch.empty(5, 3).t(),
+        base[:2],
+        base[:, ::2],
+        torch.empty(3, 5),
+        torch.empty(3, 5, dtype=torch.float64),
+        torch.empty(3, 5, dtype=torch.complex64),
+        torch.empty(3, 5, dtype=torch.complex64).conj(),
+        torch.empty(3, 5, dtype=torch.int64),
+        torch.empty(3, 5, device="meta"),
+        torch.empty(()),
+        torch.empty(15),
+        torch.empty(1, 2, 1, 2, 1, 2),
+        torch.empty(1, 2, 1, 2, 1, 2, 1),
+        torch.empty(1, 2, 1, 2, 1, 2, 1).transpose(1, 2),
+        leaf,
+        recorded,
+        leaf.detach(),
+        torch.nn.Parameter(base),
+        torch.nn.Parameter(base, requires_grad=False),
+    ]
+
+
+def _states() -> Iterator[None]:
+    """The modes of the calling thread, one after another."""
+    c = torch._C
+    for context in (contextlib.nullcontext(), torch.no_grad(), torch.enable_grad(), torch.inference_mode(), torch._C.DisableTorchFunctionSubclass()):
+        with context:  # type: ignore[attr-defined]
+            yield
+    for device in ("cpu", "cuda", "xpu", "hpu", "mps", "xla", "mtia"):
+        try:
+            before = torch.is_autocast_enabled(device)
+            torch.set_autocast_enabled(device, True)
+        except RuntimeError:
+            continue
+        try:
+            if c._is_any_autocast_enabled():  # torch itself forgets some devices there
+                yield
+        finally:
+            torch.set_autocast_enabled(device, before)
+    for mode in (torch.overrides.TorchFunctionMode(), torch.utils._python_dispatch.TorchDispatchMode()):
+        with mode:
+            yield
+    c._functorch._vmap_increment_nesting(2, "error")
+    try:
+        yield
+    finally:
+        c._functorch._vmap_decrement_nesting()

@@ -1,0 +1,216 @@
+"""Guards in native code, behind the Python predicates, which stay the reference: how they come and when they are used.
+
+A call first asks native code.  When no table holds there, the predicates are asked as ever; one that holds may get a table for this call, so that native
+code knows the next one like it.  Tables cost a few times what the predicate costs, and the checker some milliseconds once for the process, so both are
+made only when guards have been asked so often that it pays.
+
+With the option `guards` = "python" there are none.  With "both" there is a table from the first call on, and each of its answers is compared with the
+predicate's; a difference raises `LectError`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping
+from functools import cache
+from types import FunctionType
+from typing import Any
+
+from lect.ir import LectError
+from lect.runtime.guards import HOLDS, Predicate
+
+MODES = ("native", "python", "both")
+Find = Callable[[tuple[Any, ...], dict[str, Any]], Any]
+VARIABLE = 0x04 | 0x08  # flags of code with *args or **kwargs
+
+GUARDS_BEFORE_NATIVE = 4000  # asked in Python by this process before the checker is compiled: as much time as compiling takes
+TABLES_PER_VERSION = 8  # of objects of one class that take turns, say
+TABLES = 64
+CREDIT = 4.0  # tables of a version that may come one after another
+CREDIT_PER_HIT = 1 / 8  # what a call that native code decides adds to it
+CREDIT_PER_ASKED = 1 / 32  # what a call that Python decides adds to it
+
+
+def nothing(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The finder as long as there are no tables."""
+    return None
+
+
+class Meter:
+    """How much of this process's time went into guards in Python, and whether there is a checker."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.refused: str | None = None  # why there is no checker
+
+    def ready(self, guards: int, at_once: bool) -> bool:
+        """True when tables may be made; `guards` more were asked in Python."""
+        self.asked += guards
+        if self.refused is not None or (self.asked < GUARDS_BEFORE_NATIVE and not at_once):
+            return False
+        try:
+            shared_checker()
+        except LectError as error:
+            self.refused = error.message
+        return self.refused is None
+
+
+@cache
+def meter() -> Meter:
+    """The meter of this process."""
+    return Meter()
+
+
+@cache
+def shared_checker() -> Any:
+    """The checker of this process, tested.  Raises `LectError` when it cannot be used here."""
+    from lect.backends.native_guards.checker import checker
+    from lect.backends.native_guards.selftest import test
+
+    made = checker()
+    test(made)
+    return made
+
+
+class NativeGuards:
+    """The tables of one function.  `find(args, kwargs)` gives the version that native code knows to be right, or None."""
+
+    def __init__(self, function: FunctionType, mode: str, refused: Callable[[str], None] | None = None) -> None:
+        self.function = function
+        self.mode = mode
+        self.find: Find = nothing
+        self.armed = 0  # how many tables were made
+        self.failed = 0  # how many tables did not hold for their own call
+        self._refused = refused
+        self._credit: dict[int, float] = {}
+        self._pieces: dict[int, tuple[frozenset[int], Any]] = {}
+        self._state: Any = None
+        self._usable = mode != "python" and not function.__code__.co_flags & VARIABLE
+
+    def clear(self) -> None:
+        """Forget all tables."""
+        self.find = nothing
+        self._state = None
+        self._credit.clear()
+        self._pieces.clear()
+
+    def learn(self, version: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """The predicate of `version` holds for this call: make a table for it if that pays."""
+        if not self._usable:
+            return
+        both = self.mode == "both"
+        if not meter().ready(version.predicate.length, both):
+            self._tell()
+            return
+        credit = self._credit.get(version.number, CREDIT)
+        if credit < 1 and not both:
+            self._credit[version.number] = credit + CREDIT_PER_ASKED
+            return
+        self._credit[version.number] = credit - 1
+        table = self._table(version, args, kwargs)
+        if table is not None:
+            self.armed += 1
+            self._install(table)
+
+    def _tell(self) -> None:
+        """Say once for this function that there is no native code."""
+        reason = meter().refused
+        if reason is not None:
+            self._usable = False
+            if self._refused is not None:
+                self._refused(reason)
+
+    def _table(self, version: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A table for this call, or None when there can be none."""
+        from lect.backends.native_guards.table import Table
+        from lect.runtime.arming import Arming, Unarmed
+
+        names = self._names()
+        values = _bound(self.function, names, args, kwargs)
+        if values is None:
+            return None
+        predicate: Predicate = version.predicate
+        checker = shared_checker()
+        arming = Arming(self.function, names, values, predicate.object, checker.layout)
+        left = arming.arm(predicate.conditions)
+        try:
+            rows = arming.finished()
+            piece = self._piece(version, left)
+            table = Table(rows, arming.keep, list(arming.watched.values()), piece, version)
+        except Unarmed:
+            return None
+        table.slots = arming.slots
+        if version.holds(*args, **kwargs) != HOLDS:  # again, now that the versions of dictionaries have been read
+            return None
+        flat = (ctypes.c_uint64 * (arming.slots + 1))(*[id(value) for value in values])
+        if not checker.holds(table.rows.words, flat):
+            self.failed += 1
+            return None
+        return table
+
+    def _piece(self, version: Any, left: frozenset[int]) -> Any:
+        """The predicate of the guards that are left to Python."""
+        from lect.runtime.arming import Unarmed
+
+        known = self._pieces.get(version.number)
+        if known is None or not left <= known[0]:
+            if len(left) == version.predicate.length:
+                raise Unarmed
+            known = self._pieces[version.number] = (left, version.predicate.piece(left))
+        return known[1]
+
+    def _names(self) -> tuple[str, ...]:
+        code = self.function.__code__
+        return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+    def _install(self, table: Any) -> None:
+        from lect.backends.native_guards.table import State
+
+        if self._state is None:
+            self._state = State(self._names(), self.function.__code__.co_argcount, _defaults(self.function))
+            find = shared_checker().finder(self._state.memory.address)
+            self.find = self._compared(find) if self.mode == "both" else find
+        known = [each for each in self._state.in_order() if not each.dead]
+        for each in known:
+            self._earn(each)
+        of_version = [each for each in known if each.result is table.result]
+        dropped = of_version[TABLES_PER_VERSION - 1 :]
+        kept = [each for each in known if each not in dropped][: TABLES - 1]
+        self._state.set([table, *kept], table.slots)
+
+    def _earn(self, table: Any) -> None:
+        """What a table has been good for pays for others of its version."""
+        number, hits = table.result.number, table.hits
+        self._credit[number] = min(CREDIT, self._credit.get(number, CREDIT) + CREDIT_PER_HIT * hits)
+        table.forget_hits()
+
+    def _compared(self, find: Find) -> Find:
+        """`find`, with each answer compared with the predicate's."""
+
+        def both(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            version = find(args, kwargs)
+            if version is not None:
+                failed = version.holds(*args, **kwargs)
+                if failed != HOLDS:
+                    guard = version.predicate.conditions[failed] if failed >= 0 else "a read that raises"
+                    raise LectError(f"native guards hold where the guard number {failed} does not: {guard}")
+            return version
+
+        return both
+
+
+def _defaults(function: FunctionType) -> Mapping[str, Any]:
+    """The default values of parameters by name."""
+    code = function.__code__
+    values = function.__defaults__ or ()
+    last = code.co_varnames[code.co_argcount - len(values) : code.co_argcount]
+    return {**dict(zip(last, values)), **(function.__kwdefaults__ or {})}
+
+
+def _bound(function: FunctionType, names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
+    """The arguments of a call in the order of the parameters; None when they do not fit."""
+    given = dict(zip(names, args)) | kwargs
+    if len(args) > function.__code__.co_argcount or len(given) != len(args) + len(kwargs) or not given.keys() <= set(names):
+        return None
+    found = {**_defaults(function), **given}
+    return [found[name] for name in names] if len(found) == len(names) else None

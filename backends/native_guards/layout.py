@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from types import CellType, FunctionType
@@ -215,7 +215,7 @@ def _type_tag() -> int:
     found: set[int] | None = None
     for _ in range(2):
         made = type("Sample", (), {"a": 1})
-        count = type.__basicsize__
+        count: int = type.__basicsize__  # type: ignore[assignment]
         _ = made.a  # type: ignore[attr-defined]
         first = bytes_at(id(made), count)
         made.a = 2  # type: ignore[attr-defined]
@@ -292,17 +292,8 @@ def layout() -> Layout:
     try:
         tag, mask = _dict_tag()
         autograd, requires_grad = _autograd_offsets()
-        return Layout(
-            **_tensor_offsets(),
-            autograd=autograd,
-            requires_grad=requires_grad,
-            dict_tag=tag,
-            dict_tag_mask=mask,
-            type_tag=_type_tag(),
-            members=_member_offsets(),
-            **_modes(),
-            autocast_keys=_autocast_keys(),
-        )
+        found: dict[str, Any] = {**_tensor_offsets(), **_modes(), "autograd": autograd, "requires_grad": requires_grad}
+        return Layout(**found, dict_tag=tag, dict_tag_mask=mask, type_tag=_type_tag(), members=_member_offsets(), autocast_keys=_autocast_keys())
     except (AttributeError, OSError, ValueError) as error:
         raise LayoutError(f"{type(error).__name__}: {error}") from error
 
@@ -328,6 +319,3 @@ def type_tag(cls: type, where: Layout) -> int:
     except AttributeError:
         pass
     return int(ctypes.c_uint32.from_address(id(cls) + where.type_tag).value)
-
-
-Words = Sequence[int]

@@ -59,18 +59,20 @@ class _Test:
             self.expect(False, "no tensor", row, 1)
 
     def scalars(self) -> None:
-        numbers = [0, 1, -1, 7, 2**31, -(2**40), 2**62, -(2**63), 2**63, 2**80, True, 1.0, "1"]
+        numbers: list[Any] = [0, 1, -1, 7, 2**31, -(2**40), 2**62, -(2**63), 2**63, 2**80, True, 1.0, "1"]
         for low, high in ((0, 0), (-1, 1), (7, 2**40), (-(2**63), 2**63 - 1)):
             for number in numbers:
                 wanted = type(number) is int and low <= number <= high
                 self.expect(wanted, f"{number!r}", ("int", [slot(0), low, high]), number)
         for value in (1.5, -2.0, 1e300):
             bits = struct.unpack("<q", struct.pack("<d", value))[0]
-            for found in (1.5, -2.0, 1e300, float("nan"), 0.0, 1, "a"):
+            others: tuple[Any, ...] = (1.5, -2.0, 1e300, float("nan"), 0.0, 1, "a")
+            for found in others:
                 self.expect(type(found) is float and found == value, f"{found!r}", ("float", [slot(0), bits]), found)
         for text in ("word", b"word", torch.device("cpu")):
-            for found in ("".join(["wo", "rd"]), b"".join([b"wo", b"rd"]), torch.device("cpu"), torch.device("meta"), "other", 1):
-                self.expect(type(found) is type(text) and found == text, f"{found!r}", ("text", [slot(0), id(text)]), found)
+            texts: tuple[Any, ...] = ("".join(["wo", "rd"]), b"".join([b"wo", b"rd"]), torch.device("cpu"), torch.device("meta"), "other", 1)
+            for each in texts:
+                self.expect(type(each) is type(text) and each == text, f"{each!r}", ("text", [slot(0), id(text)]), each)
 
     def containers(self) -> None:
         one, two, three = object(), object(), object()
@@ -143,17 +145,18 @@ class _Test:
             or c._functorch.peek_interpreter_stack() is not None
             or c._get_tracing_state() is not None
         )
-        now = (torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.get_default_dtype(), torch.are_deterministic_algorithms_enabled())
-        self.expect(plain, "the state of torch", modes_row(*now, self.where))
-        grad, inference, dtype, deterministic = now
+        grad, inference = torch.is_grad_enabled(), torch.is_inference_mode_enabled()
+        dtype, deterministic = torch.get_default_dtype(), torch.are_deterministic_algorithms_enabled()
+        self.expect(plain, "the state of torch", modes_row(grad, inference, dtype, deterministic, self.where))
         other = torch.float64 if dtype is not torch.float64 else torch.float32
-        for wrong in (
+        wrong: list[tuple[bool, bool, torch.dtype, bool]] = [
             (not grad, inference, dtype, deterministic),
             (grad, not inference, dtype, deterministic),
             (grad, inference, other, deterministic),
             (grad, inference, dtype, not deterministic),
-        ):
-            self.expect(False, "another state of torch", modes_row(*wrong, self.where))
+        ]
+        for first, second, third, fourth in wrong:
+            self.expect(False, "another state of torch", modes_row(first, second, third, fourth, self.where))
 
 
 def tensor_row(operand: int, value: torch.Tensor, where: Layout) -> Row:

@@ -1,0 +1,265 @@
+"""The native checker and the tables for it: what it compares, what ends a table, and that a guard that has no row is asked in Python."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+import torch
+
+import lect
+from lect.backends.native_guards.layout import dict_tag, layout
+from lect.backends.native_guards.selftest import test as run_selftest
+from lect.backends.native_guards.table import Memory, State, Table, slot
+from lect.dialects import make_context
+from lect.ir import LectError, parse_module
+from lect.runtime.guards import build_predicate
+from lect.runtime.native_guards import NativeGuards, shared_checker
+
+
+def test_the_checker_passes_its_test():
+    run_selftest(shared_checker())
+
+
+class _Version:
+    """What `NativeGuards` needs of a version."""
+
+    number = 0
+
+    def __init__(self, predicate):
+        self.predicate = predicate
+        self.holds = predicate.holds
+
+
+class _Held:
+    """A function with guards, native and as Python."""
+
+    def __init__(self, function, text, args, objects=()):
+        module = parse_module(text, make_context())
+        names = list(function.__code__.co_varnames[: function.__code__.co_argcount])
+        predicate = build_predicate(module.body.first, function, {"args": names}, objects, dict(zip(names, args)))
+        self.version = _Version(predicate)
+        self.native = NativeGuards(function, "native")
+        self.native._usable = True
+        table = self.native._table(self.version, args, {})
+        assert table is not None
+        self.table = table
+        self.native._install(table)
+        self.left = next(iter(self.native._pieces.values()))[0]
+
+    def __call__(self, *args, **kwargs):
+        """Whether native code knows that the guards hold; it may not know it, but is never wrong."""
+        found = self.native.find(args, kwargs) is self.version
+        assert not found or self.version.holds(*args, **kwargs) == -1
+        return found
+
+
+def source(name, path):
+    return f"%{name} = guard.source() {{path = #guard.path<{path}>}} : !guard.object\n"
+
+
+def held(function, body, args, objects=()):
+    return _Held(function, f"guard.set @g() {{\n{body}}}\n", args, objects)
+
+
+def first(x, y=2, z="word"):
+    return x
+
+
+def test_arguments_bind_by_position_by_name_and_by_default():
+    body = source("x", 'L["x"]') + source("y", 'L["y"]') + source("z", 'L["z"]')
+    body += 'guard.equals(%x) {value = 1}\nguard.equals(%y) {value = 2}\nguard.equals(%z) {value = "word"}\n'
+    check = held(first, body, (1,))
+    assert check(1) and check(1, 2) and check(1, 2, "wo" + "".join(["rd"])) and check(x=1) and check(1, z="word", y=2)
+    assert not any([check(2), check(1, 3), check(1.0), check(True), check(1, z="other")])
+    assert not any([check(), check(1, 2, "word", 4), check(1, x=1), check(1, w=2), check(y=2)])
+
+
+def test_other_defaults_are_noticed():
+    def function(x, y=2):
+        return x
+
+    check = held(function, source("y", 'L["y"]') + "guard.equals(%y) {value = 2}\n", (1,))
+    assert check(1)
+    function.__defaults__ = tuple([2])  # equal, but the predicate compares the object
+    assert not check(1)
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (1, 2, 3, 4, 5, 6, 7)])
+def test_a_tensor_is_compared_in_all_its_facts(shape):
+    sizes = list(shape)
+    strides = list(torch.empty(shape).stride())
+    check = held(first, source("x", 'L["x"]') + f"guard.tensor(%x) {{dtype = f32, sizes = {sizes}, strides = {strides}}}\n", (torch.empty(shape),))
+    assert check(torch.empty(shape)) and check.left == frozenset()
+    others = [torch.empty(shape, dtype=torch.float64), torch.empty((*shape, 1)), torch.empty(shape, requires_grad=True), torch.nn.Parameter(torch.empty(shape))]
+    others += [torch.empty(shape, device="meta"), torch.empty(shape, dtype=torch.complex64).conj(), 1, None]
+    assert not any([check(other) for other in others])
+    if len(shape) > 1:
+        assert not check(torch.empty(shape[::-1]).permute(*range(len(shape))[::-1]))
+
+
+def test_an_object_that_has_died_holds_for_nothing():
+    class Part:
+        pass
+
+    part = Part()
+    check = held(first, source("x", 'L["x"]') + 'guard.is(%x) {is_object = #fx.object<0, "part">}\n', (part,), [part])
+    assert check(part)
+    address = id(part)
+    del part
+    gc.collect()
+    assert check.table.dead
+    others = [Part() for _ in range(50)]  # one of them lies where the first one did
+    assert not any([check(other) for other in others if id(other) == address])
+
+
+class Scaled(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = torch.nn.Linear(2, 2)
+        self.scale = 0.5
+
+
+def of_module(self):
+    return self
+
+
+MODULE = (
+    source("s", 'L["self"]')
+    + 'guard.type_is(%s) {type = #fx.object<0, "Scaled">}\nguard.no_hooks(%s)\nguard.no_attr(%s) {names = ["extra"]}\n'
+    + source("w", 'L["self"].inner.weight')
+    + 'guard.tensor(%w) {dtype = f32, sizes = [2, 2], strides = [2, 1], requires_grad = true, type = "torch.nn.Parameter"}\n'
+    + source("n", 'L["self"].scale')
+    + "guard.equals(%n) {value = 0.5}\n"
+    + source("f", "O[0].forward")
+    + 'guard.is(%f) {is_object = #fx.object<1, "forward">}\n'
+)
+
+
+def test_what_changes_a_module_is_noticed():
+    changes = {
+        "another number": lambda m: setattr(m, "scale", 0.25),
+        "a hook": lambda m: m.register_forward_hook(lambda *a: None),
+        "a hook of the child's container": lambda m: m._modules.update(inner=torch.nn.Linear(2, 2, dtype=torch.float64)),
+        "a shadow": lambda m: m.__dict__.update(inner=None),
+        "an attribute that must not be": lambda m: setattr(m, "extra", 1),
+        "no gradients": lambda m: m.inner.weight.requires_grad_(False),
+        "other data": lambda m: setattr(m.inner.weight, "data", torch.zeros(2, 3)),
+        "another parameter": lambda m: setattr(m.inner, "weight", torch.nn.Parameter(torch.zeros(3, 2))),
+        "another class": lambda m: setattr(m, "__class__", torch.nn.Linear),
+        "another dictionary": lambda m: object.__setattr__(m, "__dict__", {**m.__dict__, "scale": 0.75}),
+    }
+    for change in changes.values():
+        module = Scaled()
+        check = held(of_module, MODULE, (module,), [Scaled, Scaled.forward])
+        assert check(module) and check.left == frozenset()
+        change(module)
+        assert not check(module)
+        assert check.version.holds(module) != -1
+
+
+def test_a_patched_class_is_noticed(monkeypatch):
+    module = Scaled()
+    check = held(of_module, MODULE, (module,), [Scaled, Scaled.forward])
+    monkeypatch.setattr(torch.nn.Module, "forward", lambda self, x: x)
+    assert not check(module)
+
+
+def test_changes_that_no_guard_is_about_end_nothing():
+    module = Scaled()
+    check = held(of_module, MODULE, (module,), [Scaled, Scaled.forward])
+    tag = dict_tag(module.__dict__, layout())
+    module.other = 5
+    assert dict_tag(module.__dict__, layout()) != tag
+    assert check(module) and check(module)
+    module.scale = 0.25
+    assert not check(module)
+
+
+def test_a_number_at_the_address_of_another_is_noticed():
+    module = Scaled()
+    module.scale = float("0.5")
+    check = held(of_module, MODULE, (module,), [Scaled, Scaled.forward])
+    for number in range(100):
+        module.scale = None
+        module.scale = float(f"0.{number + 51}")  # would reuse the memory of the number before, were that not kept
+        assert not check(module)
+
+
+def test_an_object_of_equal_content_is_another():
+    one, other = Scaled(), Scaled()
+    check = held(of_module, MODULE, (one,), [Scaled, Scaled.forward])
+    assert check(one) and not check(other)
+
+
+def test_what_has_no_row_is_asked_in_python():
+    body = source("x", 'L["x"]') + "guard.length(%x) {length = 2}\n" + source("y", 'L["y"]') + "guard.equals(%y) {value = 2}\n"
+    check = held(first, body, ({1, 2},))
+    assert check.left == frozenset({0})
+    assert check({3, 4}) and not check({3}) and not check({1, 2}, 3)
+
+
+def test_no_version_is_found_under_a_mode():
+    check = held(first, source("x", 'L["x"]') + "guard.global_state() {grad = true, default_dtype = f32}\nguard.not_none(%x)\n", (1,))
+    assert check(1) and not check(None)
+    with torch.no_grad():
+        assert not check(1)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert not check(1)
+    with torch.inference_mode():
+        assert not check(1)
+    with torch.overrides.TorchFunctionMode():
+        assert not check(1)
+    torch.use_deterministic_algorithms(True)
+    try:
+        assert not check(1)
+    finally:
+        torch.use_deterministic_algorithms(False)
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert not check(1)
+    finally:
+        torch.set_default_dtype(torch.float32)
+    handle = torch.nn.modules.module.register_module_forward_hook(lambda *a: None)
+    assert not check(1)
+    handle.remove()
+    assert check(1)
+
+
+def test_the_table_that_held_goes_to_the_front():
+    state = State(("x",), 1, {})
+    tables = [Table([("int", [slot(0), number, number])], (), (), None, number) for number in range(4)]
+    state.set(tables, 1)
+    find = shared_checker().finder(state.memory.address)
+    assert [find((number,), {}) for number in (2, 0, 3, 3, 9)] == [2, 0, 3, 3, None]
+    assert [table.result for table in state.in_order()] == [3, 0, 2, 1]
+    assert [table.hits for table in tables] == [1, 0, 1, 2]
+
+
+def test_a_table_prints_its_rows():
+    table = Table([("int", [slot(0), 1, 2]), ("list", [slot(1), 2, Memory([3, 4])]), ("calm", [])], (), (), None, None)
+    assert table.text() == "int 1 1 2\nlist 9 2 [3 4]\ncalm"
+
+
+def test_both_raises_where_they_differ():
+    native = NativeGuards(first, "both")
+    check = held(first, source("x", 'L["x"]') + "guard.equals(%x) {value = 1}\n", (1,))
+    check.version.holds = lambda *args: 0
+    with pytest.raises(LectError, match="guard number 0"):
+        native._compared(check.native.find)((1,), {})
+
+
+def test_a_compiled_function_comes_to_use_native_guards():
+    def double(x):
+        return x * 2
+
+    compiled = lect.compile(double, options={"guards": "both"})
+    x = torch.randn(3)
+    assert torch.equal(compiled(x), x * 2)
+    from lect.runtime.entry import RUNTIME
+
+    (native,) = [frame.cache.native for frame in RUNTIME.frames if frame.function is double]
+    assert native.armed == 1 and not native.failed
+    assert native.find((x,), {}) is not None and native.find((x.double(),), {}) is None
+    lect.reset()
+    assert native.find((x,), {}) is None

@@ -81,7 +81,7 @@ def test_other_defaults_are_noticed():
 
     check = held(function, source("y", 'L["y"]') + "guard.equals(%y) {value = 2}\n", (1,))
     assert check(1)
-    function.__defaults__ = tuple([2])  # equal, but the predicate compares the object
+    function.__defaults__ = (2,)  # equal, but the predicate compares the object
     assert not check(1)
 
 
@@ -93,7 +93,7 @@ def test_a_tensor_is_compared_in_all_its_facts(shape):
     assert check(torch.empty(shape)) and check.left == frozenset()
     others = [torch.empty(shape, dtype=torch.float64), torch.empty((*shape, 1)), torch.empty(shape, requires_grad=True), torch.nn.Parameter(torch.empty(shape))]
     others += [torch.empty(shape, device="meta"), torch.empty(shape, dtype=torch.complex64).conj(), 1, None]
-    assert not any([check(other) for other in others])
+    assert not any(check(other) for other in others)
     if len(shape) > 1:
         assert not check(torch.empty(shape[::-1]).permute(*range(len(shape))[::-1]))
 
@@ -110,7 +110,7 @@ def test_an_object_that_has_died_holds_for_nothing():
     gc.collect()
     assert check.table.dead
     others = [Part() for _ in range(50)]  # one of them lies where the first one did
-    assert not any([check(other) for other in others if id(other) == address])
+    assert not any(check(other) for other in others if id(other) == address)
 
 
 class Scaled(torch.nn.Module):

@@ -123,7 +123,8 @@ class NativeGuards:
     def _table(self, version: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A table for this call, or None when there can be none."""
         from lect.backends.native_guards.table import Table
-        from lect.runtime.arming import Arming, Unarmed
+        from lect.runtime.arming_places import Arming, Unarmed
+        from lect.runtime.arming_rules import arm
 
         names = self._names()
         values = _bound(self.function, names, args, kwargs)
@@ -132,7 +133,7 @@ class NativeGuards:
         predicate: Predicate = version.predicate
         checker = shared_checker()
         arming = Arming(self.function, names, values, predicate.object, checker.layout)
-        left = arming.arm(predicate.conditions)
+        left = arm(arming, predicate.conditions)
         try:
             rows = arming.finished()
             piece = self._piece(version, left)
@@ -150,7 +151,7 @@ class NativeGuards:
 
     def _piece(self, version: Any, left: frozenset[int]) -> Any:
         """The predicate of the guards that are left to Python."""
-        from lect.runtime.arming import Unarmed
+        from lect.runtime.arming_places import Unarmed
 
         known = self._pieces.get(version.number)
         if known is None or not left <= known[0]:

@@ -81,7 +81,7 @@ def test_other_defaults_are_noticed():
 
     check = held(function, source("y", 'L["y"]') + "guard.equals(%y) {value = 2}\n", (1,))
     assert check(1)
-    function.__defaults__ = (2,)  # equal, but the predicate compares the object
+    function.__defaults__ = (int("2"),)  # equal, but the predicate compares the object
     assert not check(1)
 
 

@@ -16,11 +16,11 @@ from typing import Any
 
 from lect.backends.llvm.jit import compile_object, load_object
 from lect.backends.native_guards.code import Check
+from lect.backends.native_guards.dispatch import MethodDef, dispatch_text
 from lect.backends.native_guards.layout import Layout, layout, torch_libraries
 from lect.backends.native_guards.rows import KINDS, NUMBERS
 
 OPT_LEVEL = 1  # level 2 takes twice the time for code that is no faster
-METH_FASTCALL = 0x80
 WORD = 8
 
 DECLARATIONS = """
@@ -255,30 +255,7 @@ def module_text(where: Layout) -> str:
         check = Check(f"lect_{name}")
         body(check, where)
         parts.append(check.text())
-    return "\n".join([*parts, _dispatch(), FIND])
-
-
-def _dispatch() -> str:
-    """The function that goes through the rows of a table; kind 0 ends it."""
-    cases = " ".join([f"i64 {number}, label %{name}" for name, number in NUMBERS.items()])
-    lines = [
-        "define internal i1 @lect_check(ptr %rows, ptr %flat) {",
-        "entry:",
-        "  br label %next",
-        "next:",
-        "  %row = phi ptr [ %rows, %entry ], [ %after, %step ]",
-        "  %kind = load i64, ptr %row",
-        f"  switch i64 %kind, label %fails [ i64 0, label %holds {cases} ]",
-    ]
-    for name in NUMBERS:
-        lines += [f"{name}:", f"  %{name}.next = call ptr @lect_{name}(ptr %row, ptr %flat)", "  br label %step"]
-    after = ", ".join([f"[ %{name}.next, %{name} ]" for name in NUMBERS])
-    lines += ["step:", f"  %after = phi ptr {after}", "  %stop = icmp eq ptr %after, null", "  br i1 %stop, label %fails, label %next"]
-    return "\n".join([*lines, "holds:", "  ret i1 true", "fails:", "  ret i1 false", "}", ""])
-
-
-class _MethodDef(ctypes.Structure):
-    _fields_ = (("name", ctypes.c_char_p), ("code", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p))
+    return "\n".join([*parts, dispatch_text("lect_check", NUMBERS), FIND])
 
 
 class Checker:
@@ -287,7 +264,7 @@ class Checker:
     def __init__(self, where: Layout) -> None:
         self.layout = where
         self._code = load_object(compile_object(module_text(where), OPT_LEVEL, vectorise=False), torch_libraries())
-        self._method = _MethodDef(b"find", self._code.address("lect_find"), METH_FASTCALL, None)
+        self._method = MethodDef.of("find", self._code.address("lect_find"))
         self._try = ctypes.PYFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_void_p)(self._code.address("lect_try"))
 
     def holds(self, rows: Any, flat: Any) -> bool:
@@ -296,12 +273,7 @@ class Checker:
 
     def finder(self, address: int) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
         """`find(args, kwargs)` for the state at an address, which must stay there as long as the function is used."""
-        make, capsule = ctypes.pythonapi.PyCFunction_NewEx, ctypes.pythonapi.PyCapsule_New
-        make.restype = capsule.restype = ctypes.py_object
-        make.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-        capsule.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
-        found: Callable[[tuple[Any, ...], dict[str, Any]], Any] = make(ctypes.addressof(self._method), capsule(address, None, None), None)
-        return found
+        return self._method.bound(address)
 
 
 @cache

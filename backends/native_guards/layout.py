@@ -100,13 +100,20 @@ def _tensor_offsets() -> dict[str, int]:
     sizes = common([(_impl(each), _u64(each.shape[0]) + _u64(13)) for each in tall], "the sizes of a tensor", POINTER)
     ranks = [torch.empty((1,) * rank) for rank in range(1, 6)]
     return {
-        "handle": common([(bytes_at(id(each), each.__sizeof__()), _u64(each._cdata)) for each in samples], "the handle of a tensor", POINTER),
+        "handle": tensor_handle(),
         "keys": common([(_impl(each), _u64(torch._C._dispatch_keys(each).raw_repr())) for each in samples], "the dispatch keys of a tensor", POINTER),
         "sizes": sizes,
         "strides": common([(_impl(each), _u64(each.stride(0)) + _u64(1)) for each in tall], "the strides of a tensor", POINTER),
         "rank": common([(_impl(each)[:sizes], _u64(each.dim())) for each in ranks], "the rank of a tensor", POINTER),
         "dtype": common([(_impl(torch.empty(37, 41, dtype=dtype)), struct.pack("<H", code)) for dtype, code in codes.items()], "the dtype of a tensor", 2),
     }
+
+
+@cache
+def tensor_handle() -> int:
+    """Where a tensor object has its handle.  Raises `LayoutError`."""
+    samples = [torch.empty(2, 3), torch.nn.Parameter(torch.empty(4)), torch.empty(3, device="meta")]
+    return common([(bytes_at(id(each), each.__sizeof__()), _u64(each._cdata)) for each in samples], "the handle of a tensor", POINTER)
 
 
 def dtype_code(dtype: torch.dtype) -> int:

@@ -3,12 +3,16 @@
     python -m benchmarks.run                                  the kernels and the zoo, all compilers, one thread
     python -m benchmarks.run --suites models --threads 2
     python -m benchmarks.run --only softmax,sum_all --compilers eager,lect --json out.json
+    python -m benchmarks.run --device cuda --suites kernels,models --compilers eager,torch,torch-reduce-overhead,lect --kernels
 
 Each compiler runs in a process of its own; they take turns, batch by batch, so that other work on the machine falls on all of them.  A time is that
 of a call in the best batch: `wall`, and `cpu`, the processor time of all threads of the process, which is the fair measure on a busy machine.  The
 ratio is that of processor times, the better of the others over lect's; below 0.95 it is marked as lost.  `first` is the first call, compile included;
 `launches` are kernels + library calls of a step, lect's beside torch.compile's; `error` is relative to eager.  Output allocation counts, from memory that the C
 library is told to recycle.  torch.compile needs a C++ compiler for the CPU; where there is none it is left out, and the output says so.
+
+On a GPU the ratio is that of wall times, with the device's work at their end, and `cpu` is the host's part.  `--kernels` adds a line with the time of the
+device alone and the kernels of lect that take longest; `--together` compiles with all compilers at once, which is quicker and spoils `first`.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
 from typing import Any
 
@@ -61,30 +66,33 @@ class Process:
 class Bench:
     """The workers; those that died are started again."""
 
-    def __init__(self, compilers: Sequence[str], device: str, threads: int, seconds: float, peak: bool) -> None:
-        self.compilers, self.device, self.threads = compilers, device, threads
-        self.seconds = seconds
-        self.peak = peak
-        self.workers = {name: Process(name, device, threads) for name in compilers}
+    def __init__(self, options: argparse.Namespace, compilers: Sequence[str]) -> None:
+        self.compilers, self.device, self.threads = compilers, options.device, options.threads
+        self.options = options
+        self.workers = {name: Process(name, self.device, self.threads) for name in compilers}
+
+    def _load(self, compiler: str, suite: str, name: str) -> dict[str, Any]:
+        if self.workers[compiler].pipe.poll() is not None:
+            self.workers[compiler] = Process(compiler, self.device, self.threads)
+        return self.workers[compiler].ask("load", suite=suite, name=name)
 
     def measure(self, suite: str, name: str) -> dict[str, dict[str, Any]]:
         """What each compiler made of one workload."""
-        found: dict[str, dict[str, Any]] = {}
-        for compiler in self.compilers:
-            if self.workers[compiler].pipe.poll() is not None:
-                self.workers[compiler] = Process(compiler, self.device, self.threads)
-            found[compiler] = self.workers[compiler].ask("load", suite=suite, name=name)
+        with ThreadPoolExecutor(len(self.compilers) if self.options.together else 1) as pool:
+            loaded = list(pool.map(lambda compiler: self._load(compiler, suite, name), self.compilers))
+        found: dict[str, dict[str, Any]] = dict(zip(self.compilers, loaded))
         running = [compiler for compiler in self.compilers if "failed" not in found[compiler]]
         calls = {compiler: self._calls(compiler) for compiler in running}
-        rounds = max(4, int(self.seconds * 1e6 / BATCH_US))
+        rounds = max(4, int(self.options.seconds * 1e6 / BATCH_US))
         for _ in range(rounds):
             for compiler in running:
                 times = self.workers[compiler].ask("time", calls=calls[compiler])
                 for key, value in times.items():
                     found[compiler][key] = value if key == "failed" else min(value, found[compiler].get(key, math.inf))
         for compiler in self.compilers:
-            if self.peak and "failed" not in found[compiler]:
-                found[compiler] |= self.workers[compiler].ask("peak")
+            for wanted in ("peak", "kernels"):
+                if getattr(self.options, wanted) and "failed" not in found[compiler]:
+                    found[compiler] |= self.workers[compiler].ask(wanted)
             self.workers[compiler].ask("drop")
         return found
 
@@ -118,13 +126,13 @@ def counts(each: Mapping[str, Any]) -> str:
     return f"{launches['kernels']}+{launches['library']}" if launches else "-"
 
 
-def row(name: str, found: Mapping[str, Mapping[str, Any]], compilers: Sequence[str]) -> str:
+def row(name: str, found: Mapping[str, Mapping[str, Any]], compilers: Sequence[str], key: str = "cpu_us") -> str:
     """One line of the table."""
     cells = [f"{name:28}"]
     for compiler in compilers:
         each = found[compiler]
         cells.append(f"{each['wall_us'] / 1e3:9.3f} {each['cpu_us'] / 1e3:9.3f}" if "cpu_us" in each else f"{'failed':>19}")
-    value = ratio(found)
+    value = ratio(found, key)
     cells.append(f"{value:6.2f}x{' LOST' if value < LOST else '     '}" if value is not None else " " * 12)
     others = [counts(found[compiler]) for compiler in ("lect", "torch") if compiler in found]
     cells.append(f"{' / '.join(others):>15}")
@@ -135,7 +143,14 @@ def row(name: str, found: Mapping[str, Mapping[str, Any]], compilers: Sequence[s
         cells.append(" / ".join([f"{found[compiler].get('peak_bytes', 0) / 1e6:.2f}" for compiler in compilers]))
     problems = [f"{compiler}: {each['failed']}" for compiler, each in found.items() if "failed" in each]
     problems += [f"lect: {text}" for text in found.get("lect", {}).get("obstacles", ())]
-    return "\n".join([" ".join(cells), *[f"    {text[:160]}" for text in problems]])
+    return "\n".join([" ".join(cells), *[f"    {text[:160]}" for text in [*problems, *kernel_lines(found)]]])
+
+
+def kernel_lines(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Time of the device for each compiler, and the kernels of lect."""
+    totals = [f"{compiler} {each['device_us'] / 1e3:.3f}" for compiler, each in found.items() if "device_us" in each]
+    longest = [f"{spent / 1e3:9.3f} ms {count:6.1f} x {name}" for name, count, spent in found.get("lect", {}).get("kernels", ())]
+    return [f"device ms: {', '.join(totals)}", *longest] if totals else []
 
 
 def head(compilers: Sequence[str], peak: bool) -> str:
@@ -144,16 +159,16 @@ def head(compilers: Sequence[str], peak: bool) -> str:
     return " ".join([*cells, f"{'error':>8}", *(["peak MB"] if peak else [])])
 
 
-def summary(results: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[str]:
+def summary(results: Mapping[str, Mapping[str, Mapping[str, Any]]], judged: str = "cpu_us") -> list[str]:
     """Geometric means over the workloads of a suite, and who lost."""
     lines = []
     for key, label in (("cpu_us", "processor time"), ("wall_us", "wall time")):
-        for other in ("eager", "torch"):
+        for other in ("eager", "torch", "torch-reduce-overhead"):
             both = [each[other][key] / each["lect"][key] for each in results.values() if key in each.get(other, {}) and key in each.get("lect", {})]
             if both:
                 mean = math.exp(sum(map(math.log, both)) / len(both))
                 lines.append(f"geometric mean, {label}, {other} / lect over {len(both)} workloads: {mean:.2f}x")
-    values = {name: ratio(each) for name, each in results.items()}
+    values = {name: ratio(each, judged) for name, each in results.items()}
     lost = [f"{name} {value:.2f}x" for name, value in values.items() if value is not None and value < LOST]
     lines.append(f"lost (less than {LOST}x of the best other): {', '.join(lost) or 'none'}")
     return lines
@@ -174,6 +189,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=0.3, help="time for each compiler and workload")
     parser.add_argument("--peak", action="store_true", help="the most memory of tensors of a step too")
+    parser.add_argument("--kernels", action="store_true", help="time of the device and its kernels, on a GPU")
+    parser.add_argument("--together", action="store_true", help="compile with all compilers at once; first calls are not comparable then")
     parser.add_argument("--json", default="", help="a file for all figures")
     return parser.parse_args()
 
@@ -188,7 +205,8 @@ def main() -> int:
     from benchmarks.workloads import suites
 
     words = [word for word in options.only.split(",") if word]
-    bench = Bench(compilers, options.device, options.threads, options.seconds, options.peak)
+    bench = Bench(options, compilers)
+    key = "wall_us" if options.device == "cuda" else "cpu_us"
     everything: dict[str, dict[str, dict[str, dict[str, Any]]]] = {}
     print(f"{options.device}, {options.threads} threads")
     for suite in options.suites.split(","):
@@ -198,9 +216,9 @@ def main() -> int:
             print(f"\n{suite}\n{head(compilers, options.peak)}")
         for name in names:
             results[name] = bench.measure(suite, name)
-            print(row(name, results[name], compilers), flush=True)
+            print(row(name, results[name], compilers, key), flush=True)
         if names:
-            print("\n".join(summary(results)))
+            print("\n".join(summary(results, key)))
     if options.json:
         with open(options.json, "w", encoding="utf-8") as out:
             json.dump({"device": options.device, "threads": options.threads, "suites": everything}, out, indent=1)

@@ -2,9 +2,11 @@
 
     {"do": "load", "suite": "zoo", "name": "sum_all"}    build and compile a workload, run it a few times    -> first_ms, launches, error
     {"do": "time", "calls": 20}                           run it                                              -> wall_us, cpu_us of one call
-    {"do": "peak"}                                        run it once under torch's memory profiler           -> peak_bytes above what was there
+    {"do": "peak"}                                        run it once and watch the memory of tensors         -> peak_bytes above what was there
+    {"do": "kernels"}                                     run it under torch's profiler, on a GPU              -> device_us, kernels of one call
     {"do": "drop"}                                        forget it
 
+On a GPU `wall_us` is from the first call to the end of the work of the last, and `cpu_us` the processor time of the process.
 An answer {"failed": text} says that the last command raised.
 """
 
@@ -33,6 +35,9 @@ class Peer:
         """Kernels launched and library functions called in one step, forward and backward."""
         return {}
 
+    def begin(self) -> None:
+        """What a training loop calls in front of each step."""
+
     def reset(self) -> None:
         """Forget what was compiled."""
 
@@ -59,6 +64,20 @@ class TorchPeer(Peer):
         self.dynamo.reset()
         self.metrics.reset()
         self.counters.clear()
+
+
+class ReducePeer(TorchPeer):
+    """torch.compile with CUDA graphs."""
+
+    def compile(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        import torch
+
+        return torch.compile(fn, mode="reduce-overhead")
+
+    def begin(self) -> None:
+        import torch
+
+        torch.compiler.cudagraph_mark_step_begin()
 
 
 class LectPeer(Peer):
@@ -93,7 +112,7 @@ class LectPeer(Peer):
         self.programs.clear()
 
 
-PEERS: dict[str, type[Peer]] = {"eager": Peer, "torch": TorchPeer, "lect": LectPeer}
+PEERS: dict[str, type[Peer]] = {"eager": Peer, "torch": TorchPeer, "torch-reduce-overhead": ReducePeer, "lect": LectPeer}
 
 
 def tensors(value: Any) -> list[Any]:
@@ -124,6 +143,18 @@ class Worker:
         self.workload: Any = None
         self.fn: Any = None
 
+    def sync(self) -> None:
+        """Wait for the device."""
+        if self.device == "cuda":
+            import torch
+
+            torch.cuda.synchronize()
+
+    def step(self) -> Any:
+        """One step of the compiled function."""
+        self.peer.begin()
+        return self.workload.step(self.fn)
+
     def load(self, suite: str, name: str) -> dict[str, Any]:
         """Build, compile, compare with eager, settle."""
         import torch
@@ -136,16 +167,19 @@ class Worker:
         if not workload.mutates and type(self.peer) is not Peer:
             wanted = self._values(workload.step(workload.fn))
         self.fn = self.peer.compile(workload.fn)
+        self.sync()
         start, used = time.perf_counter(), time.process_time()
-        result = workload.step(self.fn)
+        result = self.step()
+        self.sync()
         first, first_cpu = time.perf_counter() - start, time.process_time() - used
         found = {"first_ms": first * 1e3, "first_cpu_ms": first_cpu * 1e3, "launches": self.peer.launches()}
         if wanted:
             found["error"] = distance(self._values(result), wanted)
         if isinstance(self.peer, LectPeer):
             found["obstacles"] = self.peer.obstacles()
+        del wanted, result
         for _ in range(SETTLE):
-            workload.step(self.fn)
+            self.step()
         gc.collect()
         return found
 
@@ -158,11 +192,13 @@ class Worker:
 
     def time(self, calls: int) -> dict[str, Any]:
         """Wall and processor time of one of `calls` calls."""
-        step, fn = self.workload.step, self.fn
+        step = self.step
         gc.disable()
+        self.sync()
         start, used = time.perf_counter(), time.process_time()
         for _ in range(calls):
-            step(fn)
+            step()
+        self.sync()
         wall, cpu = time.perf_counter() - start, time.process_time() - used
         gc.enable()
         return {"wall_us": wall / calls * 1e6, "cpu_us": cpu / calls * 1e6}
@@ -173,8 +209,10 @@ class Worker:
 
         for leaf in self.workload.leaves():
             leaf.grad = None  # what is freed here must not be subtracted from what the step takes
+        if self.device == "cuda":
+            return {"peak_bytes": self._device_peak()}
         with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
-            self.workload.step(self.fn)
+            self.step()
         live = most = 0
         for event in profiler.profiler.kineto_results.events():  # type: ignore[union-attr]
             if event.name() == "[memory]":
@@ -182,11 +220,44 @@ class Worker:
                 most = max(most, live)
         return {"peak_bytes": most}
 
+    def _device_peak(self) -> int:
+        import torch
+
+        gc.collect()
+        self.sync()
+        before = torch.cuda.memory_allocated()
+        torch.cuda.reset_peak_memory_stats()
+        self.step()
+        self.sync()
+        return torch.cuda.max_memory_allocated() - before
+
+    def kernels(self, calls: int = 3) -> dict[str, Any]:
+        """Time of the device in one step, and its kernels, those that take longest first: (name, count, microseconds)."""
+        from torch.profiler import ProfilerActivity, profile
+
+        with profile(activities=[ProfilerActivity.CUDA]) as profiler:
+            for _ in range(calls):
+                self.step()
+            self.sync()
+        found: dict[str, list[float]] = {}
+        for event in profiler.profiler.kineto_results.events():  # type: ignore[union-attr]
+            if str(event.device_type()).endswith("CUDA"):
+                entry = found.setdefault(event.name(), [0, 0.0])
+                entry[0] += 1
+                entry[1] += event.duration_ns() / 1e3
+        most = sorted(found.items(), key=lambda item: -item[1][1])
+        listed = [(name[:90], count / calls, spent / calls) for name, (count, spent) in most]
+        return {"device_us": sum(spent for _, _, spent in listed), "kernels": listed[:12]}
+
     def drop(self) -> dict[str, Any]:
         """Forget the workload."""
         self.workload = self.fn = None
         self.peer.reset()
         gc.collect()
+        if self.device == "cuda":
+            import torch
+
+            torch.cuda.empty_cache()
         return {}
 
 
@@ -197,6 +268,7 @@ def main(compiler: str, device: str, threads: str) -> None:
     import torch
 
     torch.set_num_threads(int(threads))
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = device == "cuda"
     worker = Worker(compiler, device)
     for line in sys.stdin:
         command = json.loads(line)

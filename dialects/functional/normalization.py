@@ -1,6 +1,6 @@
 """Normalisations and losses.
 
-Statistics are computed in f32 for halves and rounded as eager rounds them.  Parameters may be of another float type than the operand where eager
+Statistics are computed in f32 for halves and rounded as eager rounds them, which on a GPU it does not do for a layer norm.  Parameters may be of another float type than the operand where eager
 allows it; the statistics then have the parameters' type.
 """
 
@@ -45,7 +45,10 @@ class LayerNormOp(FunctionalOp):
         kept = kept_rank(self, x, self.normalized)
         for parameter in tensor_types((self.weight, self.bias)):
             require(parameter.shape == self.normalized, self, "parameters of '{}' must have the shape {}", self.name, list(self.normalized))
-        statistics = x.like(x.shape[:kept] + (1,) * len(self.normalized), statistics_element(x, self.weight, self.bias))
+        element = statistics_element(x, self.weight, self.bias)
+        if x.device.startswith("cuda") and x.element.is_half:
+            element = f32
+        statistics = x.like(x.shape[:kept] + (1,) * len(self.normalized), element)
         return x.like(x.shape), statistics, statistics
 
 

@@ -132,7 +132,8 @@ def layer_norm(x: TensorMeta, normalized: Any, weight: Any, bias: Any, eps: floa
         return None
     if any(value.dtype is not x.dtype or value.shape != tuple(normalized) or value.device != x.device for value in parameters):
         return None
-    statistics = x.like(x.shape[:kept] + (1,) * len(normalized))
+    wide = torch.float32 if x.device.type == "cuda" and x.dtype in (torch.float16, torch.bfloat16) else x.dtype
+    statistics = x.like(x.shape[:kept] + (1,) * len(normalized), wide)
     return x.like(x.shape), statistics, statistics
 
 

@@ -34,6 +34,14 @@ def compare(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor], t
     assert wrong == {}
 
 
+def compare_with_exact(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor], exact: dict[str, torch.Tensor]) -> None:
+    """What was found is about as far from the exact values as eager's is."""
+    for key, value in exact.items():
+        scale = value.double().abs().max() + 1e-3
+        eager, lects = [((each[key].double() - value.double()).abs().max() / scale).item() for each in (expected, found)]
+        assert lects <= 1.5 * eager + 2e-2, (key, lects, eager)
+
+
 def no_events() -> None:
     assert [str(event) for event in lect.events("note", "break", "fallback", "backward fallback")] == []
 
@@ -56,10 +64,18 @@ def test_step_under_autocast(name: str) -> None:
         expected = step(first, first, inputs)
         found = step(second, compiled, inputs)
     no_events()
-    for key, value in exact.items():
-        scale = value.double().abs().max() + 1e-3
-        eager, lects = [((each[key].double() - value.double()).abs().max() / scale).item() for each in (expected, found)]
-        assert lects <= 1.5 * eager + 2e-2, (key, lects, eager)
+    compare_with_exact(found, expected, exact)
+
+
+@pytest.mark.parametrize("name", NETS)
+def test_step_of_a_network_in_halves(name: str) -> None:
+    first, second, inputs = pair(name, "cuda", dtype=torch.bfloat16)
+    exact = step(first.float(), first, [each.float() if each.is_floating_point() else each for each in inputs])
+    first, second, inputs = pair(name, "cuda", dtype=torch.bfloat16)
+    inputs = [each.bfloat16() if each.is_floating_point() else each for each in inputs]
+    expected, found = step(first, first, inputs), step(second, lect.compile(second), inputs)
+    no_events()
+    compare_with_exact(found, expected, exact)
 
 
 def test_step_with_channels_last() -> None:

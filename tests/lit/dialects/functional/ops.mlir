@@ -521,6 +521,14 @@ functional.func @windows(%x: !functional.tensor<2x3x8x8xf32>, %grid: !functional
   functional.return(%9)
 }
 
+// On a GPU eager keeps the statistics of a layer norm of halves in f32.
+// CHECK-LABEL: functional.func @layer_norm_of_halves_on_a_gpu
+functional.func @layer_norm_of_halves_on_a_gpu(%x: !functional.tensor<8x16xbf16, "cuda:0">) {
+  // CHECK-NEXT: functional.layer_norm({{.*}}) {{.*}} : (!functional.tensor<8x16xbf16, "cuda:0">, !functional.tensor<8x1xf32, "cuda:0">, !functional.tensor<8x1xf32, "cuda:0">)
+  %0, %1, %2 = functional.layer_norm(%x) {normalized = [16], eps = 1.0e-05} : (!functional.tensor<8x16xbf16, "cuda:0">, !functional.tensor<8x1xf32, "cuda:0">, !functional.tensor<8x1xf32, "cuda:0">)
+  functional.return(%0)
+}
+
 // Normalisations and losses.
 // CHECK-LABEL: functional.func @normalisations_and_losses(%x: !functional.tensor<8x16xf32>, %w: !functional.tensor<16xf32>, %y: !functional.tensor<2x4x5xf32>, %c: !functional.tensor<4xf32>, %g: !functional.tensor<8x1xf32>, %t: !functional.tensor<8xi64>)
 functional.func @normalisations_and_losses(%x: !functional.tensor<8x16xf32>, %w: !functional.tensor<16xf32>, %y: !functional.tensor<2x4x5xf32>, %c: !functional.tensor<4xf32>, %g: !functional.tensor<8x1xf32>, %t: !functional.tensor<8xi64>) {

@@ -385,9 +385,9 @@ class FunctionEmitter:
         index, *accumulators = op.body.args
         for value, name in zip(accumulators, carried):
             self.names[value] = name
-        if span <= step and op.start is None:
+        if span <= step:
             if span > 0:
-                self.names[index] = str(op.begin)
+                self.names[index] = str(op.begin) if op.start is None else self.use(op.start)
                 self._body(op, carried)
         else:
             self._loop(op, index, carried, span, step)

@@ -1,7 +1,7 @@
 """Normalisations and losses.
 
-Statistics are computed in f32 for halves and rounded as eager rounds them, which on a GPU it does not do for a layer norm.  Parameters may be of another float type than the operand where eager
-allows it; the statistics then have the parameters' type.
+Statistics are computed in f32 for halves and rounded as eager rounds them, which on a GPU it does not do for a layer norm.  Parameters may be of another
+float type than the operand where eager allows it; the statistics then have the parameters' type.
 """
 
 from typing import Any

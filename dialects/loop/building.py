@@ -15,8 +15,8 @@ from lect.dialects.loop.ops import CastOp, ConstOp, IndexOp, LoadOp, NestOp, Red
 from lect.dialects.loop.scalar import BY_NAME, PREDICATES
 from lect.dialects.loop.types import BufferType
 from lect.ir import UNKNOWN, Block, Location, Operation, Region, ScalarType, Type, Value, literal_key
-from lect.ir.index_map import dims_of, flat_map, is_affine, substitute
-from lect.ir.symbolic import Expr, Size, dim
+from lect.ir.index_map import dims_of, flat_map, indices_of, is_affine, substitute
+from lect.ir.symbolic import Expr, Ranges, Size, dim
 from lect.ir.types import i1, i64, index
 
 INDEX_HINTS = tuple(f"d{k}" for k in range(64))
@@ -176,14 +176,26 @@ def _key(op: Any) -> Any:
 
 
 class Inlining:
-    """How the block of one nest enters another: what each of its dims is there, and what must hold at every load."""
+    """How the block of one nest enters another: what each of its dims is there, and what must hold at every load.
 
-    def __init__(self, source: NestOp, target: NestBuilder, dims: Mapping[int, Expr], masks: tuple[Value, ...] = ()) -> None:
+    The dims may depend on loaded numbers `indices`, whose sizes are in `ranges`; then the block has no loaded indices of its own.
+    """
+
+    def __init__(
+        self,
+        source: NestOp,
+        target: NestBuilder,
+        dims: Mapping[int, Expr],
+        masks: tuple[Value, ...] = (),
+        indices: tuple[Value, ...] = (),
+        ranges: Ranges | None = None,
+    ) -> None:
         self.source = source
         self.target = target
         self.dims = dims
         self.masks = masks
-        self.ranges = target.space.ranges
+        self.indices = indices
+        self.ranges = ranges or target.space.ranges
         sizes = source.space.sizes
         self.same = sizes == target.space.sizes and all(value is dim(k) or sizes[k] == 1 for k, value in dims.items())
         self.over: dict[tuple[int, ...], tuple[int, ...]] = {}
@@ -236,7 +248,8 @@ def _copy(inner: Any, kind: type, operands: tuple[Value, ...], how: Inlining) ->
     if kind is LoadOp:
         count = len(inner.indices)
         indices, masks = operands[1 : 1 + count], operands[1 + count :] + how.masks
-        return target.load(operands[0], how.expr(inner.map.offset), indices, masks)
+        offset = how.expr(inner.map.offset)
+        return target.load(operands[0], offset, how.indices if how.indices and indices_of(offset) else indices, masks)
     if kind is ConstOp:
         return target.const(inner.value, inner.results[0].type)
     if kind is CastOp:

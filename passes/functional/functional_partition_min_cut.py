@@ -8,8 +8,8 @@
       ..                                                     ..
 
 The kept values are a minimum cut between what the forward has and what operations behind a tangent read.  A kept value costs its bytes; an input or a
-result that autograd holds in eager too costs next to nothing, and an input that it does not keep would have to be copied, as the program may write to it
-between forward and backward.  What is computed again is as little as that cost allows.  Computed again are elementwise operations, views, and
+result that autograd holds in eager too costs next to nothing.  An input that it does not keep would have to be copied, as the program may write to it
+between forward and backward; one that gets a gradient is lent to the backward where that keeps less than anything else, and writing to it is an error.  What is computed again is as little as that cost allows.  Computed again are elementwise operations, views, and
 normalisations and softmaxes, which read their operand once more; products, reductions, scans, random numbers and opaque calls are not.  Inside of
 checkpointed regions, marked by `recompute`, everything is but random numbers and opaque calls.
 
@@ -148,7 +148,7 @@ class _Cut:
         if value in self.graph.kept_by_eager and value not in self.written:
             return 1  # it lives anyway, and that it must not be written to is known
         if op is None:
-            return 2 * size
+            return size + 1 if value in self.graph.lent else 2 * size
         if op.attrs.get(RECOMPUTE) and all(user.attrs.get(RECOMPUTE) or self.graph.is_backward(user) for user in value.users):
             return 1000 * size
         return size + (type(op) in VIEWS or _widens_input(op))  # rather what it shows than the view itself, which would have to be copied

@@ -17,7 +17,8 @@
 
 The backward computes again what it needs beyond kept values, down to inputs of the forward, each value where it is first read, so that what one layer
 needs does not live while another one's gradients are computed.  It is handed an input or a result itself where autograd
-would keep it in eager, so that writing to it in between is the error that it is there; everything else that is kept has memory of its own.  Refused is
+would keep it in eager, so that writing to it in between is the error that it is there, and an input that gets a gradient in any case; everything else that
+is kept has memory of its own.  Refused is
 a `keep` too few: an operation that must not run twice.
 """
 
@@ -199,7 +200,7 @@ class _Split:
         if self.given is not None:
             return self.given[value] if value in self.given else ("input", self.inputs[value])
         by_reference = value in graph.kept_by_eager
-        if value in self.inputs and by_reference and value not in self.written:
+        if value in self.inputs and value not in self.written and (by_reference or value in graph.lent):
             place: Kept = ("input", self.inputs[value])
         elif value in self.own_results and value not in self.inputs and by_reference:
             place = ("result", self.own_results[value])

@@ -110,6 +110,15 @@ class JointGraph:
         found = {"input": self.inputs, "result": self.results}
         return {found[kind][number] for kind, number in self.func.training["held"]}
 
+    @cached_property
+    def lent(self) -> set[Value]:
+        """Inputs that get a gradient and that the graph does not write to: the backward may be handed them themselves.
+
+        Eager lets a program write to one between forward and backward where its own formulas do not read it, under `no_grad` at least; here that is the error
+        that autograd has for a tensor that it saved.
+        """
+        return {self.inputs[number] for number in self.func.training["gradients"]} - {op.target for op in self.writes}
+
 
 def joint_graphs(module: Operation) -> list[JointGraph]:
     """The joint graphs of a module."""

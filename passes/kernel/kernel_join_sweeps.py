@@ -7,7 +7,8 @@
 
 The second loop reads a chunk from the first cache and not the whole row from memory again; the sum so far is scaled to the new maximum, once a chunk,
 so it costs no exponential for each element.  This pays only where the second reading comes from memory: rows that the second cache of the target
-does not hold, and that its last cache does not hold for all `threads` at once.  From a cache it comes as fast as exponentials are computed.
+does not hold, and that its last cache does not hold for all `threads` at once.  From a cache it comes as fast as exponentials are computed.  On a GPU every
+row that is walked at all is walked once, a chunk being one tile, which stays in registers.
 
 A row that begins with -inf counts as nothing until something greater comes; a row of -inf alone gives NaN and one with NaN or
 +inf gives NaN, as before.
@@ -40,8 +41,7 @@ class KernelJoinSweeps(Pass):
     row_bytes: int = option(0, "rows of more bytes are walked once; 0: those that the caches do not hold")
 
     def run(self, op: Operation, ctx: Context) -> None:
-        if is_gpu(ctx.target):
-            return
+        gpu = is_gpu(ctx.target)
         shared = int(ctx.target.get("l3_bytes", L3_BYTES)) // max(int(ctx.target.get("threads", 1)), 1)
         limit = self.row_bytes or max(int(ctx.target.get("l2_bytes", L2_BYTES)), shared)
         for func in [inner for inner in op.body if isinstance(inner, kernel.FuncOp)]:
@@ -50,11 +50,12 @@ class KernelJoinSweeps(Pass):
                 continue
             extent, block = kernel.axis_of(pair.second, pair.second.axis).extent, func.blocks.size(pair.second.axis)
             size = extent * sum(load.pointer.type.element.bytes for load in pair.second.body if isinstance(load, kernel.LoadOp))
-            chunk = max(self.chunk // block, 1) * block
-            if size > limit and extent >= 2 * chunk:
+            chunk = block if gpu else max(self.chunk // block, 1) * block
+            if (gpu or size > limit) and extent >= 2 * chunk:
                 Online(func, pair, chunk).rewrite()
                 ctx.count("sweeps joined")
-                ctx.remark(f"rows of {size} bytes are walked once for maximum and sum, a thread has {limit} of the caches", func)
+                why = "programs share the second cache" if gpu else f"a thread has {limit} of the caches"
+                ctx.remark(f"rows of {size} bytes are walked once for maximum and sum, {why}", func)
             else:
                 ctx.count("sweeps left apart")
 

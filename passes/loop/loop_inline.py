@@ -4,7 +4,8 @@
     %1 = loop.nest @n1(%0) { neg(load %0) }                  =>    %1 = loop.nest @n1(%x) {fused = [#loop.fuse<inline @n0, @n1 ..>]} { neg(exp(load %x)) }
 
 A point of the producer is found from the offset at which the reader loads: the producer stored its points in order.  Where a load is masked, the
-masks go to the loads of what replaces it, so nothing is read that was not, and the value is zero where the mask is false, as the load was.
+masks go to the loads of what replaces it, so nothing is read that was not, and the value is zero where the mask is false, as the load was.  A load at loaded
+indices is replaced in the same way where their bounds say which dims of the producer they are.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from lect.dialects.loop.ops import FuncOp, LoadOp, NestOp
 from lect.ir import Context, Operation, PassFailure, Value
 from lect.ir.index_map import delinearize
 from lect.passes.base import Pass
-from lect.passes.loop.nests import INLINE, functions, nbytes, own_point, readers
+from lect.passes.loop.nests import INLINE, functions, gathered_ranges, is_gathered_inline, nbytes, own_point, readers
 
 
 @dataclass(frozen=True)
@@ -63,13 +64,14 @@ def substitute_producers(nest: NestOp, producers: list[NestOp]) -> None:
     ranges = nest.space.ranges
     for op in nest.body:
         if isinstance(op, LoadOp) and op.buffer.owner in producers:
-            if op.indices:
-                raise PassFailure("a buffer that is read at loaded indices cannot be inline", op=op)
             producer = op.buffer.owner
+            if op.indices and not is_gathered_inline(producer, nest, op):
+                raise PassFailure("a buffer that is read at loaded indices cannot be inline unless its elements are found by them", op=op)
             builder.anchor = op
-            point = delinearize(op.map.offset, producer.space.sizes, ranges)
+            known = gathered_ranges(nest, op) if op.indices else ranges
+            point = delinearize(op.map.offset, producer.space.sizes, known)
             masks = tuple(op.masks)
-            value = copy_block(Inlining(producer, builder, dict(enumerate(point)), masks))[0][0]
+            value = copy_block(Inlining(producer, builder, dict(enumerate(point)), masks, tuple(op.indices), known))[0][0]
             op.replace([builder.masked(value, masks)])
         elif op.results:
             builder.meet(op)

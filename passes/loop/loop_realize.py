@@ -18,7 +18,21 @@ from lect.dialects.loop.ops import ExternOp, FuncOp, LoadOp, NestOp, ReturnOp, U
 from lect.ir import Context, Operation, Value
 from lect.ir.index_map import delinearize, is_affine
 from lect.passes.base import Pass, option
-from lect.passes.loop.nests import INLINE, body_size, drop_results, functions, gathers, has_scan, heavy_ops, nbytes, own_point, points, readers
+from lect.passes.loop.nests import (
+    FEW,
+    INLINE,
+    body_size,
+    drop_results,
+    functions,
+    gathers,
+    has_scan,
+    heavy_ops,
+    is_gathered_inline,
+    nbytes,
+    own_point,
+    points,
+    readers,
+)
 
 
 @dataclass(frozen=True)
@@ -117,7 +131,7 @@ class Decisions:
         for load in nest.results[number].users:
             if isinstance(load, UpdateOp):
                 return "what an update begins with"
-            if isinstance(load, LoadOp) and load.indices:
+            if isinstance(load, LoadOp) and load.indices and not is_gathered_inline(nest, load.parent_op, load):  # type: ignore[arg-type]
                 return "read at loaded indices"
             if isinstance(load, LoadOp) and load.masks and not point_is_affine(nest, load):
                 return "read under a mask"
@@ -133,7 +147,7 @@ class Decisions:
             return f"{size} operations"
         if count < 2:
             return None
-        heavy = sum(dear for _, dear in costs)
+        heavy = sum(dear for member, (_, dear) in zip(nests, costs) if points(member) * FEW >= points(nest))
         if heavy:
             return f"{count} readers x {heavy} heavy operations"
         if gathers(nest):

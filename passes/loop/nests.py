@@ -8,11 +8,11 @@ from typing import Final
 
 from lect.dialects.loop.building import Inlining, NestBuilder, copy_block
 from lect.dialects.loop.library import may_share_memory
-from lect.dialects.loop.ops import ExternOp, FuncOp, LoadOp, NestOp, ReturnOp, ScanOp, StoreOp, UpdateOp, WriteOp, variance
+from lect.dialects.loop.ops import ConstOp, ExternOp, FuncOp, IndexOp, LoadOp, NestOp, ReturnOp, ScanOp, StoreOp, UpdateOp, WriteOp, variance
 from lect.dialects.scalars import HEAVY
 from lect.ir import Block, Operation, PassFailure, Value
-from lect.ir.index_map import coefficient, linearize
-from lect.ir.symbolic import Expr, Size
+from lect.ir.index_map import coefficient, delinearize, is_affine, linearize
+from lect.ir.symbolic import Expr, Ranges, Size
 
 INLINE = "inline"
 FEW = 8  # what is computed once for so many points, or more, is no cost of each
@@ -89,6 +89,28 @@ def has_scan(nest: NestOp) -> bool:
 def gathers(nest: NestOp) -> bool:
     """True when some address depends on loaded numbers."""
     return any(type(op) is LoadOp and op.indices for op in nest.body)
+
+
+def gathered_ranges(nest: NestOp, load: LoadOp) -> Ranges:
+    """What is known of the dims of a nest and of the loaded indices of a load: those that are brought into a dim, `min(max(i, 0), size - 1)`, have a size."""
+    return Ranges(nest.space.ranges.dims, tuple([_size_of(value) for value in load.indices]))
+
+
+def _size_of(value: Value) -> int:
+    """Size of the range that a number is brought into, beginning with 0; so much that it is no size where that is not known."""
+    least = value.op
+    if least is not None and least.name == "loop.minimum" and isinstance(least.operands[1].op, ConstOp):
+        most, floor = least.operands[1].op.value, least.operands[0].op
+        if floor is not None and floor.name == "loop.maximum" and isinstance(floor.operands[1].op, ConstOp) and floor.operands[1].op.value >= 0:
+            return int(most) + 1
+    return 1 << 62
+
+
+def is_gathered_inline(producer: NestOp, reader: NestOp, load: LoadOp) -> bool:
+    """Whether a load at loaded indices can be replaced by what computes the element: few points do so, and bounds tell which dims the indices are."""
+    if points(reader) > points(producer) or any(type(op) is IndexOp or (type(op) is LoadOp and op.indices) for op in producer.body):
+        return False
+    return all(is_affine(index) for index in delinearize(load.map.offset, producer.space.sizes, gathered_ranges(reader, load)))
 
 
 def unit_stride_bytes(nest: NestOp) -> list[int]:

@@ -85,6 +85,17 @@ class Series(nn.Module):
         return (F.dropout(x, 0.0).cumsum(1) / torch.arange(1, x.shape[1] + 1, device=x.device).view(1, -1, 1)).float().square().mean()
 
 
+class Classes(nn.Module):
+    """The loss of a language model over many classes, some targets of which do not count."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.head = nn.Linear(16, 9001, bias=False)
+
+    def forward(self, x: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        return F.cross_entropy(self.head(x).float().view(-1, 9001), target.view(-1), ignore_index=7, label_smoothing=0.0)
+
+
 class Net(NamedTuple):
     """What makes a network, and its inputs."""
 
@@ -95,6 +106,7 @@ class Net(NamedTuple):
 NETS = {
     "words": Net(Words, lambda: (torch.randint(0, 60, (3, 16)),)),
     "images": Net(Images, lambda: (torch.randn(4, 3, 24, 24), torch.randint(0, 10, (4,)))),
+    "classes": Net(Classes, lambda: (torch.randn(2, 3, 16), torch.tensor([[0, 7, 9000], [7, 7, 12]]))),
     "series": Net(Series, lambda: (torch.randn(3, 10, 32),)),
 }
 

@@ -81,3 +81,33 @@ loop.func @no_substitution_as_the_caller_needs_it(%x: !loop.buffer<4xf32>) {
   }
   loop.return(%0) {views = [#loop.view<4>]}
 }
+
+// -----
+
+// The loaded index is brought into the dim of 50, so it is the dim of the producer; the row's number is read without it.
+// CHECK-LABEL: loop.func @reads_at_a_loaded_index
+// CHECK:         loop.nest @reader(%t, %x, %m)
+// CHECK:           %[[I:.*]] = loop.minimum
+// CHECK-NEXT:      %[[X:.*]] = loop.load(%x, %[[I]]) {map = #loop.map<(d0)[i0] -> (d0 * 50 + i0)>}
+// CHECK-NEXT:      %[[M:.*]] = loop.load(%m) {map = #loop.map<(d0) -> (d0)>}
+// CHECK-NEXT:      loop.sub(%[[X]], %[[M]])
+loop.func @reads_at_a_loaded_index(%x: !loop.buffer<8x50xf32>, %m: !loop.buffer<8xf32>, %t: !loop.buffer<8xi64>) {
+  %0 = loop.nest @shifted(%x, %m) {space = #loop.space<d0: 8, d1: 50>, realize = ["inline"]} : !loop.buffer<8x50xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 50 + d1)>} : f32
+    %2 = loop.load(%m) {map = #loop.map<(d0, d1) -> (d0)>} : f32
+    %3 = loop.sub(%1, %2) : f32
+    loop.store(%3) {map = #loop.map<(d0, d1) -> (d0 * 50 + d1)>}
+  }
+  %4 = loop.nest @reader(%t, %0) {space = #loop.space<d0: 8>, realize = ["graph output"]} : !loop.buffer<8xf32> {
+  ^bb0(%d0: index):
+    %5 = loop.load(%t) {map = #loop.map<(d0) -> (d0)>} : i64
+    %6 = loop.const() {value = 0} : i64
+    %7 = loop.maximum(%5, %6) : i64
+    %8 = loop.const() {value = 49} : i64
+    %9 = loop.minimum(%7, %8) : i64
+    %10 = loop.load(%0, %9) {map = #loop.map<(d0)[i0] -> (d0 * 50 + i0)>} : f32
+    loop.store(%10) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%4) {views = [#loop.view<8>]}
+}

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import builtins
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import cache
 from importlib.util import find_spec
+from threading import Lock
 from typing import Any
 
 from lect.backends.python_source import load_source
@@ -20,6 +23,8 @@ from lect.ir import Context, LectError, Operation
 ALIGNMENT = 16
 DEFAULT_ARCH = 90
 MOST_THREADS = 16
+MOST_KERNELS = 4096
+Progress = Callable[["Kernel", float], None]
 
 
 class KernelError(LectError):
@@ -67,6 +72,11 @@ class Kernel:
         self.pointers = len(source.signature)
         self._versions: dict[tuple[bool, ...], Any] = {}
 
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the version for aligned memory is there."""
+        return bool(self._versions)
+
     def version(self, aligned: tuple[bool, ...] | None = None) -> Any:
         """The compiled kernel for pointers aligned as given, all if left out.  Raises `KernelError` when Triton refuses it."""
         aligned = (True,) * self.pointers if aligned is None else aligned
@@ -81,7 +91,7 @@ class Kernel:
 
     def _compiled(self, aligned: tuple[bool, ...]) -> Any:
         if self.grouped and not all(aligned):  # of the addresses in the table; the table itself is torch's
-            return compile_source(triton_source(self.func, ENTRY, False), self.arch, (True,))
+            return compile_source(triton_source(self.func, None, False), self.arch, (True,))
         return compile_source(self.source, self.arch, aligned)
 
 
@@ -99,37 +109,81 @@ class CompiledKernels:
         return {symbol: made[id(kernel)] for symbol, kernel in self.kernels.items()}
 
 
+class KernelTable:
+    """The kernels that this process has compiled, by what they compute: another graph that needs an equal one takes it.  The oldest are forgotten."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[Any, ...], Kernel] = {}
+        self.lock = Lock()
+
+    def kernel(self, func: Any, arch: int) -> Kernel:
+        """The kernel of a function, which bears the name of the first function that computes the same."""
+        anonymous = triton_source(func, ENTRY)
+        key = (_without_comments(anonymous.text), func.programs, anonymous.warps, arch)
+        with self.lock:
+            found = self.known.get(key)
+            if found is None:
+                found = self.known[key] = Kernel(func, triton_source(func), arch)
+                while len(self.known) > MOST_KERNELS:
+                    self.known.pop(next(iter(self.known)))
+        return found
+
+    def forget(self, kernels: Sequence[Kernel]) -> None:
+        """Do not give these to anybody else."""
+        with self.lock:
+            for key in [key for key, kernel in self.known.items() if kernel in kernels]:
+                del self.known[key]
+
+
+@cache
+def kernel_table() -> KernelTable:
+    """The table of this process."""
+    return KernelTable()
+
+
 def compile_kernels(funcs: Sequence[Operation], ctx: Context) -> CompiledKernels:
-    """Machine code of all kernels of a graph.  Raises `LectError` for what has no GPU code, and where Triton is missing."""
+    """Machine code of all kernels of a graph.  Raises `LectError` for what has no GPU code, and where Triton is missing.
+
+    `ctx.resources["kernel_progress"]`, if there is one, is called with each kernel that has been compiled, and the seconds that it took.
+    """
     reason = available()
     if reason is not None:
         raise LectError(reason, hint="pip install 'lect[gpu]'")
     arch = int(ctx.target.get("arch", DEFAULT_ARCH))
-    by_text: dict[tuple[str, int], Kernel] = {}
-    kernels: dict[str, Kernel] = {}
-    for func in funcs:
-        source = triton_source(func, ENTRY)
-        key = (_without_comments(source.text), func.programs)  # type: ignore[attr-defined]
-        if key not in by_text:
-            by_text[key] = Kernel(func, source, arch)
-        kernels[str(func.symbol)] = by_text[key]
-    compile_all(list(by_text.values()))
+    table = kernel_table()
+    kernels = {str(func.symbol): table.kernel(func, arch) for func in funcs}  # type: ignore[attr-defined]
+    new = [kernel for kernel in dict.fromkeys(kernels.values()) if not kernel.is_compiled]
+    try:
+        compile_all(new, ctx.resources.get("kernel_progress"))
+    except Exception:
+        table.forget(new)
+        raise
     return CompiledKernels(kernels)
 
 
-def compile_all(kernels: Sequence[Kernel]) -> None:
+def compile_all(kernels: Sequence[Kernel], progress: Progress | None = None) -> None:
     """Compile kernels side by side: most of the time is spent in MLIR, LLVM and ptxas, where the interpreter's lock is free.
 
     Raises the `KernelError` of the first that Triton refuses.
     """
+
+    def one(kernel: Kernel) -> tuple[Kernel, float]:
+        start = time.perf_counter()
+        kernel.version()
+        return kernel, time.perf_counter() - start
+
+    def tell(kernel: Kernel, seconds: float) -> None:
+        if progress is not None:
+            progress(kernel, seconds)
+
     threads = min(len(kernels), os.cpu_count() or 1, MOST_THREADS)
     if threads < 2:
         for kernel in kernels:
-            kernel.version()
+            tell(*one(kernel))
         return
     with ThreadPoolExecutor(threads, "lect-triton") as pool:
-        for done in [pool.submit(kernel.version) for kernel in kernels]:
-            done.result()
+        for done in as_completed([pool.submit(one, kernel) for kernel in kernels]):
+            tell(*done.result())
 
 
 def _without_comments(text: str) -> str:

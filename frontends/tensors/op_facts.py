@@ -13,6 +13,7 @@ from typing import Any, Final
 import torch
 
 from lect.frontends.tensors import shape_blocks, shape_pointwise, shape_views, shape_windows
+from lect.frontends.tensors.stand_ins import STAND_INS
 
 aten = torch.ops.aten
 
@@ -27,10 +28,11 @@ _UNDECLARED_VIEWS: Final = frozenset({aten._unsafe_view.default, aten.unsafe_spl
 
 class Kind(Enum):
     """How an op is treated: PLAIN ops have results that follow from metadata, COMPOSITE ones are written in terms of others (and arrive whole only in
-    inference mode), METADATA ones change the tensor itself, ELEMENT reads an element, a QUERY is no op."""
+    inference mode), TRANSLATED ones of a library are recorded as others, METADATA ones change the tensor itself, ELEMENT reads an element, a QUERY is no op."""
 
     PLAIN = auto()
     COMPOSITE = auto()
+    TRANSLATED = auto()
     METADATA = auto()
     ELEMENT = auto()
     QUERY = auto()
@@ -59,6 +61,8 @@ class OpFacts:
 
 
 def _kind(func: Any) -> Kind:
+    if func in STAND_INS:
+        return Kind.TRANSLATED
     if func.namespace == "prim":
         return Kind.QUERY
     if func is aten._local_scalar_dense.default or func is aten.equal.default:

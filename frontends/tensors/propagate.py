@@ -27,6 +27,7 @@ from lect.frontends.tensors.metadata import TensorMeta, read_meta
 from lect.frontends.tensors.numbers import holds_number, settled, with_examples
 from lect.frontends.tensors.op_facts import SHAPE_FUNCTIONS, STORAGE_OPS, Kind, OpFacts, facts_of
 from lect.frontends.tensors.quiet_symbols import without_symbols
+from lect.frontends.tensors.stand_ins import STAND_INS
 from lect.frontends.tensors.templates import Template, instantiate
 
 aten = torch.ops.aten
@@ -240,7 +241,7 @@ class Propagation(TorchDispatchMode):
         if facts.kind is Kind.METADATA:
             return self._change_metadata(func, args, kwargs)
         with self, without_symbols():
-            return func.decompose(*args, **kwargs)
+            return STAND_INS[func](*args, **kwargs) if facts.kind is Kind.TRANSLATED else func.decompose(*args, **kwargs)
 
     def _element(self, tensor: torch.Tensor) -> Any:
         if type(tensor) is LT:

@@ -9,9 +9,10 @@
 
 The kept values are a minimum cut between what the forward has and what operations behind a tangent read.  A kept value costs its bytes; an input or a
 result that autograd holds in eager too costs next to nothing.  An input that it does not keep would have to be copied, as the program may write to it
-between forward and backward; one that gets a gradient is lent to the backward where that keeps less than anything else, and writing to it is an error.  What is computed again is as little as that cost allows.  Computed again are elementwise operations, views, and
-normalisations and softmaxes, which read their operand once more; products, reductions, scans, random numbers and opaque calls are not.  Inside of
-checkpointed regions, marked by `recompute`, everything is but random numbers and opaque calls.
+between forward and backward; one that gets a gradient is lent to the backward where that keeps less than anything else, and writing to it is an error.
+What is computed again is as little as that cost allows.  Computed again are elementwise operations, views, and normalisations and softmaxes, which read
+their operand once more; products, reductions, scans, random numbers and opaque calls are not.  Inside of checkpointed regions, marked by `recompute`,
+everything is but random numbers and opaque calls.
 
 With a `memory_budget` below 1 the forward keeps less: that part of the bytes between the cut that computes everything again that may be and the one
 above.  What is computed twice then is what takes the least work for each byte (see `memory_budget`).

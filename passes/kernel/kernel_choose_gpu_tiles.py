@@ -32,6 +32,7 @@ from lect.passes.targets import is_gpu
 
 SQUARE = 64
 FEWEST = 128
+SECTOR = 32  # bytes that memory gives at once
 COLUMN_BYTES = 512
 
 
@@ -128,6 +129,9 @@ class Chooser:
         best, chunk = self.best, self.options.column
         folded = max(self.nest.reduced, key=lambda k: (self.sizes[k], k))
         columns = min(cover(self.sizes[best]), max(COLUMN_BYTES // self._bytes(), 1))
+        others = prod([self.sizes[k] for k in self._parallel_dims() if k != best])
+        while columns * self._bytes() > SECTOR and others * -(-self.sizes[best] // columns) < int(self.target["processors"]):
+            columns //= 2  # a short tile for each processor takes fewer steps than a wide one for a few of them
         rows = min(cover(self.sizes[folded]), max(chunk // columns, 1))
         return TilesAttr("columns", [TileAxis("R", folded, rows, "loop"), TileAxis("X", best, columns, "grid")], "X", True)
 

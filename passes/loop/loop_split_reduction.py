@@ -27,6 +27,7 @@ from lect.passes.base import Pass, option
 from lect.passes.loop.fusion import Blocked, joint_by_offset
 from lect.passes.loop.nests import functions, has_scan, nbytes, points, unit_stride_bytes
 from lect.passes.loop.splitting import count, first_reductions, loads_of, split_reduction
+from lect.passes.targets import is_gpu
 
 LANES = 64
 
@@ -37,14 +38,14 @@ class LoopSplitReduction(Pass):
 
     name: ClassVar[str] = "loop-split-reduction"
     threads: int = option(0, "threads to keep busy; 0: as many as the target has")
-    each: int = option(32768, "least points of a part")
+    each: int = option(0, "least points of a part; 0: 32768, on a GPU 8192")
     shares: int = option(4, "parts for each thread")
     gain: int = option(4, "least ratio of the bytes that a split for the sake of fusion saves to those of the partial results")
 
     def run(self, op: Operation, ctx: Context) -> None:
         threads = self.threads or int(ctx.target.get("threads", 1))
         for func in functions(op):
-            splitter = Splitter(func, self, threads)
+            splitter = Splitter(func, self, threads, self.each or (8192 if is_gpu(ctx.target) else 32768))
             for nest in [inner for inner in func.body if isinstance(inner, NestOp)]:
                 splitter.visit(nest)
             ctx.count("reductions split for threads", splitter.for_threads)
@@ -54,9 +55,10 @@ class LoopSplitReduction(Pass):
 class Splitter:
     """The splits of one function."""
 
-    def __init__(self, func: FuncOp, options: LoopSplitReduction, threads: int) -> None:
+    def __init__(self, func: FuncOp, options: LoopSplitReduction, threads: int, each: int) -> None:
         self.options = options
         self.threads = threads
+        self.each = each
         self.names = {op.symbol for op in func.body}
         self.for_threads = 0
         self.for_fusion = 0
@@ -105,7 +107,7 @@ class Splitter:
     def parts_for_threads(self, nest: NestOp) -> dict[int, int]:
         """Folded dim -> parts, the outermost dims first; empty when there are programs enough or points too few."""
         have = programs(nest)
-        wanted = min(-(-self.options.shares * self.threads // have), points(nest) // (have * self.options.each))
+        wanted = min(-(-self.options.shares * self.threads // have), points(nest) // (have * self.each))
         if have >= self.threads * 2 or wanted < 2:
             return {}
         votes, sizes = unit_stride_bytes(nest), nest.space.sizes

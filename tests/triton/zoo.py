@@ -308,12 +308,12 @@ def cross_entropy(x, n):
     return F.cross_entropy(x, n), F.cross_entropy(x, n, reduction="none")
 
 
-@program(lambda t: (t(3, 9001), t(3, 9001, dtype=F16), torch.tensor([9000, -100, 7])), 4 * ULPS)
+@program(lambda t: (t(2, 17001), t(2, 17001, dtype=F16), torch.tensor([17000, -100])), 4 * ULPS)
 def cross_entropy_of_long_rows(x, y, n):
     return F.cross_entropy(x, n), F.cross_entropy(y.float(), n, reduction="sum"), F.cross_entropy(torch.where(x > 0, -INF, x), n, reduction="none")
 
 
-@program(lambda t: (t(3, 9001, special=True), t(3, 9001, dtype=BF16)), 4 * ULPS)
+@program(lambda t: (t(2, 17001, special=True), t(2, 17001, dtype=BF16)), 4 * ULPS)
 def softmax_of_long_rows(x, y):
     return torch.softmax(x, -1), torch.logsumexp(y.float(), -1), torch.log_softmax(y.float(), -1), torch.softmax(torch.where(x > -9, -INF, x), -1)
 

@@ -24,12 +24,14 @@ from lect.backends.python_source import free_name
 from lect.dialects.host import ops as host
 from lect.dialects.host.attributes import OperandRef
 from lect.dialects.host.types import BufferType, TensorType, contiguous_strides
-from lect.dialects.loop.library import may_raise
+from lect.dialects.loop.library import may_raise, may_share_memory
 from lect.ir import SCALARS, LectError, Operation, ScalarType, Value
 
 _NOT_NAME = re.compile(r"\W", re.ASCII)
 DTYPE_NAMES = frozenset(_NOT_NAME.sub("_", spelling).strip("_") for spelling in SCALARS)
-RESERVED = DTYPE_NAMES | {"launch", "stream", "current_stream", "empty", "check", "tensors_of", "write", "written", "torch", "inf", "nan", "complex"}
+RESERVED = DTYPE_NAMES | frozenset(
+    "launch stream current_stream empty empty_strided empty_cuda seen_as check tensors_of write written torch inf nan complex".split()
+)
 NAMED_KINDS = frozenset({"memory_format", "layout"})
 
 
@@ -63,6 +65,7 @@ class Source:
         self.named: dict[str, tuple[str, str]] = {}  # identifier -> kind and name of a constant of torch
         self.arities: set[int] = set()
         self.streams = False
+        self.device: str | None = None  # the GPU that is current while the function runs
 
     @property
     def text(self) -> str:
@@ -136,6 +139,8 @@ def print_python(func: Operation) -> Source:
     queued = next((op for op in func.body if isinstance(op, host.LaunchOp) and op.target == "cuda" and op.grid), None)
     if queued is not None:
         source.streams = True
+        device = queued.buffers[0].type.device
+        source.device = device if device.startswith("cuda") else None
         source.emit(f"stream = current_stream({device_index(queued.buffers[0].type.device)})")
     for op in func.body:
         printer = _PRINTERS.get(type(op))
@@ -156,7 +161,9 @@ def _alloc(source: Source, op: host.AllocOp) -> None:
 def _empty(source: Source, op: host.EmptyOp) -> None:
     type: TensorType = op.tensor.type
     name, dtype = source.define(op.tensor), source.dtype(type.element)
-    if type.strides == contiguous_strides(type.sizes):
+    if source.device is not None and type.device == source.device:
+        source.emit(f"{name} = empty_cuda({type.sizes}, {type.strides or contiguous_strides(type.sizes)}, {dtype})", op.reason)
+    elif type.strides == contiguous_strides(type.sizes):
         source.emit(f"{name} = empty({type.sizes}, dtype={dtype}{_device(type.device)})", op.reason)
     else:
         source.emit(f"{name} = empty_strided({type.sizes}, {type.strides}, dtype={dtype}{_device(type.device)})", op.reason)
@@ -174,12 +181,25 @@ def _view(source: Source, op: host.ViewOp) -> None:
         return
     whole: TensorType = op.buffer.owner.tensor.type
     order = permutation(whole, type) if not op.offset else None
-    if order is not None:
+    if order != tuple(range(len(type.sizes))) and source.device is not None and _is_private(op):
+        source.emit(f"{source.define(op.tensor)} = seen_as({buffer}, {type.sizes}, {type.strides}, {op.offset})")
+    elif order is not None:
         turned = f"{buffer}.t()" if order == (1, 0) else f"{buffer}.permute({order})"
         source.emit(f"{source.define(op.tensor)} = {buffer if order == tuple(range(len(order))) else turned}")
     else:
         # the memory of a tensor begins at its first element, which may lie inside a larger storage
         source.emit(f"{source.define(op.tensor)} = {buffer}.as_strided({type.sizes}, {type.strides}, {buffer}.storage_offset() + {op.offset})")
+
+
+def _is_private(op: host.ViewOp) -> bool:
+    """Whether only the program itself sees a view: kernels and library calls read it, and none of these gives it on."""
+    for user in op.tensor.users:
+        if isinstance(user, host.MemoryOp):
+            if not all(isinstance(reader, (host.LaunchOp, host.FreeOp)) for reader in user.buffer.users):
+                return False
+        elif not isinstance(user, host.FreeOp) and (not isinstance(user, host.ExternOp) or may_share_memory(user.callee.leaf)):
+            return False
+    return True
 
 
 def permutation(whole: TensorType, part: TensorType) -> tuple[int, ...] | None:

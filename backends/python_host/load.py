@@ -26,7 +26,26 @@ DTYPES: Mapping[str, torch.dtype] = MappingProxyType({
 
 REFUSED = frozenset({"from_file"})
 # Overloads that torch's own binding calls with the same arguments in a third of the time.
-BINDINGS: Mapping[str, Callable[..., Any]] = MappingProxyType({"aten.randint.low": torch.randint})
+BINDINGS: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {
+        "aten.randint.low": torch.randint, "aten.mm.default": torch.mm, "aten.addmm.default": torch.addmm, "aten.bmm.default": torch.bmm,
+        "aten.baddbmm.default": torch.baddbmm, "aten.convolution.default": torch.convolution,
+    }
+)  # fmt: skip
+
+def _empty_cuda(sizes: tuple[int, ...], strides: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    return torch.empty_strided(sizes, strides, dtype=dtype, device="cuda")
+
+
+def _seen_as(tensor: torch.Tensor, sizes: tuple[int, ...], strides: tuple[int, ...], offset: int) -> torch.Tensor:
+    return tensor.as_strided(sizes, strides, tensor.storage_offset() + offset)
+
+
+# New memory on the current device, and other sizes and strides for the memory of a tensor that only the program knows: by functions of torch's C library that
+# do not go through its dispatcher, in a third of the time, where the build has them.
+_NATIVE = getattr(getattr(torch._C, "_dynamo", None), "guards", None)
+EMPTY_CUDA: Callable[..., torch.Tensor] = getattr(_NATIVE, "_empty_strided_cuda", _empty_cuda)
+SEEN_AS: Callable[..., torch.Tensor] = getattr(_NATIVE, "_reinterpret_tensor", _seen_as)
 
 
 def load(func: Operation, kernels: Mapping[str, Any], launch: Launch | None) -> SourceProgram:
@@ -41,6 +60,8 @@ def load(func: Operation, kernels: Mapping[str, Any], launch: Launch | None) -> 
         "launch": launch,
         "empty": torch.empty,
         "empty_strided": torch.empty_strided,
+        "empty_cuda": EMPTY_CUDA,
+        "seen_as": SEEN_AS,
         "check": check_layout,
         "tensors_of": tensors_of,
         "write": write,

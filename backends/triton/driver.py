@@ -1,6 +1,7 @@
 """What is needed of CUDA's driver, by its documented C interface: load a module, find a kernel, start it.
 
-Contexts are torch's: a device is current because torch made it so.  No compiler is needed, unlike for Triton's own launchers.
+Contexts are torch's: a device is current because torch made it so.  A thread that has called nothing of CUDA so far has none, and enters it here.
+No compiler is needed, unlike for Triton's own launchers.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 STATIC_SHARED = 49152  # bytes that a kernel may have without being asked for
 OUT_OF_MEMORY = 2
+NO_CONTEXT = 201  # CUDA_ERROR_INVALID_CONTEXT: this thread has not used the device so far
 
 
 class DriverError(RuntimeError):
@@ -26,6 +28,9 @@ def library() -> Any:
     lib.cuModuleLoadData.argtypes = [ctypes.POINTER(pointer), ctypes.c_char_p]
     lib.cuModuleGetFunction.argtypes = [ctypes.POINTER(pointer), pointer, ctypes.c_char_p]
     lib.cuFuncSetAttribute.argtypes = [pointer, ctypes.c_int, ctypes.c_int]
+    lib.cuDevicePrimaryCtxRetain.argtypes = [ctypes.POINTER(pointer), ctypes.c_int]
+    lib.cuCtxSetCurrent.argtypes = [pointer]
+    lib.cuCtxGetCurrent.argtypes = [ctypes.POINTER(pointer)]
     lib.cuGetErrorString.argtypes = [ctypes.c_int, ctypes.POINTER(ctypes.c_char_p)]
     return lib
 
@@ -49,6 +54,20 @@ def check(what: str, status: int) -> None:
 
         raise torch.OutOfMemoryError(message)
     raise DriverError(message)
+
+
+def enter_context(device: int) -> None:
+    """Make the context that torch uses of a device the one of this thread, which has none until it calls CUDA's runtime."""
+    lib = library()
+    context = ctypes.c_void_p()
+    check("asking for the context of a device", lib.cuDevicePrimaryCtxRetain(ctypes.byref(context), device))
+    check("entering the context of a device", lib.cuCtxSetCurrent(context))
+
+
+def has_context() -> bool:
+    """Whether this thread has a context."""
+    context = ctypes.c_void_p()
+    return not library().cuCtxGetCurrent(ctypes.byref(context)) and bool(context.value)
 
 
 def load_function(binary: bytes, name: str, shared: int) -> int:

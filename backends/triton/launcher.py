@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from lect.backends.triton.compile import ALIGNMENT, Kernel
-from lect.backends.triton.driver import check, launch_address, load_function
+from lect.backends.triton.driver import NO_CONTEXT, check, enter_context, has_context, launch_address, load_function
 from lect.backends.triton.trampoline import NOT_ALIGNED, NOT_LOADED, LaunchInfo, room_for, trampoline
 
 WARP = 32
@@ -59,6 +59,9 @@ class Launcher:
 
     def slowly(self, status: int, stream: int, pointers: tuple[int, ...]) -> None:
         """What the quick way did not start.  Raises what CUDA reports."""
+        if (status == NO_CONTEXT or status == NOT_LOADED) and not has_context():
+            enter_context(torch._C._cuda_getDevice())
+            status = self.start(self.infos[None], stream, pointers)
         if status == NOT_LOADED:
             load(self.infos[None], self.kernel.version(), self.kernel.programs, ALIGNMENT - 1)
             status = self.start(self.infos[None], stream, pointers)

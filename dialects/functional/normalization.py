@@ -1,7 +1,7 @@
 """Normalisations and losses.
 
-Statistics are computed in f32 for halves and rounded as eager rounds them, which on a GPU it does not do for a layer norm.  Parameters may be of another
-float type than the operand where eager allows it; the statistics then have the parameters' type.
+Statistics are computed in f32 for halves and rounded as eager rounds them, which on a GPU it does not do for a layer or batch norm.  Parameters may be
+of another float type than the operand where eager allows it; the statistics then have the parameters' type.
 """
 
 from typing import Any
@@ -17,6 +17,11 @@ def statistics_element(x: TensorType, *parameters: Any) -> ScalarType:
     """Element type of a mean: the operand's, or f32 when halves meet f32 parameters."""
     mixed = any(parameter is not None and parameter.type.element is f32 for parameter in parameters)
     return f32 if mixed and x.element.is_half else x.element
+
+
+def kept_element(x: TensorType, element: ScalarType) -> ScalarType:
+    """Element type of the statistics that a forward keeps: on a GPU those of halves are f32."""
+    return f32 if x.device.startswith("cuda") and element.is_half else element
 
 
 def kept_rank(op: Operation, x: TensorType, normalized: tuple[int, ...]) -> int:
@@ -45,9 +50,7 @@ class LayerNormOp(FunctionalOp):
         kept = kept_rank(self, x, self.normalized)
         for parameter in tensor_types((self.weight, self.bias)):
             require(parameter.shape == self.normalized, self, "parameters of '{}' must have the shape {}", self.name, list(self.normalized))
-        element = statistics_element(x, self.weight, self.bias)
-        if x.device.startswith("cuda") and x.element.is_half:
-            element = f32
+        element = kept_element(x, statistics_element(x, self.weight, self.bias))
         statistics = x.like(x.shape[:kept] + (1,) * len(self.normalized), element)
         return x.like(x.shape), statistics, statistics
 
@@ -146,7 +149,7 @@ class BatchNormOp(FunctionalOp):
         require_kind(self, x, FLOAT)
         require(x.rank >= 2, self, "'{}' needs a channel dim, got {}", self.name, x)
         running = self.running_mean.type
-        saved = running.like((x.shape[1] if self.training else 0,))
+        saved = running.like((x.shape[1] if self.training else 0,), kept_element(x, running.element))
         return x.like(x.shape), saved, saved, running, self.running_var.type
 
 

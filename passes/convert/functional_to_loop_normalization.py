@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -13,7 +13,7 @@ from lect.ir import Operation
 from lect.ir.index_map import space_dims
 from lect.ir.symbolic import ZERO
 from lect.ir.types import f32, f64
-from lect.passes.convert.functional_to_loop_base import Body, Dims, Lowering, Num, Point, Rule, Seen
+from lect.passes.convert.functional_to_loop_base import Body, Dims, Lowering, Num, Point, Rule, Seen, compute_type
 from lect.passes.convert.functional_to_loop_extern import call
 from lect.passes.convert.functional_to_loop_pointwise import rounded
 from lect.passes.convert.functional_to_loop_reduction import Fold
@@ -93,9 +93,7 @@ def _batch_statistics(lowering: Lowering, op: Any) -> list[Seen]:
     if op.eps == 0:
         inverse = variance.differs(0).choose(inverse, 0.0)
     rstd = stored(inverse.cast(x.type))
-    scale = rstd * body.read(op.weight, channel) if op.weight is not None else rstd
-    shift = -(mean * scale) if op.bias is None else body.read(op.bias, channel) - mean * scale
-    body.store(x * scale + shift, op.output.type, body.indices)
+    body.store(_normalised(body, op, x, mean, rstd), op.output.type, body.indices)
     for number, type in ((mean, op.mean.type), (rstd, op.rstd.type)):
         body.store(number, type, channel)
     moving = _moved_half if element.is_half else _moved
@@ -103,6 +101,17 @@ def _batch_statistics(lowering: Lowering, op: Any) -> list[Seen]:
     spread = stored(squares / (fold.count - 1))
     body.store(moving(op, spread, body.read(op.running_var, channel), False), op.running_var.type.like(op.running_var.type.shape), channel)
     return body.finish()
+
+
+def _normalised(body: Body, op: Any, x: Num, mean: Num, rstd: Num) -> Num:
+    """The result of a batch norm by the steps that eager takes: of a CPU or of a GPU."""
+    channel = (body.indices[1],)
+    if op.x.type.device != "cpu":
+        number = (x - mean) * rstd if op.weight is None else (x - mean) * body.read(op.weight, channel) * rstd
+        return number if op.bias is None else number + body.read(op.bias, channel)
+    scale = rstd * body.read(op.weight, channel) if op.weight is not None else rstd
+    shift = -(mean * scale) if op.bias is None else body.read(op.bias, channel) - mean * scale
+    return x * scale + shift
 
 
 def _in_one_sweep(fold: Fold, x: Num) -> tuple[Num, Num]:
@@ -164,27 +173,59 @@ def _is_plain_backward(op: Any) -> bool:
 
 
 def _batch_norm_backward(lowering: Lowering, op: Any) -> list[Seen]:
-    """The gradient less its mean and less its part along what was normalised: two folds in f64 as in eager, of halves in f32, and an elementwise rest."""
+    """The gradient less its mean and less its part along what was normalised: two folds in f64 as in eager, of halves and on a GPU in f32, and an
+    elementwise rest.
+
+    What is computed once a channel is a nest of its own on a GPU, where each of many programs would compute it again.
+    """
     if not op.training or not _is_plain_backward(op):
         return call(lowering, op)
     fold = Fold(lowering, op.x, tuple([dim for dim in range(op.x.type.rank) if dim != 1]), op)
     body, x = fold.body, fold.read()
     channel = (body.indices[1],)
     gradient = body.read(op.gradient)
-    rstd = body.read(op.rstd, channel)
+    element = f64 if op.x.type.element is f64 or (op.x.type.device == "cpu" and not op.x.type.element.is_half) else f32
     distance = x - body.read(op.mean, channel)
-    element = f32 if op.x.type.element.is_half else f64
     total = fold.sum(gradient.cast(element))
     along = fold.sum((distance * gradient).cast(element))
-    wide = rstd.cast(element)
-    factor = (along * wide * wide / fold.count).cast(x.type)
-    rest = (gradient - distance * factor - (total / fold.count).cast(x.type)) * rstd
+    if op.x.type.device == "cpu":
+        shares = _shares(body, op, total, along, fold.count, channel)
+        _store_gradient(body, op, x, gradient, shares[:2])
+        for number, type in zip(shares[2:], (op.weight_gradient.type, op.bias_gradient.type)):
+            body.store(number, type, channel)
+        return body.finish()
+    sums = op.weight_gradient.type.like(op.weight_gradient.type.shape, element)
+    body.store(total, sums, channel)
+    body.store(along, sums, channel)
+    seen = body.finish()
+    small = lowering.body(sums, op.loc)
+    point = small.indices
+    shares = _shares(small, op, small.read(seen[0], point), small.read(seen[1], point), fold.count, point)
+    wide = sums.like(sums.shape, compute_type(op.x.type.element))
+    for number, type in zip(shares, (wide, wide, op.weight_gradient.type, op.bias_gradient.type)):
+        small.store(number, type, point)
+    factor, mean, *gradients = small.finish()
+    rest = lowering.body_over(op.x, op.loc)
+    channel = (rest.indices[1],)
+    _store_gradient(rest, op, rest.read(op.x), rest.read(op.gradient), [rest.read(each, channel) for each in (factor, mean)])
+    return [*rest.finish(), *gradients]
+
+
+def _shares(body: Body, op: Any, total: Num, along: Num, count: int, channel: Point) -> list[Num]:
+    """Of one channel: the factor of what was normalised and the mean that are taken off the gradient, and the gradients of the weight and the bias."""
+    x = compute_type(op.x.type.element)
+    wide = body.read(op.rstd, channel).cast(total.type)
+    return [(along * wide * wide / count).cast(x), (total / count).cast(x), along * wide, total]
+
+
+def _store_gradient(body: Body, op: Any, x: Num, gradient: Num, shares: Sequence[Num]) -> None:
+    """The gradient of the operand, at a point of it."""
+    channel = (body.indices[1],)
+    distance = x - body.read(op.mean, channel)
+    rest = (gradient - distance * shares[0] - shares[1]) * body.read(op.rstd, channel)
     if op.weight is not None:
         rest = rest * body.read(op.weight, channel)
     body.store(rest, op.x_gradient.type, body.indices)
-    body.store(along * wide, op.weight_gradient.type, channel)
-    body.store(total, op.bias_gradient.type, channel)
-    return body.finish()
 
 
 RULES: Mapping[type[Operation], Rule] = MappingProxyType(

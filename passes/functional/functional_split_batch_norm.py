@@ -13,7 +13,8 @@
 
 In training the statistics are folds over the whole batch and what is left is elementwise.  Apart, a backward computes the elementwise part again from
 two numbers a channel, and an activation behind it joins it in one kernel.  These are the steps by which eager computes the result, so its values are
-the same.  Halves, and parameters of another type than what is normalised, are left alone, as eager rounds them elsewhere.
+the same; on a GPU they are others, `%w * (%x - %mean) * %rstd + %b`.  Halves, and parameters of another type than what is normalised, are left alone, as
+eager rounds them elsewhere.
 """
 
 from __future__ import annotations
@@ -52,13 +53,19 @@ def is_plain(op: BatchNormOp) -> bool:
 
 
 def _normalised(op: BatchNormOp) -> Value:
-    """x * (rstd * weight) + (bias - mean * (rstd * weight)), behind `op`."""
+    """x * (rstd * weight) + (bias - mean * (rstd * weight)), behind `op`; on a GPU weight * (x - mean) * rstd + bias, as eager has it there."""
     build = Builder.after(op)
     column = (op.x.type.shape[1],) + (1,) * (op.x.type.rank - 2)
 
     def emit(cls: Any, *operands: Any, **attrs: Any) -> Any:
         return build.insert(cls(*operands, loc=op.loc, **attrs)).results[0]
 
+    if op.x.type.device != "cpu":
+        result = build.insert(restated(SubOp(op.x, emit(ReshapeOp, op.mean, column), loc=op.loc), op.output.type)).results[0]
+        for cls, number in ((MulOp, op.weight), (MulOp, op.rstd), (AddOp, op.bias)):
+            if number is not None:
+                result = build.insert(restated(cls(result, emit(ReshapeOp, number, column), loc=op.loc), op.output.type)).results[0]
+        return result  # type: ignore[no-any-return]
     scale = op.rstd if op.weight is None else emit(MulOp, op.rstd, op.weight)
     shift = emit(MulOp, op.mean, scale)
     product = build.insert(restated(MulOp(op.x, emit(ReshapeOp, scale, column), loc=op.loc), op.output.type)).results[0]

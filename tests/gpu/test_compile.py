@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
@@ -254,3 +255,22 @@ def test_out_of_memory_is_torchs_own_error() -> None:
 def test_second_device() -> None:
     x = torch.randn(1000, device="cuda:1")
     assert torch.equal(compiled(lambda x: x * 2 + 1)(x), x * 2 + 1)
+
+
+def test_a_thread_that_has_called_nothing_of_cuda() -> None:
+    x = make(64, 64)
+    run = lect.compile(lambda x: (x * 2 + 1).relu())
+    expected = run(x)
+    found: list[Any] = []
+
+    def work(function: Callable[..., Any]) -> None:
+        try:
+            found.append(function(x))
+        except Exception as error:
+            found.append(error)
+
+    for function in (run, lect.compile(lambda x: (x * 2 + 1).relu() * 1)):  # a kernel that is loaded, and one that is not
+        thread = threading.Thread(target=work, args=(function,))
+        thread.start()
+        thread.join()
+    assert [torch.equal(each, expected) for each in found] == [True, True], found

@@ -89,7 +89,7 @@ loop.func @a_loop_walks_rows_that_do_not_fit(%x: !loop.buffer<512x50304xf32>) {
 
 // CHECK-LABEL: loop.func @columns_are_folded_behind_the_loop
 loop.func @columns_are_folded_behind_the_loop(%x: !loop.buffer<16384x8192xf32>) {
-  // CHECK: tiles = #kernel.tiles<"columns", R: d0 by 16 loop, X: d1 by 128 grid, vector X, wide>
+  // CHECK: tiles = #kernel.tiles<"columns", R: d0 by 64 loop, X: d1 by 32 grid, vector X, wide>
   %y = loop.nest @n0(%x) {space = #loop.space<d0: 16384, d1: 8192>} : !loop.buffer<8192xf32> {
   ^bb0(%d0: index, %d1: index):
     %0 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 8192 + d1)>} : f32

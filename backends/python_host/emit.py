@@ -155,6 +155,9 @@ def print_python(func: Operation) -> Source:
 
 def _alloc(source: Source, op: host.AllocOp) -> None:
     type: BufferType = op.buffer.type
+    if source.device is not None and type.device == source.device:
+        source.emit(f"{source.define(op.buffer)} = empty_cuda(({type.numel},), (1,), {source.dtype(type.element)})", op.reason)
+        return
     source.emit(f"{source.define(op.buffer)} = empty({type.numel}, dtype={source.dtype(type.element)}{_device(type.device)})", op.reason)
 
 
@@ -177,6 +180,9 @@ def _view(source: Source, op: host.ViewOp) -> None:
     type: TensorType = op.tensor.type
     buffer = source.use(op.buffer)
     if not isinstance(op.buffer.owner, host.MemoryOp):
+        if source.device is not None and _is_private(op):
+            source.emit(f"{source.define(op.tensor)} = seen_as({buffer}, {type.sizes}, {type.strides}, {op.offset})")
+            return
         source.emit(f"{source.define(op.tensor)} = {buffer}.as_strided({type.sizes}, {type.strides}, {op.offset})")
         return
     whole: TensorType = op.buffer.owner.tensor.type

@@ -32,6 +32,8 @@ BINDINGS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "aten.baddbmm.default": torch.baddbmm, "aten.convolution.default": torch.convolution,
     }
 )  # fmt: skip
+ONE_RESULT = frozenset(BINDINGS.values())
+
 
 def _empty_cuda(sizes: tuple[int, ...], strides: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
     return torch.empty_strided(sizes, strides, dtype=dtype, device="cuda")
@@ -79,7 +81,7 @@ def load(func: Operation, kernels: Mapping[str, Any], launch: Launch | None) -> 
         namespace[name] = kernels[symbol]
     for name, path in source.callees.items():
         found = library_function(path, func)
-        namespace[name] = found if name in source.several else single(found)
+        namespace[name] = found if name in source.several or found in ONE_RESULT else single(found)
     for count in source.arities:
         namespace[f"pointers{count}"] = ctypes.c_void_p * count
     return load_source("host", source.name, source.text, namespace)

@@ -107,8 +107,8 @@ def _normalised(body: Body, op: Any, x: Num, mean: Num, rstd: Num) -> Num:
     """The result of a batch norm by the steps that eager takes: of a CPU or of a GPU."""
     channel = (body.indices[1],)
     if op.x.type.device != "cpu":
-        number = (x - mean) * rstd if op.weight is None else (x - mean) * body.read(op.weight, channel) * rstd
-        return number if op.bias is None else number + body.read(op.bias, channel)
+        number = (x - mean) * rstd if op.weight is None else (x - mean) * body.read(op.weight, channel).cast(x.type) * rstd
+        return number if op.bias is None else number + body.read(op.bias, channel).cast(x.type)
     scale = rstd * body.read(op.weight, channel) if op.weight is not None else rstd
     shift = -(mean * scale) if op.bias is None else body.read(op.bias, channel) - mean * scale
     return x * scale + shift
@@ -146,11 +146,19 @@ def _batch_norm(lowering: Lowering, op: Any) -> list[Seen]:
     channel = (body.indices[1],)
     x = body.read(op.x)
     inverse = 1 / (body.read(op.running_var, channel).cast(x.type) + op.eps).op("sqrt")
+    if op.x.type.device != "cpu":
+        body.store(_normalised(body, op, x, body.read(op.running_mean, channel).cast(x.type), inverse), op.output.type)
+        return _inference_results(lowering, op, body)
     alpha = inverse * body.read(op.weight, channel).cast(x.type) if op.weight is not None else inverse
     shift = -body.read(op.running_mean, channel).cast(x.type) * alpha
     if op.bias is not None:
         shift = body.read(op.bias, channel).cast(x.type) + shift
     body.store(x * alpha + shift, op.output.type)
+    return _inference_results(lowering, op, body)
+
+
+def _inference_results(lowering: Lowering, op: Any, body: Body) -> list[Seen]:
+    """The result, statistics without elements, and the running ones as they are."""
     (output,) = body.finish()
     empty = lowering.body(op.mean.type, op.loc)
     empty.store(empty.const(0, op.mean.type.element), op.mean.type)

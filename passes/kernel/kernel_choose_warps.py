@@ -2,8 +2,8 @@
 
     kernel.func @n0(..) {blocks = #kernel.blocks<R = 8192>, target = "cuda"}  =>  ... {.., target = "cuda", warps = 16}
 
-A thread gets about `each` elements, so that it moves several times 16 bytes, and half as many of rows that are taken whole, whose values it holds all at
-once; a tile of at least 1024 elements has four warps or more, and none has more than `most`.  A kernel that has `warps` already keeps them.
+A thread gets about `each` elements, so that it moves several times 16 bytes; a tile of at least 1024 elements has four warps or more, and none has more
+than `most`.  A kernel that has `warps` already keeps them.
 """
 
 from __future__ import annotations
@@ -34,6 +34,5 @@ class KernelChooseWarps(Pass):
         lanes = 1
         for _, size in func.blocks.sizes:
             lanes *= size
-        each = self.each // 2 if any(axis.role == "whole" for axis in func.axes.axes) else self.each
-        warps = max(lanes // (32 * each), 4 if lanes >= 1024 else lanes // 256, 1)
+        warps = max(lanes // (32 * self.each), 4 if lanes >= 1024 else lanes // 256, 1)
         return min(warps, self.most)

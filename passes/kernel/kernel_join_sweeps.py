@@ -129,6 +129,19 @@ def _is_online(func: kernel.FuncOp, pair: Sweeps) -> bool:
     return mine is not None and mine == other
 
 
+def _drop_bounds(block: Block) -> None:
+    """Let every lane count: those of a whole chunk lie inside of their axis."""
+    for bound in [op for op in block if isinstance(op, kernel.BoundOp)]:
+        for user in list(bound.result.users):
+            if isinstance(user, kernel.SelectOp) and user.condition is bound.result and user.when_true.type is user.result.type:
+                user.replace([user.when_true])
+            elif isinstance(user, kernel.LoadOp) and bound.result in user.masks:
+                kept = [mask for mask in user.masks if mask is not bound.result]
+                user.replace([block.insert_before(user, kernel.LoadOp(user.pointer, user.indices, kept, user.map, loc=user.loc)).results[0]])
+        if not bound.result.users:
+            bound.erase()
+
+
 class Online:
     """Replaces two sweeps by one over chunks."""
 
@@ -193,6 +206,8 @@ class Online:
         """One chunk of a loop, or from `begin` on what chunks leave over."""
         span = self.chunk if start is not None else None
         region = clone_region(loop.region, known)
+        if start is not None:
+            _drop_bounds(region.blocks[0])
         return self._insert(block, kernel.ForOp([initial], start, loop.axis, begin, None, span, regions=[region], result_types=[initial.type]))
 
     def _chunk(self, block: Block, carried: list[Value], start: Value | None, begin: int) -> list[Value]:

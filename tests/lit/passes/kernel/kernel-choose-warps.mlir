@@ -30,8 +30,8 @@ kernel.func @none_on_a_cpu(%x: !kernel.ptr<f32>) {grid = [4], axes = #kernel.axe
   kernel.return()
 }
 
-// CHECK-LABEL: kernel.func @a_row_is_held_at_once
-// CHECK-SAME: warps = 8}
-kernel.func @a_row_is_held_at_once(%x: !kernel.ptr<f32>) {grid = [4], axes = #kernel.axes<R: 2048 whole>, blocks = #kernel.blocks<R = 2048>, vector = "R", target = "cuda"} {
+// CHECK-LABEL: kernel.func @a_row_has_as_many_as_other_tiles
+// CHECK-SAME: warps = 4}
+kernel.func @a_row_has_as_many_as_other_tiles(%x: !kernel.ptr<f32>) {grid = [4], axes = #kernel.axes<R: 2048 whole>, blocks = #kernel.blocks<R = 2048>, vector = "R", target = "cuda"} {
   kernel.return()
 }

@@ -1,6 +1,7 @@
 // RUN: lect-opt %s -p 'kernel-join-sweeps{chunk=32 row_bytes=256}' --remarks --split-input-file | filecheck %s
 // RUN: lect-opt %s -p 'kernel-join-sweeps{chunk=32}' --target l2_bytes=256,l3_bytes=1024,threads=4 --split-input-file | filecheck %s
 // RUN: lect-opt %s -p 'kernel-join-sweeps{chunk=32}' --target l2_bytes=256,l3_bytes=4096,threads=4 --split-input-file | filecheck %s --check-prefix=HELD
+// RUN: lect-opt %s -p 'kernel-join-sweeps' --target=cuda:sm_90 --split-input-file | filecheck %s --check-prefix=GPU
 
 // Two chunks of 32 and what they leave over; the last sweep stays.
 // CHECK-LABEL: @maximum_and_sum_in_one_sweep
@@ -18,6 +19,8 @@
 // CHECK:           kernel.add(%[[SCALED]], %[[PART]])
 // CHECK:         kernel.for(%[[LANES]]) {axis = "R", begin = 64}
 // CHECK:         kernel.for() {axis = "R"}
+// GPU-LABEL: @maximum_and_sum_in_one_sweep
+// GPU:           kernel.for({{.*}}) {axis = "R", step = 8, span = 72}
 // HELD-LABEL: @maximum_and_sum_in_one_sweep
 // HELD-NOT:      step = 32
 kernel.func @maximum_and_sum_in_one_sweep(%x: !kernel.ptr<f32>, %y: !kernel.ptr<f32>) {grid = [8], axes = #kernel.axes<R: 72 loop>, blocks = #kernel.blocks<R = 8>, vector = "R"} {

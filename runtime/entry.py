@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import sys
 import weakref
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -17,7 +16,7 @@ from lect.frontends.capture.api import python_function
 from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.interpreter import CodeTable
 from lect.ir import Operation, print_module
-from lect.runtime import frame_hook
+from lect.runtime import frame_hook, reporting
 from lect.runtime.cache_commands import Cache
 from lect.runtime.events import CacheProblem, Event, EventLog, Fallback
 from lect.runtime.explain import Explanation, explain_call
@@ -47,8 +46,11 @@ class Runtime:
         if environment.cache is not None:
             store = Store(environment.cache, environment.cache_limit, lambda reason: self.log.add(CacheProblem("cache", reason)))
             self.graphs = GraphCache(store, self.log)
-        if environment.log:
-            self.log.listen(lambda event: print(f"lect: {event}", file=sys.stderr))
+        if kinds := reporting.kinds_of(environment.log):
+            reporting.write_text(self.log, kinds)
+        if environment.log_file is not None:
+            reporting.write_json(self.log, kinds or reporting.kinds_of("all"), environment.log_file)
+        reporting.show_progress(self.log, environment.progress)
 
     def code_table(self) -> CodeTable:
         """What is known of code objects, made when first needed."""

@@ -86,6 +86,29 @@ class NotNative(Event):
 
 
 @dataclass(frozen=True)
+class StageBegins(Event):
+    """A stage of a compile begins; without a name, the last one is over.  Listeners alone are told of it."""
+
+    kind: ClassVar[str] = "stage"
+    stage: str = ""
+
+    def text(self) -> str:
+        return self.stage or "done"
+
+
+@dataclass(frozen=True)
+class Passes(Event):
+    """The passes of a stage that ran, and the seconds that each took."""
+
+    kind: ClassVar[str] = "passes"
+    stage: str = ""
+    steps: tuple[tuple[str, float], ...] = ()
+
+    def text(self) -> str:
+        return f"{self.stage}: " + ", ".join(f"{name} {seconds * 1e3:.1f} ms" for name, seconds in self.steps)
+
+
+@dataclass(frozen=True)
 class GuardMiss(Event):
     """A guard of an existing version did not hold: its text, the path it is on, both values, and the line that asked for it."""
 
@@ -240,6 +263,10 @@ class EventLog:
     def add(self, event: Event) -> None:
         """Record `event` and tell the listeners."""
         self._events.append(event)
+        self.tell(event)
+
+    def tell(self, event: Event) -> None:
+        """Tell the listeners alone."""
         for listener in list(self._listeners):
             listener(event)
 

@@ -22,7 +22,7 @@ from lect.frontends.tensors.errors import NumberNeeded
 from lect.ir import Context, LectError, Operation
 from lect.passes.manager import PassManager, collector_off
 from lect.runtime.continuation import ResumePoints, cut_resources, going_on
-from lect.runtime.events import Break, EventLog, Fallback, Note
+from lect.runtime.events import Break, EventLog, Fallback, Note, Passes, StageBegins
 from lect.runtime.failure_files import FailureFiles
 from lect.runtime.failures import Failure, Lowering, is_internal, with_file
 from lect.runtime.graph_cache import GraphCache, Place, Restored
@@ -59,6 +59,7 @@ class Compiled:
     failure: Failure | None = None  # of lect itself, until its file is written
     numbers: Mapping[int, Any] = field(default_factory=dict)  # the graph's arguments that are numbers, and their dtypes
     constants: tuple[int, ...] = ()  # the graph's arguments whose value a lowering needs
+    begins: Callable[[str], None] = field(default=lambda stage: None)  # told of each stage
     graph_code: CodeType | None = None  # set when the call may be made again, as written, if the graph raises
 
 
@@ -84,8 +85,8 @@ def compile_call(
     log = log or EventLog()
     ctx = make_context(options=options)
     ctx.resources.update(code_table=table, numbers=numbers, points=points, whole=points is None)
-    made = Compiled()
     name = getattr(fn, "__qualname__", type(fn).__qualname__)
+    made = Compiled(begins=lambda stage: log.tell(StageBegins(name, stage)))
     stage = "capture"
     try:
         module = _timed(made, "capture", lambda: _capture(fn, args, kwargs, ctx))
@@ -118,6 +119,7 @@ def compile_call(
     finally:
         for resource in ("frame", "objects", "partial_guards", "function_op", "cut", "points"):  # what outlives the compile must not hold the call's objects
             ctx.resources.pop(resource, None)
+        made.begins("")
     _write_failure(made, log.files, fn, args, kwargs, options)
     return made
 
@@ -135,6 +137,7 @@ def _write_failure(made: Compiled, files: FailureFiles, fn: Any, args: tuple[Any
 
 
 def _timed(made: Compiled, stage: str, work: Callable[[], Any]) -> Any:
+    made.begins(stage)
     start = time.perf_counter()
     try:
         return work()
@@ -204,7 +207,8 @@ def _lower(
         if place is not None and _timed(made, "cache", lambda: _restore(place, graph, made, ctx, observe, log)):
             return
         for stage in STAGES[: REACHED[level]]:
-            _timed(made, stage, lambda stage=stage: PassManager.parse(stage).configured(ctx.options).run(module, ctx))  # type: ignore[misc]
+            steps = _timed(made, stage, lambda stage=stage: PassManager.parse(stage).configured(ctx.options).run(module, ctx))  # type: ignore[misc]
+            log.add(Passes(name, stage, tuple([(step.name, step.seconds) for step in steps])))
             observe(stage, module)
             if stage == STAGES[0]:
                 training = take_training(module, graph, name, ctx, observe, log, place)

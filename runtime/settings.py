@@ -71,7 +71,9 @@ class Environment:
     """What the environment variables say, read once when the runtime starts."""
 
     disabled: bool = False
-    log: bool = False
+    log: str = ""
+    log_file: Path | None = None
+    progress: str = ""
     dump: str | None = None
     trigger: str = "function"
     cache: Path | None = None
@@ -82,9 +84,9 @@ class Environment:
     def read(cls, variables: Mapping[str, str]) -> Environment:
         """The settings for these variables.  Raises `LectError` for a trigger or a kind of guards that does not exist, and for a limit that is no number.
 
-        LECT_DISABLE runs everything eagerly, LECT_LOG writes events to standard error, LECT_DUMP names a folder for the text of every level,
-        LECT_TRIGGER and LECT_GUARDS are the defaults of the options `trigger` and `guards`.  LECT_CACHE_DIR is the folder of the cache, LECT_CACHE_LIMIT
-        its size in megabytes, and LECT_CACHE=0 does without; so does LECT_DUMP, as what is taken from the cache passes no level.
+        LECT_DISABLE runs everything eagerly; LECT_LOG, LECT_LOG_JSON and LECT_PROGRESS are those of `reporting`; LECT_DUMP names a folder for the text of
+        every level; LECT_TRIGGER and LECT_GUARDS are the defaults of the options `trigger` and `guards`.  LECT_CACHE_DIR is the folder of the cache,
+        LECT_CACHE_LIMIT its size in megabytes, and LECT_CACHE=0 does without; so does LECT_DUMP, as what is taken from the cache passes no level.
         """
         trigger = variables.get("LECT_TRIGGER") or "function"
         if trigger not in TRIGGERS:
@@ -95,7 +97,17 @@ class Environment:
         guards = variables.get("LECT_GUARDS") or None
         if guards is not None and guards not in GUARDS:
             raise LectError(f"LECT_GUARDS is one of {', '.join(GUARDS)}, got {guards!r}")
-        return cls(_is_set(variables, "LECT_DISABLE"), _is_set(variables, "LECT_LOG"), dump, trigger, cache, _limit(variables), guards)
+        return cls(
+            disabled=variables.get("LECT_DISABLE", "0") not in ("", "0"),
+            log=variables.get("LECT_LOG", ""),
+            log_file=Path(variables["LECT_LOG_JSON"]) if variables.get("LECT_LOG_JSON") else None,
+            progress=variables.get("LECT_PROGRESS", ""),
+            dump=dump,
+            trigger=trigger,
+            cache=cache,
+            cache_limit=_limit(variables),
+            guards=guards,
+        )
 
 
 def cache_folder(variables: Mapping[str, str]) -> Path:
@@ -111,7 +123,3 @@ def _limit(variables: Mapping[str, str]) -> int:
     if not megabytes.isdecimal():
         raise LectError(f"LECT_CACHE_LIMIT is a number of megabytes, got {megabytes!r}")
     return int(megabytes) * 2**20
-
-
-def _is_set(variables: Mapping[str, str], name: str) -> bool:
-    return variables.get(name, "0") not in ("", "0")

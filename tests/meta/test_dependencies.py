@@ -8,8 +8,8 @@ from tests.meta.tree import PRODUCT, ROOT, imported_modules, python_files, synta
 
 # Imported by a command for developers alone, whose result is stored; see the `test` extra.
 DEVELOPMENT = {"lark": "ir/tables.py"}
-# Imported where it is installed; see the `gpu` extra.
-OPTIONAL = {"triton": "backends/triton/compile.py"}
+# Imported where it is installed; see the extras `gpu` and `progress`.
+OPTIONAL = {"triton": "backends/triton/compile.py", "rich": "runtime/reporting.py"}
 
 
 def declared(group: str | None = None) -> set[str]:

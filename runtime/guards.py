@@ -122,7 +122,7 @@ def build_frame_guard(
         writer.condition(_unequal(called, syntax.call(writer.held(weakref.ref(function)))), RAISED)
     writer.condition(_unequal(syntax.attribute(called, "__globals__"), writer.held(function.__globals__)), RAISED)
     if any(isinstance(op, guard.BuiltinsOp) for op in guards.body):
-        writer.condition(_unequal(syntax.attribute(called, "__builtins__"), writer.held(function.__builtins__)), RAISED)
+        writer.condition(_unequal(syntax.attribute(called, "__builtins__"), writer.held(function.__builtins__)), RAISED)  # type: ignore[attr-defined]
     _write_all(writer, guards)
     names = [called.id, *_names_of(parameters)]
     return _function(writer.names, function, ast.arguments([], [syntax.parameter(name) for name in names], None, [], [], None, []), writer.body)

@@ -16,7 +16,7 @@ for the name share one.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from lect.dialects.kernel.ops import FuncOp
 from lect.dialects.loop import ops as loop
@@ -25,6 +25,7 @@ from lect.passes.base import Pass, option
 from lect.passes.convert.loop_to_kernel_host import HostProgram
 from lect.passes.convert.loop_to_kernel_sweeps import lower_nest
 from lect.passes.kernel.kernel_choose_tiles import choose_tiles
+from lect.passes.loop.forms import Forms
 from lect.passes.targets import is_gpu
 
 
@@ -42,10 +43,11 @@ class LoopToKernel(Pass):
 
     def _lower(self, func: loop.FuncOp, symbols: SymbolTable, ctx: Context) -> None:
         program = HostProgram(func)
-        shared: dict[str, FuncOp] = {}
+        shared: dict[Any, FuncOp] = {}
+        forms = Forms()
         for inner in func.body:
             if isinstance(inner, loop.NestOp):
-                kernel = self._kernel(inner, shared, symbols, func, ctx)
+                kernel = self._kernel(inner, shared, forms, symbols, func, ctx)
                 program.launch(inner, kernel, self._grain(inner, kernel))
             elif isinstance(inner, loop.ExternOp):
                 program.extern(inner)
@@ -57,8 +59,16 @@ class LoopToKernel(Pass):
         symbols.insert(made, before=func)
         func.erase()
 
-    def _kernel(self, nest: loop.NestOp, shared: dict[str, FuncOp], symbols: SymbolTable, func: Operation, ctx: Context) -> FuncOp:
-        """The kernel of a nest, or an equal one made before."""
+    def _kernel(self, nest: loop.NestOp, shared: dict[Any, FuncOp], forms: Forms, symbols: SymbolTable, func: Operation, ctx: Context) -> FuncOp:
+        """The kernel of a nest, or an equal one made before: of a nest of the same form, or one that has come out the same."""
+        form = (forms.form(nest), nest.attrs.get("tiles"), nest.in_place)
+        if form in shared:
+            ctx.count("kernels shared")
+        else:
+            shared[form] = self._new_kernel(nest, shared, symbols, func, ctx)
+        return shared[form]
+
+    def _new_kernel(self, nest: loop.NestOp, shared: dict[Any, FuncOp], symbols: SymbolTable, func: Operation, ctx: Context) -> FuncOp:
         if not all(type(size) is int for size in nest.space.sizes):
             raise PassFailure(f"the space of @{nest.sym_name} has sizes that are not known", op=nest)
         tiles = nest.attrs.get("tiles") or choose_tiles(nest, ctx.target)

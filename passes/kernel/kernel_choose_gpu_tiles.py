@@ -27,7 +27,7 @@ from lect.dialects.loop.ops import NestOp, ScanOp
 from lect.ir import Context, Operation
 from lect.passes.base import Pass, option
 from lect.passes.kernel.kernel_choose_tiles import choose_tiles
-from lect.passes.loop.nests import unit_stride_bytes
+from lect.passes.loop.nests import nests_of, unit_stride_bytes
 from lect.passes.targets import is_gpu
 
 SQUARE = 64
@@ -51,7 +51,7 @@ class KernelChooseGpuTiles(Pass):
     def run(self, op: Operation, ctx: Context) -> None:
         if not is_gpu(ctx.target):
             return
-        for nest in [inner for inner in op.walk() if isinstance(inner, NestOp)]:
+        for nest in nests_of(op):
             if "tiles" not in nest.attrs:
                 tiles = nest.attrs["tiles"] = Chooser(nest, self, ctx.target).choose()
                 ctx.count(f"{tiles.variant} nests")

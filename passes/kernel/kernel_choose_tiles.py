@@ -22,7 +22,8 @@ from lect.dialects.scalars import HEAVY
 from lect.ir import Context, Operation
 from lect.ir.index_map import coefficient
 from lect.passes.base import Pass
-from lect.passes.loop.nests import unit_stride_bytes
+from lect.passes.loop.forms import Form, Forms
+from lect.passes.loop.nests import nests_of, unit_stride_bytes
 
 RANDOM = frozenset({"loop.philox32", "loop.philox64"})
 VECTOR_BYTES = 32
@@ -39,9 +40,13 @@ class KernelChooseTiles(Pass):
     name: ClassVar[str] = "kernel-choose-tiles"
 
     def run(self, op: Operation, ctx: Context) -> None:
-        for nest in [inner for inner in op.walk() if isinstance(inner, NestOp)]:
+        forms, found = Forms(), dict[Form, TilesAttr]()
+        for nest in nests_of(op):
             if "tiles" not in nest.attrs:
-                tiles = nest.attrs["tiles"] = choose_tiles(nest, ctx.target)
+                form = forms.form(nest)
+                if form not in found:
+                    found[form] = choose_tiles(nest, ctx.target)
+                tiles = nest.attrs["tiles"] = found[form]
                 ctx.count(f"{tiles.variant} nests")
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from lect.dialects.loop.attributes import SpaceAttr
 from lect.dialects.loop.ops import IndexOp, LoadOp, NestOp, ReduceIndexOp, ReduceOp, ScanOp, StoreOp, UpdateOp
@@ -22,6 +22,8 @@ from lect.ir.index_map import IndexMap, coefficient, substitute
 from lect.ir.symbolic import ZERO, Expr, Ranges, dim
 from lect.ir.types import index
 from lect.passes.base import Pass
+from lect.passes.loop.forms import Forms
+from lect.passes.loop.nests import nests_of
 
 
 @dataclass(frozen=True)
@@ -31,20 +33,30 @@ class LoopCollapseDims(Pass):
     name: ClassVar[str] = "loop-collapse-dims"
 
     def run(self, op: Operation, ctx: Context) -> None:
-        for nest in [inner for inner in op.walk() if isinstance(inner, NestOp)]:
-            before = len(nest.space.sizes)
-            collapse(nest)
-            ctx.count("dims merged or dropped", before - len(nest.space.sizes))
+        forms = Forms()
+        for nest in nests_of(op):
+            found = forms.ask(nest, collapsed)
+            forms.forget(nest)
+            if found is not None:
+                ctx.count("dims merged or dropped", len(nest.space.sizes) - len(found.sizes))
+                rewrite(nest, found)
 
 
-def collapse(nest: NestOp) -> None:
-    """Rewrite the nest over the fewest dims."""
+class Collapsed(NamedTuple):
+    """A nest over fewer dims: their sizes, and for each operation of its block the attributes that change."""
+
+    sizes: tuple[int, ...]
+    attributes: list[dict[str, Any]]
+
+
+def collapsed(nest: NestOp) -> Collapsed | None:
+    """The nest over the fewest dims; None when it has no more."""
     sizes = nest.space.sizes
     if not all(type(size) is int for size in sizes) or 0 in sizes:
-        return
+        return None
     groups = dim_groups(nest)
     if all(len(group) == 1 for group in groups) and len(groups) == len(sizes):
-        return
+        return None
     new_sizes = tuple([_product([sizes[k] for k in group]) for group in groups])
     replacements: list[Expr] = [ZERO] * len(sizes)
     ranges = Ranges(new_sizes)
@@ -53,7 +65,8 @@ def collapse(nest: NestOp) -> None:
         for k in reversed(group):
             replacements[k] = ranges.mod(rest, sizes[k]) if k != group[0] else rest
             rest = ranges.floordiv(rest, sizes[k])
-    _rewrite(nest, new_sizes, replacements, {k: position for position, group in enumerate(groups) for k in group})
+    position = {k: position for position, group in enumerate(groups) for k in group}
+    return Collapsed(new_sizes, [_changes(op, new_sizes, replacements, position) for op in nest.body])
 
 
 def _product(sizes: Sequence[int]) -> int:
@@ -88,17 +101,25 @@ def _walked_as_one(offset: Expr, outer: int, inner: int, size: int) -> bool:
     return step is not None and fine is not None and step == fine * size
 
 
-def _rewrite(nest: NestOp, sizes: tuple[int, ...], replacements: list[Expr], position: dict[int, int]) -> None:
-    for op in nest.body:
-        if isinstance(op, (LoadOp, StoreOp, UpdateOp, IndexOp)):
-            offset = substitute(op.map.offset, replacements, Ranges(sizes))
-            op.map = IndexMap(len(sizes), (offset,), op.map.num_indices)
-        if isinstance(op, UpdateOp):
-            op.order = tuple([position[k] for k in op.order])
-        elif isinstance(op, (ReduceOp, ReduceIndexOp)):
-            op.over = tuple(sorted({position[k] for k in op.over if k in position}))
-        elif isinstance(op, ScanOp):
-            op.over = position[op.over]
+def _changes(op: Any, sizes: tuple[int, ...], replacements: list[Expr], position: dict[int, int]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if isinstance(op, (LoadOp, StoreOp, UpdateOp, IndexOp)):
+        offset = substitute(op.map.offset, replacements, Ranges(sizes))
+        found["map"] = IndexMap(len(sizes), (offset,), op.map.num_indices)
+    if isinstance(op, UpdateOp):
+        found["order"] = tuple([position[k] for k in op.order])
+    elif isinstance(op, (ReduceOp, ReduceIndexOp)):
+        found["over"] = tuple(sorted({position[k] for k in op.over if k in position}))
+    elif isinstance(op, ScanOp):
+        found["over"] = position[op.over]
+    return found
+
+
+def rewrite(nest: NestOp, found: Collapsed) -> None:
+    """Put a nest over fewer dims."""
+    sizes = found.sizes
+    for op, changes in zip(nest.body, found.attributes):
+        op.attrs.update(changes)
     args = nest.body.args
     while len(args) > len(sizes):
         nest.body.erase_arg(len(args) - 1)

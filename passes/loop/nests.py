@@ -24,6 +24,11 @@ def functions(module: Operation) -> list[FuncOp]:
     return [op for op in module.body if isinstance(op, FuncOp)]
 
 
+def nests_of(module: Operation) -> list[NestOp]:
+    """All nests of the loop functions of a module."""
+    return [op for func in functions(module) for op in func.body if isinstance(op, NestOp)]
+
+
 def readers(buffer: Value) -> list[Operation]:
     """Nests, library calls, writes and returns that read a buffer, each once; the loads inside of nests are left out."""
     return [user for user in buffer.users if isinstance(user, (NestOp, ExternOp, WriteOp, ReturnOp))]

@@ -1,0 +1,182 @@
+"""What nests have in common: equal nests are decided about once, and made once.
+
+A graph of many layers has the same few nests again and again, over other buffers.  The *form* of a nest is all of it but which buffers it reads, what
+it and its results are called, where it comes from and what was decided about it.  `Forms` numbers the forms of one function while one pass runs:
+
+    forms.ask(nest, heavy_ops)              an answer that only the form decides, found once for each form
+    forms.together((a, b), what, find)      the same for nests and how they share buffers
+    forms.make((a, b), what, build)         a nest that is built of others: built once, then written down again over the other buffers
+
+A nest that is changed in place has to be forgotten (`forget`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, TypeVar
+
+from lect.dialects.loop.attributes import SpaceAttr
+from lect.dialects.loop.building import INDEX_HINTS
+from lect.dialects.loop.ops import IndexOp, LoadOp, NestOp, ReduceIndexOp, ReduceOp, ScanOp, StoreOp, UpdateOp
+from lect.ir import Block, Location, Operation, Region, Type, Value, literal_key
+from lect.ir.types import index
+
+T = TypeVar("T")
+PLAIN = frozenset({LoadOp, StoreOp, UpdateOp, IndexOp, ReduceOp, ReduceIndexOp, ScanOp})  # operations whose attributes are equal when `==` says so
+_NOTHING: Any = object()
+
+
+class Form:
+    """What equal nests share: `answers` to the questions that were asked of one of them."""
+
+    __slots__ = ("answers",)
+
+    def __init__(self) -> None:
+        self.answers: dict[Hashable, Any] = {}
+
+
+Shape = tuple[Form, tuple[Location, ...]]
+"""The form of a nest and the places that its operations come from, each once."""
+
+
+def describe(nest: NestOp) -> tuple[Hashable, tuple[Location, ...]]:
+    """A key that equal nests share, and the places of its operations, each once, in order; the key says which operation has which."""
+    numbers: dict[Value, int] = {}
+    for value in (*nest.operands, *nest.body.args):
+        numbers[value] = len(numbers)
+    places: dict[Location, int] = {nest.loc: 0}
+    steps: list[Hashable] = []
+    for op in nest.body:
+        kind = type(op)
+        attrs = op.attrs
+        detail: Hashable = None
+        if attrs:
+            detail = tuple(attrs.values()) if kind in PLAIN else literal_key(attrs)
+        place = places.setdefault(op.loc, len(places))
+        results = op.results
+        if results:
+            numbers[results[0]] = len(numbers)
+            steps.append((kind, detail, place, results[0].type, *[numbers[value] for value in op.operands]))
+        else:
+            steps.append((kind, detail, place, None, *[numbers[value] for value in op.operands]))
+    types = [value.type for value in nest.operands]
+    return (nest.space, len(types), *types, *[value.type for value in nest.results], *steps), tuple(places)
+
+
+class Recipe:
+    """A nest in terms of numbered buffers and places: `make` writes it down over others."""
+
+    __slots__ = ("answers_of", "inputs", "place", "places", "results", "space", "steps")
+
+    def __init__(self, made: NestOp, buffers: dict[Value, int], places: dict[Location, int], answers_of: Form, own_places: Sequence[Location]) -> None:
+        self.space: SpaceAttr = made.space
+        self.inputs = [buffers[value] for value in made.operands]
+        self.results: list[Type] = [value.type for value in made.results]
+        self.place = places[made.loc]
+        self.answers_of = answers_of
+        self.places = [places[loc] for loc in own_places]
+        numbers: dict[Value, int] = {}
+        for value in (*made.operands, *made.body.args):
+            numbers[value] = len(numbers)
+        self.steps: list[tuple[type[Operation], dict[str, Any], int, tuple[Type, ...], list[int]]] = []
+        for op in made.body:
+            types = tuple([value.type for value in op.results])
+            self.steps.append((type(op), dict(op.attrs), places[op.loc], types, [numbers[value] for value in op.operands]))
+            for value in op.results:
+                numbers[value] = len(numbers)
+
+    def make(self, buffers: Sequence[Value], places: Sequence[Location], name: str) -> NestOp:
+        """The nest over other buffers, not in a graph."""
+        inputs = [buffers[number] for number in self.inputs]
+        rank = len(self.space.sizes)
+        block = Block([index] * rank, INDEX_HINTS[:rank])
+        values = [*inputs, *block.args]
+        append = block.append
+        for kind, attrs, place, types, operands in self.steps:
+            op = append(kind.create([values[number] for number in operands], types, attrs.copy(), (), (), places[place]))
+            values += op.results
+        attributes = {"sym_name": name, "space": self.space}
+        return NestOp.create(inputs, self.results, attributes, (Region([block]),), (), places[self.place])
+
+
+class Forms:
+    """The forms of the nests that one pass has met."""
+
+    def __init__(self) -> None:
+        self._forms: dict[Hashable, Form] = {}
+        self._shapes: dict[NestOp, Shape] = {}
+        self._together: dict[Hashable, Any] = {}
+        self._recipes: dict[Hashable, Recipe | None] = {}
+
+    def shape(self, nest: NestOp) -> Shape:
+        """The form of a nest and the places of its operations."""
+        found = self._shapes.get(nest)
+        if found is None:
+            key, places = describe(nest)
+            form = self._forms.get(key)
+            if form is None:
+                form = self._forms[key] = Form()
+            found = self._shapes[nest] = (form, places)
+        return found
+
+    def form(self, nest: NestOp) -> Form:
+        """The form of a nest: the same object for equal ones."""
+        return self.shape(nest)[0]
+
+    def forget(self, nest: NestOp) -> None:
+        """A nest is about to be changed in place."""
+        self._shapes.pop(nest, None)
+
+    def ask(self, nest: NestOp, question: Callable[[NestOp], T]) -> T:
+        """The answer to a question whose answer depends on the form alone."""
+        answers = self.shape(nest)[0].answers
+        found = answers.get(question, _NOTHING)
+        if found is _NOTHING:
+            found = answers[question] = question(nest)
+        return found
+
+    def together(self, nests: Sequence[NestOp], what: Hashable, find: Callable[[], T]) -> T:
+        """What depends on the forms of nests, on which buffers they share, and on `what`."""
+        key = (what, *[self.form(nest) for nest in nests], *_numbering(nests).pattern)
+        found = self._together.get(key, _NOTHING)
+        if found is _NOTHING:
+            found = self._together[key] = find()
+        return found
+
+    def make(self, nests: Sequence[NestOp], what: Hashable, name: str, build: Callable[[], NestOp | None]) -> NestOp | None:
+        """A nest called `name`, with no decisions yet and not in a graph, that depends on nests and `what` as in `together` and reads their inputs.
+
+        None when `build` gives None.
+        """
+        shapes = [self.shape(nest) for nest in nests]
+        shared = _numbering(nests)
+        places: dict[Location, int] = {}
+        pattern = [places.setdefault(loc, len(places)) for _, own in shapes for loc in own]
+        key = (what, *[form for form, _ in shapes], *shared.pattern, -1, *pattern)
+        recipe = self._recipes.get(key, _NOTHING)
+        if recipe is None:
+            return None
+        locs = list(places)
+        if recipe is _NOTHING:
+            made = build()
+            if made is None:
+                self._recipes[key] = None
+                return None
+            form, own = self.shape(made)
+            self._recipes[key] = Recipe(made, shared.numbers, places, form, own)
+            made.attrs = {"sym_name": name, "space": made.space}
+            return made
+        made = recipe.make(list(shared.numbers), locs, name)
+        self._shapes[made] = (recipe.answers_of, tuple([locs[place] for place in recipe.places]))
+        return made
+
+
+class _numbering:
+    """The buffers of nests, each with a number, and the numbers in the order of inputs and results."""
+
+    __slots__ = ("numbers", "pattern")
+
+    def __init__(self, nests: Sequence[NestOp]) -> None:
+        self.numbers: dict[Value, int] = {}
+        numbers = self.numbers
+        self.pattern = [numbers.setdefault(value, len(numbers)) for nest in nests for value in (*nest.operands, *nest.results)]

@@ -1,7 +1,7 @@
 """The context: all that a pass or parser may know besides the IR, passed explicitly.
 
 It holds the table of dialects (loaded on first use), the options of the compile, the description of the target, live objects that text cannot
-hold (`resources`), and the sink for counts and remarks.  There is no global context.
+hold (`resources`), what passes have found out about the program (`analyses`), and the sink for counts and remarks.  There is no global context.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ class Context:
         self.target = dict(target or {})
         self.allow_unregistered = allow_unregistered
         self.resources: dict[str, Any] = {}
+        self.analyses: dict[str, Any] = {}
         self.statistics: dict[str, int] = {}
         self.remarks: list[tuple[str, Operation | None]] = []
 

@@ -88,6 +88,11 @@ def linearize(indices: Sequence[Expr], sizes: tuple[Size, ...]) -> Expr:
 
 def strided(indices: Sequence[Expr], strides: Sequence[Size], offset: Size = 0) -> Expr:
     """offset + sum(index * stride)."""
+    return _strided(tuple(indices), tuple(strides), offset)
+
+
+@lru_cache(maxsize=1 << 14)
+def _strided(indices: tuple[Expr, ...], strides: tuple[Size, ...], offset: Size) -> Expr:
     out = constant(offset)
     for index, stride in zip(indices, strides):
         out = out + index * stride

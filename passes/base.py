@@ -38,10 +38,14 @@ def option(default: Any, help: str) -> Any:
 
 @dataclass(frozen=True)
 class Pass:
-    """Base of all passes.  `name` is what pipelines call it; `live` says that it reads `ctx.resources`, so that text alone cannot replay it."""
+    """Base of all passes.  `name` is what pipelines call it; `live` says that it reads `ctx.resources`, so that text alone cannot replay it.
+
+    `keeps` names the entries of `ctx.analyses` that hold behind it too, because it changes nothing of what they say or brings them up to date.
+    """
 
     name: ClassVar[str] = ""
     live: ClassVar[bool] = False
+    keeps: ClassVar[tuple[str, ...]] = ()
 
     def run(self, op: Operation, ctx: Context) -> None:
         """Change `op`, a `builtin.module`, in place.  Raises `PassFailure` when the pass cannot do what it was asked for."""

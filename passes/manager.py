@@ -100,6 +100,8 @@ class PassManager:
                 _verify_behind(each, op)
             return Step(each.name, middle - start, time.perf_counter() - middle, ctx.statistics)
         finally:
+            for analysis in [name for name in ctx.analyses if name not in each.keeps]:
+                del ctx.analyses[analysis]
             for what, number in ctx.statistics.items():
                 outer[what] = outer.get(what, 0) + number
             ctx.statistics = outer

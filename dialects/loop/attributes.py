@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from lect.ir import Attribute, ParseError, Scanner, attr, quote
 from lect.ir.index_map import contiguous_strides, space_dims, strided
@@ -95,10 +96,7 @@ class ViewAttr(Attribute):
     @property
     def span(self) -> Size:
         """How many elements of the buffer lie between offset 0 and the last element of the view, both counted; 0 when it is empty."""
-        assert self.strides is not None
-        if any(size == 0 for size in self.sizes):
-            return 0
-        return as_size(self.offset + 1 + sum((size - 1) * stride for size, stride in zip(self.sizes, self.strides)))
+        return _span(self)
 
     def print_body(self) -> str:
         text = "x".join([str(size) if constant(size).is_leaf else f"({size})" for size in self.sizes]) or "scalar"
@@ -122,6 +120,14 @@ class ViewAttr(Attribute):
                     raise scanner.fail("'strides' or 'offset'")
                 offset = parse_size(scanner)
         return cls(tuple(sizes), strides, offset)
+
+
+@lru_cache(maxsize=4096)
+def _span(view: ViewAttr) -> Size:
+    assert view.strides is not None
+    if any(size == 0 for size in view.sizes):
+        return 0
+    return as_size(view.offset + 1 + sum((size - 1) * stride for size, stride in zip(view.sizes, view.strides)))
 
 
 _ONE_SIZE = re.compile(r"(\d+|s\d+)(?=x|\s*,|\s*$)")

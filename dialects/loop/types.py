@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from lect.ir import ScalarType, Scanner, Type, type_
 from lect.ir.symbolic import Size, product
 from lect.ir.symbolic_text import parse_shape, shape_text
+
+_product = lru_cache(maxsize=4096)(product)
 
 
 @type_("loop.buffer")
@@ -23,7 +26,7 @@ class BufferType(Type):
     @property
     def numel(self) -> Size:
         """Number of elements."""
-        return product(self.sizes)
+        return _product(self.sizes)
 
     @property
     def bytes(self) -> Size:

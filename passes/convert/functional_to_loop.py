@@ -24,7 +24,7 @@ result is stored is for `loop-realize` to change.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -34,10 +34,11 @@ from lect.dialects.functional import gather as gather_ops
 from lect.dialects.functional import ops as functional
 from lect.dialects.functional.types import TensorType
 from lect.dialects.loop.attributes import ViewAttr
-from lect.dialects.loop.ops import FuncOp, ReturnOp, WriteOp
+from lect.dialects.loop.ops import FuncOp, NestOp, ReturnOp, WriteOp
 from lect.dialects.loop.types import BufferType
-from lect.ir import Block, Context, LectError, Operation, Region, Value
+from lect.ir import Block, Context, LectError, Operation, Region, Value, literal_key
 from lect.ir.index_map import strides_of
+from lect.ir.symbolic import Expr
 from lect.passes.base import Pass
 from lect.passes.convert import functional_to_loop_composite as composite
 from lect.passes.convert import functional_to_loop_extern as extern
@@ -55,10 +56,12 @@ from lect.passes.convert import functional_to_loop_special as special
 from lect.passes.convert import functional_to_loop_view as view
 from lect.passes.convert import functional_to_loop_window as window
 from lect.passes.convert.functional_to_loop_base import Layout, Lowering, Rule, Seen, layout_of, physical_order
+from lect.passes.loop.forms import FORMS, Forms, Recipe, forms_of
 
 TO_DEVICE = "aten._to_copy.default"
 SLICES = (gather_ops.SliceScatterOp, gather_ops.DiagonalScatterOp, gather_ops.AsStridedScatterOp)
 ON_CPU = (*scatter.RULES,)  # elsewhere the library does it: its atomic operations run at once what a nest does in order
+BY_TYPES = frozenset({*pointwise.FORMULAS, *composite.FORMULAS, *reduction.RULES, *normalization.RULES})  # rules that ask for types and attributes alone
 RULES: Mapping[type[Operation], Rule] = MappingProxyType(
     {
         **dict.fromkeys((*extern.CALLS, *extern.SPECIAL), extern.call),
@@ -86,21 +89,23 @@ class FunctionalToLoop(Pass):
     """Replace every `functional.func` by a `loop.func` of the same name."""
 
     name: ClassVar[str] = "functional-to-loop"
+    keeps: ClassVar[tuple[str, ...]] = (FORMS,)
 
     def run(self, op: Operation, ctx: Context) -> None:
         for func in [inner for inner in op.body if isinstance(inner, functional.FuncOp)]:
-            lowered = lower_function(func)
+            lowered = lower_function(func, forms_of(ctx))
             func.parent.insert_before(func, lowered)  # type: ignore[union-attr]
-            func.erase()
+            func.detach()
             ctx.count("functions lowered")
             ctx.count("nests", sum(inner.name == "loop.nest" for inner in lowered.body))
             ctx.count("library calls", sum(inner.name == "loop.extern" for inner in lowered.body))
 
 
-def lower_function(func: functional.FuncOp) -> FuncOp:
+def lower_function(func: functional.FuncOp, forms: Forms | None = None) -> FuncOp:
     """The loop form of one graph; the graph itself is left as it is.  Raises `LectError` for an operation without one."""
     block = Block()
     lowering = Lowering(block)
+    repeated = Repeated(lowering, forms or Forms())
     views = []
     writes: list[functional.WriteOp] = []
     for value in func.body.args:
@@ -118,7 +123,7 @@ def lower_function(func: functional.FuncOp) -> FuncOp:
         if isinstance(op, functional.ReturnOp):
             lower_end(lowering, op, writes)
             continue
-        for value, seen in zip(op.results, lower_operation(lowering, op)):
+        for value, seen in zip(op.results, repeated.lower(op)):
             lowering.seen[value] = seen
     plain = all(view is ViewAttr(value.type.sizes) for view, value in zip(views, block.args))
     return FuncOp(func.attrs["sym_name"], () if plain else tuple(views), device, regions=[Region([block])], loc=func.loc)
@@ -161,6 +166,42 @@ def lower_operation(lowering: Lowering, op: Any) -> list[Seen]:
         if value.type.element.kind == "complex":
             return extern.call(lowering, op)
     return rule(lowering, op)
+
+
+class Repeated:
+    """Lowers operations; what has been lowered to one nest for an equal operation on tensors that lie alike is written down again."""
+
+    def __init__(self, lowering: Lowering, forms: Forms) -> None:
+        self.lowering = lowering
+        self.forms = forms
+        self.made: dict[Hashable, tuple[Recipe, list[tuple[int, Expr]]]] = {}
+
+    def lower(self, op: Operation) -> list[Seen]:
+        """The results of an operation."""
+        if type(op) not in BY_TYPES:
+            return lower_operation(self.lowering, op)
+        operands = [self.lowering.seen[value] for value in op.operands]
+        buffers: dict[Value, int] = {}
+        lie = [(seen.offset, seen.type, seen.buffer.type, buffers.setdefault(seen.buffer, len(buffers))) for seen in operands]
+        types = [value.type for value in op.results]
+        key = (type(op), literal_key(op.attrs), *lie, *types)
+        found = self.made.get(key)
+        if found is None:
+            return self._first(op, key, buffers)
+        recipe, places = found
+        nest = self.lowering.block.append(self.forms.follow(recipe, list(buffers), (op.loc,), self.lowering.name("n")))
+        return [Seen(nest.results[number], offset, type) for (number, offset), type in zip(places, types)]
+
+    def _first(self, op: Operation, key: Hashable, buffers: dict[Value, int]) -> list[Seen]:
+        """Lower an operation that is not like one before, and remember what came of it if that is one nest."""
+        block = self.lowering.block
+        last = block.last
+        results = lower_operation(self.lowering, op)
+        nest = block.last
+        if isinstance(nest, NestOp) and nest.prev is last and all(seen.buffer.owner is nest for seen in results):
+            places = [(seen.buffer.index, seen.offset) for seen in results]
+            self.made[key] = self.forms.recipe(nest, buffers, {op.loc: 0}), places
+        return results
 
 
 def lower_end(lowering: Lowering, op: Any, writes: Sequence[functional.WriteOp]) -> None:

@@ -25,7 +25,7 @@ from lect.passes.base import Pass, option
 from lect.passes.convert.loop_to_kernel_host import HostProgram
 from lect.passes.convert.loop_to_kernel_sweeps import lower_nest
 from lect.passes.kernel.kernel_choose_tiles import choose_tiles
-from lect.passes.loop.forms import Forms
+from lect.passes.loop.forms import Forms, forms_of
 from lect.passes.targets import is_gpu
 
 
@@ -44,7 +44,7 @@ class LoopToKernel(Pass):
     def _lower(self, func: loop.FuncOp, symbols: SymbolTable, ctx: Context) -> None:
         program = HostProgram(func)
         shared: dict[Any, FuncOp] = {}
-        forms = Forms()
+        forms = forms_of(ctx)
         for inner in func.body:
             if isinstance(inner, loop.NestOp):
                 kernel = self._kernel(inner, shared, forms, symbols, func, ctx)
@@ -57,7 +57,7 @@ class LoopToKernel(Pass):
                 made = program.finish(inner)
         symbols.symbols.pop(func.sym_name, None)
         symbols.insert(made, before=func)
-        func.erase()
+        func.detach()
 
     def _kernel(self, nest: loop.NestOp, shared: dict[Any, FuncOp], forms: Forms, symbols: SymbolTable, func: Operation, ctx: Context) -> FuncOp:
         """The kernel of a nest, or an equal one made before: of a nest of the same form, or one that has come out the same."""

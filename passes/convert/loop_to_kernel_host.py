@@ -6,6 +6,7 @@ graph's results are views.  What is no longer used is freed where its last use s
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from lect.dialects.host import ops as host
@@ -14,17 +15,22 @@ from lect.dialects.host.types import BufferType, TensorType
 from lect.dialects.kernel.ops import FuncOp
 from lect.dialects.loop import ops as loop
 from lect.dialects.loop.attributes import OperandAttr, ViewAttr
-from lect.ir import Block, Operation, PassFailure, Region, SymbolRef, Value
+from lect.ir import Block, Operation, PassFailure, Region, ScalarType, SymbolRef, Value
 from lect.passes.loop.updates import IN_PLACE
 
 
 def tensor_type(view: ViewAttr, buffer: Value, device: str) -> TensorType:
     """The tensor that a view shows."""
-    return TensorType(view.sizes, buffer.type.element, view.strides, device)  # type: ignore[attr-defined]
+    return _tensor_type(view, buffer.type.element, device)  # type: ignore[attr-defined]
+
+
+@lru_cache(maxsize=4096)
+def _tensor_type(view: ViewAttr, element: ScalarType, device: str) -> TensorType:
+    return TensorType(view.sizes, element, view.strides, device)
 
 
 class HostProgram:
-    """The host function under construction.  `buffers` is the memory of each loop-level buffer, `tensors` the views of it made so far."""
+    """The host function under construction.  `buffers` is the memory of each loop-level buffer, `tensors` the views of it made so far, `first` the first."""
 
     def __init__(self, func: loop.FuncOp) -> None:
         self.func = func
@@ -34,11 +40,17 @@ class HostProgram:
         self.block = Block(types, [value.hint for value in args])
         self.buffers: dict[Value, Value] = {}
         self.tensors: dict[tuple[Value, ViewAttr], Value] = {}
+        self.first: dict[Value, Value] = {}
         self.owners: dict[Value, Value] = {}
         self.updated: set[Value] = set()  # results that lie in a parameter
         self.views = _views_of(func)
         for number, value in enumerate(args):
-            self.tensors[value, func.argument_view(number)] = self.block.args[number]
+            self.see(value, func.argument_view(number), self.block.args[number])
+
+    def see(self, value: Value, view: ViewAttr, tensor: Value) -> None:
+        """A buffer seen through a view is this tensor."""
+        self.tensors[value, view] = tensor
+        self.first.setdefault(value, tensor)
 
     def insert(self, op: Operation, source: Operation) -> Any:
         """Append an operation that stands for `source`."""
@@ -51,7 +63,7 @@ class HostProgram:
         """The flat memory of a buffer."""
         found = self.buffers.get(value)
         if found is None:
-            tensor = next(tensor for (owner, _), tensor in self.tensors.items() if owner is value)
+            tensor = self.first[value]
             found = self.buffers[value] = self.insert(host.MemoryOp(tensor), source).result
             self.owners[found] = tensor
         return found
@@ -62,7 +74,7 @@ class HostProgram:
         if found is None:
             buffer = self.buffer(value, source)
             found = self.insert(host.ViewOp(buffer, view.offset, result_types=[tensor_type(view, value, self.device)]), source).result
-            self.tensors[value, view] = found
+            self.see(value, view, found)
             self.owners[found] = buffer
         return found
 
@@ -72,7 +84,7 @@ class HostProgram:
         seen = tensor_type(views[0], value, self.device) if len(views) == 1 and views[0].offset == 0 else None
         if seen is not None and seen.is_dense and views[0].span == value.type.numel:  # type: ignore[attr-defined]
             made = self.insert(host.EmptyOp(slot, reason, result_types=[seen]), source)
-            self.tensors[value, views[0]] = made.result
+            self.see(value, views[0], made.result)
             made.result.hint = value.hint
             return
         type = value.type
@@ -116,7 +128,7 @@ class HostProgram:
         made = self.insert(host.ExternOp(tensors, op.callee, _arguments(op.args), _arguments(op.kwargs), result_types=types), op)
         for value, view, tensor in zip(op.results, op.result_views, made.results):
             tensor.hint = value.hint
-            self.tensors[value, view] = tensor
+            self.see(value, view, tensor)
 
     def update(self, op: loop.ExternOp) -> None:
         """A library call that changes a parameter: its result is the parameter from there on."""
@@ -130,7 +142,7 @@ class HostProgram:
         else:
             tensors = [self.tensor(value, view, op) for value, view in zip(op.operands, op.views)]
             self.insert(host.UpdateOp(tensors, SymbolRef(callee), _arguments(op.args), _arguments(op.kwargs)), op)
-        self.tensors[op.results[0], op.result_views[0]] = target
+        self.see(op.results[0], op.result_views[0], target)
         self.updated.add(op.results[0])
 
     def _copy_into_slice(self, op: loop.ExternOp, number: int) -> None:

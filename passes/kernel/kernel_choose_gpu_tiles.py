@@ -27,6 +27,7 @@ from lect.dialects.loop.ops import NestOp, ScanOp
 from lect.ir import Context, Operation
 from lect.passes.base import Pass, option
 from lect.passes.kernel.kernel_choose_tiles import choose_tiles
+from lect.passes.loop.forms import FORMS
 from lect.passes.loop.nests import nests_of, unit_stride_bytes
 from lect.passes.targets import is_gpu
 
@@ -41,6 +42,7 @@ class KernelChooseGpuTiles(Pass):
     """Choose the variant, the axes and the block sizes of every nest for a GPU."""
 
     name: ClassVar[str] = "kernel-choose-gpu-tiles"
+    keeps: ClassVar[tuple[str, ...]] = (FORMS,)
     lanes: int = option(2048, "elements of a tile where nothing is folded")
     row: int = option(16384, "longest row that one tile takes whole")
     alike: int = option(8, "nests of one shape that count as one")

@@ -22,7 +22,7 @@ from lect.dialects.scalars import HEAVY
 from lect.ir import Context, Operation
 from lect.ir.index_map import coefficient
 from lect.passes.base import Pass
-from lect.passes.loop.forms import Form, Forms
+from lect.passes.loop.forms import FORMS, Form, forms_of
 from lect.passes.loop.nests import nests_of, unit_stride_bytes
 
 RANDOM = frozenset({"loop.philox32", "loop.philox64"})
@@ -38,9 +38,10 @@ class KernelChooseTiles(Pass):
     """Choose the variant, the vector axis and the block sizes of every nest that has none."""
 
     name: ClassVar[str] = "kernel-choose-tiles"
+    keeps: ClassVar[tuple[str, ...]] = (FORMS,)
 
     def run(self, op: Operation, ctx: Context) -> None:
-        forms, found = Forms(), dict[Form, TilesAttr]()
+        forms, found = forms_of(ctx), dict[Form, TilesAttr]()
         for nest in nests_of(op):
             if "tiles" not in nest.attrs:
                 form = forms.form(nest)

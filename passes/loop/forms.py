@@ -7,7 +7,8 @@ it and its results are called, where it comes from and what was decided about it
     forms.together((a, b), what, find)      the same for nests and how they share buffers
     forms.make((a, b), what, build)         a nest that is built of others: built once, then written down again over the other buffers
 
-A nest that is changed in place has to be forgotten (`forget`).
+A nest that is changed in place has to be forgotten (`forget`).  Passes that do so, or change no nest in place, say `keeps = (FORMS,)`, and the next
+pass finds what was found.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from typing import Any, TypeVar
 from lect.dialects.loop.attributes import SpaceAttr
 from lect.dialects.loop.building import INDEX_HINTS
 from lect.dialects.loop.ops import IndexOp, LoadOp, NestOp, ReduceIndexOp, ReduceOp, ScanOp, StoreOp, UpdateOp
-from lect.ir import Block, Location, Operation, Region, Type, Value, literal_key
+from lect.ir import Block, Context, Location, Operation, Region, Type, Value, literal_key
 from lect.ir.types import index
 
 T = TypeVar("T")
+FORMS = "loop.forms"
 PLAIN = frozenset({LoadOp, StoreOp, UpdateOp, IndexOp, ReduceOp, ReduceIndexOp, ScanOp})  # operations whose attributes are equal when `==` says so
 _NOTHING: Any = object()
 
@@ -45,35 +47,33 @@ def describe(nest: NestOp) -> tuple[Hashable, tuple[Location, ...]]:
     for value in (*nest.operands, *nest.body.args):
         numbers[value] = len(numbers)
     places: dict[Location, int] = {nest.loc: 0}
-    steps: list[Hashable] = []
-    for op in nest.body:
-        kind = type(op)
-        attrs = op.attrs
-        detail: Hashable = None
+    key: list[Hashable] = [nest.attrs["space"], len(nest.operands), *[value.type for value in (*nest.operands, *nest.results)]]
+    extend = key.extend
+    op = nest.body.first
+    while op is not None:  # what follows a kind and two lengths is read without doubt, so one flat key will do
+        kind, attrs, operands = type(op), op.attrs, op.operands
+        extend((kind, len(operands), len(attrs), places.setdefault(op.loc, len(places))))
         if attrs:
-            detail = tuple(attrs.values()) if kind in PLAIN else literal_key(attrs)
-        place = places.setdefault(op.loc, len(places))
-        results = op.results
-        if results:
-            numbers[results[0]] = len(numbers)
-            steps.append((kind, detail, place, results[0].type, *[numbers[value] for value in op.operands]))
-        else:
-            steps.append((kind, detail, place, None, *[numbers[value] for value in op.operands]))
-    types = [value.type for value in nest.operands]
-    return (nest.space, len(types), *types, *[value.type for value in nest.results], *steps), tuple(places)
+            extend(attrs.values() if kind in PLAIN else literal_key(attrs))
+        extend([numbers[value] for value in operands])
+        for value in op.results:
+            key.append(value.type)
+            numbers[value] = len(numbers)
+        op = op.next
+    return tuple(key), tuple(places)
 
 
 class Recipe:
     """A nest in terms of numbered buffers and places: `make` writes it down over others."""
 
-    __slots__ = ("answers_of", "inputs", "place", "places", "results", "space", "steps")
+    __slots__ = ("form", "inputs", "place", "places", "results", "space", "steps")
 
-    def __init__(self, made: NestOp, buffers: dict[Value, int], places: dict[Location, int], answers_of: Form, own_places: Sequence[Location]) -> None:
+    def __init__(self, made: NestOp, buffers: dict[Value, int], places: dict[Location, int], form: Form, own_places: Sequence[Location]) -> None:
         self.space: SpaceAttr = made.space
         self.inputs = [buffers[value] for value in made.operands]
         self.results: list[Type] = [value.type for value in made.results]
         self.place = places[made.loc]
-        self.answers_of = answers_of
+        self.form = form
         self.places = [places[loc] for loc in own_places]
         numbers: dict[Value, int] = {}
         for value in (*made.operands, *made.body.args):
@@ -99,8 +99,16 @@ class Recipe:
         return NestOp.create(inputs, self.results, attributes, (Region([block]),), (), places[self.place])
 
 
+def forms_of(ctx: Context) -> Forms:
+    """The forms that this and earlier passes have met."""
+    found = ctx.analyses.get(FORMS)
+    if found is None:
+        found = ctx.analyses[FORMS] = Forms()
+    return found
+
+
 class Forms:
-    """The forms of the nests that one pass has met."""
+    """The forms of the nests that passes have met."""
 
     def __init__(self) -> None:
         self._forms: dict[Hashable, Form] = {}
@@ -146,7 +154,7 @@ class Forms:
     def make(self, nests: Sequence[NestOp], what: Hashable, name: str, build: Callable[[], NestOp | None]) -> NestOp | None:
         """A nest called `name`, with no decisions yet and not in a graph, that depends on nests and `what` as in `together` and reads their inputs.
 
-        None when `build` gives None.
+        None when `build` gives None; `build` may change one of the nests in place and give that.
         """
         shapes = [self.shape(nest) for nest in nests]
         shared = _numbering(nests)
@@ -162,12 +170,21 @@ class Forms:
             if made is None:
                 self._recipes[key] = None
                 return None
-            form, own = self.shape(made)
-            self._recipes[key] = Recipe(made, shared.numbers, places, form, own)
+            self.forget(made)  # it may be one of `nests`
+            self._recipes[key] = self.recipe(made, shared.numbers, places)
             made.attrs = {"sym_name": name, "space": made.space}
             return made
-        made = recipe.make(list(shared.numbers), locs, name)
-        self._shapes[made] = (recipe.answers_of, tuple([locs[place] for place in recipe.places]))
+        return self.follow(recipe, list(shared.numbers), locs, name)
+
+    def recipe(self, made: NestOp, buffers: dict[Value, int], places: dict[Location, int]) -> Recipe:
+        """How to write a nest down again, over other buffers and places; `buffers` and `places` have all that it reads and comes from."""
+        form, own = self.shape(made)
+        return Recipe(made, buffers, places, form, own)
+
+    def follow(self, recipe: Recipe, buffers: Sequence[Value], places: Sequence[Location], name: str) -> NestOp:
+        """The nest of a recipe, called `name`, not in a graph."""
+        made = recipe.make(buffers, places, name)
+        self._shapes[made] = (recipe.form, tuple([places[place] for place in recipe.places]))
         return made
 
 

@@ -6,7 +6,7 @@ The dims of the first nest become expressions over the dims of the second, found
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from lect.dialects.loop.ops import LoadOp, NestOp
 from lect.ir import Value
 from lect.ir.index_map import delinearize, dims_of, indices_of, is_affine, linearize, substitute
 from lect.ir.symbolic import ZERO, Expr, dim, ranges_of
+from lect.passes.loop.forms import Forms
 from lect.passes.loop.fusion_graph import FusionGraph
 from lect.passes.loop.loop_split_dims import split
 from lect.passes.loop.nests import body_size, has_scan, heavy_ops, own_point, points
@@ -29,7 +30,7 @@ class Blocked(Exception):
     """Two nests cannot be joined; the message says why."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Joint:
     """How the first nest stands in the joint one: `dims` sends its dims to expressions over `sizes`, the joint space, which extends the second's."""
 
@@ -172,14 +173,39 @@ def _stored(nest: NestOp, number: int, made: dict[int, tuple[Value, Expr]]) -> t
     return value, nest.results[number].type, offset
 
 
-def put_joint(graph: FusionGraph, first: NestOp, second: NestOp, new: NestOp, keep: Sequence[int], done: FuseAttr) -> NestOp:
-    """The joint nest takes the place of both, with the decisions of both and `done`; its dims are split where a map divides."""
-    new.attrs.update(_decisions(first, second, keep, done))
-    if has_division(new):
-        parts = split(new)
+def joined(forms: Forms, first: NestOp, second: NestOp, joint: Joint, keep: Sequence[int]) -> NestOp:
+    """One nest for both, not yet in the graph; its dims are split where a map divides."""
+
+    def build() -> NestOp:
+        new = join(first, second, joint, keep)
+        parts = split(new) if has_division(new) else None
         if parts is not None:
             new.drop_operands()
-            new = parts
+        return parts or new
+
+    made = forms.make((first, second), ("joined", joint, tuple(keep)), second.sym_name, build)
+    assert made is not None
+    return made
+
+
+def attempt(forms: Forms, first: NestOp, second: NestOp, what: Hashable, find: Callable[[], Joint]) -> Joint:
+    """What `find` gives for two nests, found once for each pair of forms.  Raises `Blocked`."""
+
+    def answer() -> Joint | str:
+        try:
+            return find()
+        except Blocked as reason:
+            return str(reason)
+
+    found = forms.together((first, second), what, answer)
+    if isinstance(found, str):
+        raise Blocked(found)
+    return found
+
+
+def put_joint(graph: FusionGraph, first: NestOp, second: NestOp, new: NestOp, keep: Sequence[int], done: FuseAttr) -> NestOp:
+    """The joint nest takes the place of both, with the decisions of both and `done`."""
+    new.attrs.update(_decisions(first, second, keep, done))
     assert second.parent is not None
     second.parent.insert_before(second, new)
     old = [*[first.results[k] for k in keep], *second.results]

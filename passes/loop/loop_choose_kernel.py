@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 from lect.dialects.loop.ops import ExternOp, FuncOp, NestOp
 from lect.ir import Context, Operation
 from lect.passes.base import Pass, option
+from lect.passes.loop.forms import FORMS
 from lect.passes.loop.nests import functions, readers
 from lect.passes.loop.products import CALLS, Product, ProductNests
 from lect.passes.targets import is_gpu
@@ -35,6 +36,7 @@ class LoopChooseKernel(Pass):
     """Replace matrix products by nests where a nest is faster."""
 
     name: ClassVar[str] = "loop-choose-kernel"
+    keeps: ClassVar[tuple[str, ...]] = (FORMS,)
     call_ns: int = option(3500, "what a library call costs beside its work, in nanoseconds")
     matrix_ns: int = option(300, "what each further matrix of a batch costs the library, in nanoseconds")
     launch_ns: int = option(3500, "what a launch costs with the memory of its result, in nanoseconds")

@@ -22,7 +22,7 @@ from lect.ir.index_map import IndexMap, coefficient, substitute
 from lect.ir.symbolic import ZERO, Expr, Ranges, dim
 from lect.ir.types import index
 from lect.passes.base import Pass
-from lect.passes.loop.forms import Forms
+from lect.passes.loop.forms import FORMS, forms_of
 from lect.passes.loop.nests import nests_of
 
 
@@ -31,9 +31,10 @@ class LoopCollapseDims(Pass):
     """Merge neighbouring dims that every map of a nest walks as one, and drop dims of size 1."""
 
     name: ClassVar[str] = "loop-collapse-dims"
+    keeps: ClassVar[tuple[str, ...]] = (FORMS,)
 
     def run(self, op: Operation, ctx: Context) -> None:
-        forms = Forms()
+        forms = forms_of(ctx)
         for nest in nests_of(op):
             found = forms.ask(nest, collapsed)
             forms.forget(nest)

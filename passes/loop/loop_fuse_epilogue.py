@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from lect.dialects.loop.attributes import BlockedAttr, FuseAttr, OperandAttr, ViewAttr
@@ -29,6 +30,7 @@ from lect.ir import Context, Operation, SymbolRef, Value
 from lect.ir.index_map import delinearize, is_affine, linearize, space_dims, strides_of, substitute
 from lect.ir.symbolic import Expr, ranges_of
 from lect.passes.base import Pass
+from lect.passes.loop.forms import FORMS, Forms, forms_of
 from lect.passes.loop.fusion import Blocked
 from lect.passes.loop.nests import functions, nbytes, own_point, points, readers
 from lect.passes.loop.products import CALLS, Product, broadcast
@@ -42,11 +44,13 @@ class LoopFuseEpilogue(Pass):
     """Move what is added to a product of the library into the nests behind it, or from a nest that does only that into the call."""
 
     name: ClassVar[str] = "loop-fuse-epilogue"
+    keeps: ClassVar[tuple[str, ...]] = (FORMS,)
 
     def run(self, op: Operation, ctx: Context) -> None:
         if is_gpu(ctx.target):
             return
         l1_bytes = int(ctx.target.get("l1_bytes", L1_BYTES))
+        forms = forms_of(ctx)
         for func in functions(op):
             for call in [inner for inner in func.body if isinstance(inner, ExternOp) and inner.callee.leaf in CALLS]:
                 product = Product.of(call)
@@ -54,9 +58,9 @@ class LoopFuseEpilogue(Pass):
                     continue
                 try:
                     if product.added is not None:
-                        ctx.count("bytes saved", defer(product, l1_bytes))
+                        ctx.count("bytes saved", defer(product, forms, l1_bytes))
                         ctx.count("sums moved behind a call")
-                    elif absorb(product):
+                    elif absorb(product, forms):
                         ctx.count("sums moved into a call")
                 except Blocked as reason:
                     _note(call, str(reason))
@@ -74,7 +78,7 @@ def _note(call: ExternOp, reason: str) -> None:
 # ---- from the call into nests ----------------------------------------------------------------------------------------
 
 
-def defer(product: Product, l1_bytes: int) -> int:
+def defer(product: Product, forms: Forms, l1_bytes: int) -> int:
     """Let the nests that read a product add what its call adds; gives the bytes saved.  Raises `Blocked`."""
     call, result = product.op, product.op.results[0]
     assert product.added is not None
@@ -84,7 +88,10 @@ def defer(product: Product, l1_bytes: int) -> int:
     if not nests or len(nests) < len(users):
         raise Blocked("not only nests read the sum")
     for nest in nests:
-        _require_once(nest, product)
+        what = ("once", nest.inputs.index(result), product.batch, product.rows, product.columns)
+        refusal = forms.together((nest,), what, partial(_read_twice, nest, product))
+        if refusal:
+            raise Blocked(refusal)
     wide = ViewAttr((1,) * (3 - len(view.sizes)) + view.sizes, (0,) * (3 - len(view.sizes)) + tuple(view.strides or ()), view.offset)
     one_row = wide.sizes[:2] == (1, 1) or not any(stride for size, stride in zip(wide.sizes[:2], wide.strides or ()) if size != 1)
     read = 0 if one_row and product.columns * product.element_bytes <= l1_bytes else len(nests) * nbytes(result)
@@ -92,26 +99,29 @@ def defer(product: Product, l1_bytes: int) -> int:
     if saves <= 0:
         raise Blocked(f"{len(nests)} nests would read what is added")
     for nest in nests:
-        _add(nest, product, added, wide, FuseAttr("epilogue", call.sym_name, nest.sym_name, saves // len(nests)))
+        _add(nest, product, forms, added, wide, FuseAttr("epilogue", call.sym_name, nest.sym_name, saves // len(nests)))
     plain = "aten.bmm.default" if call.callee.leaf == "aten.baddbmm.default" else "aten.mm.default"
     _replace_call(product, call, plain, [product.a, product.b], "the nests behind it add")
     return saves
 
 
-def _require_once(nest: NestOp, product: Product) -> None:
-    """A nest reads each element of the product at one point at most, whatever the elements are.  Raises `Blocked`."""
+def _read_twice(nest: NestOp, product: Product) -> str:
+    """Why a nest may read an element of the product at more than one point; empty when it does not, whatever the elements are."""
     result = product.op.results[0]
     if points(nest) > result.type.numel:  # type: ignore[attr-defined]
-        raise Blocked("an element is read at several points")
+        return "an element is read at several points"
     for load in _loads(nest, result):
         if load.indices or load.masks:
-            raise Blocked("it is read at places that depend on data")
+            return "it is read at places that depend on data"
         if not all(is_affine(index) for index in _place(load, nest, product)):
-            raise Blocked("its rows and columns are not dims of the nest")
+            return "its rows and columns are not dims of the nest"
+    return ""
 
 
 def _loads(nest: NestOp, buffer: Value) -> list[LoadOp]:
-    return [load for load in nest.loads if load.buffer is buffer]
+    block = nest.body
+    found = [user for user in buffer.users if type(user) is LoadOp and user.parent is block]
+    return found if len(found) < 2 else [load for load in nest.loads if load.buffer is buffer]
 
 
 def _place(load: LoadOp, nest: NestOp, product: Product) -> tuple[Expr, ...]:
@@ -119,8 +129,9 @@ def _place(load: LoadOp, nest: NestOp, product: Product) -> tuple[Expr, ...]:
     return delinearize(load.map.offset, (product.batch, product.rows, product.columns), nest.space.ranges)
 
 
-def _add(nest: NestOp, product: Product, added: Value, view: ViewAttr, done: FuseAttr) -> None:
+def _add(nest: NestOp, product: Product, forms: Forms, added: Value, view: ViewAttr, done: FuseAttr) -> None:
     """Put the sum behind each load of the product."""
+    forms.forget(nest)
     for load in _loads(nest, product.op.results[0]):
         builder = NestBuilder.inside(nest)
         builder.loc, builder.anchor = product.op.loc, load.next
@@ -138,14 +149,14 @@ def _add(nest: NestOp, product: Product, added: Value, view: ViewAttr, done: Fus
 # ---- from a nest into the call ---------------------------------------------------------------------------------------
 
 
-def absorb(product: Product) -> bool:
+def absorb(product: Product, forms: Forms) -> bool:
     """Let the call add what a nest that does nothing else adds to its result; False when no nest does.  Raises `Blocked`."""
     call, result = product.op, product.op.results[0]
     users = readers(result)
     nest = users[0] if len(users) == 1 else None
     if not isinstance(nest, NestOp):
         return False
-    addend = _only_adds(nest, result)
+    addend = _only_adds(nest, result) if forms.ask(nest, _adds_two) else None
     if addend is None:
         if any(op.name == "loop.add" for user in _loads(nest, result) for op in user.value.users):
             raise Blocked("the nest does more than add to it")
@@ -161,10 +172,14 @@ def absorb(product: Product) -> bool:
     return True
 
 
+def _adds_two(nest: NestOp) -> bool:
+    """Whether a nest does nothing but add two elements."""
+    return len(nest.results) == 1 and sorted(op.name for op in nest.body) == ["loop.add", "loop.load", "loop.load", "loop.store"]
+
+
 def _only_adds(nest: NestOp, result: Value) -> LoadOp | None:
-    """The load of the addend if a nest is `load result + load addend`, element by element, in the order in which they lie."""
-    kinds = sorted(op.name for op in nest.body)
-    if kinds != ["loop.add", "loop.load", "loop.load", "loop.store"] or len(nest.results) != 1 or points(nest) != result.type.numel:  # type: ignore[attr-defined]
+    """The load of the addend if a nest that adds is `load result + load addend`, element by element, in the order in which they lie."""
+    if points(nest) != result.type.numel:  # type: ignore[attr-defined]
         return None
     first, second = nest.loads
     load, addend = (first, second) if first.buffer is result else (second, first)

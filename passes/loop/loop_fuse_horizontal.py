@@ -17,9 +17,10 @@ from lect.dialects.loop.attributes import FuseAttr
 from lect.dialects.loop.ops import FuncOp, NestOp
 from lect.ir import Context, Operation, Value
 from lect.passes.base import Pass, option
-from lect.passes.loop.fusion import Blocked, join, put_joint, sideways
+from lect.passes.loop.forms import FORMS, Forms, forms_of
+from lect.passes.loop.fusion import Blocked, attempt, joined, put_joint, sideways
 from lect.passes.loop.fusion_graph import FusionGraph
-from lect.passes.loop.nests import functions, nbytes, points
+from lect.passes.loop.nests import functions, nbytes, points, reduced
 
 
 @dataclass(frozen=True)
@@ -27,13 +28,14 @@ class LoopFuseHorizontal(Pass):
     """Join independent nests that read the same elements of a buffer."""
 
     name: ClassVar[str] = "loop-fuse-horizontal"
+    keeps: ClassVar[tuple[str, ...]] = (FORMS,)
     max_body: int = option(96, "largest block that a fusion may make, in operations")
     min_bytes: int = option(4096, "smallest buffer whose second reading is worth a fusion")
     window: int = option(64, "how far apart two nests may stand, in operations")
 
     def run(self, op: Operation, ctx: Context) -> None:
         for func in functions(op):
-            fuser = SiblingFuser(func, self.max_body, self.min_bytes, self.window)
+            fuser = SiblingFuser(func, forms_of(ctx), self.max_body, self.min_bytes, self.window)
             fuser.run()
             ctx.count("nests fused", fuser.fused)
             ctx.count("bytes saved", fuser.saved)
@@ -44,7 +46,8 @@ class SiblingFuser:
 
     kind: ClassVar[str] = "horizontal"
 
-    def __init__(self, func: FuncOp, max_body: int, min_bytes: int, window: int) -> None:
+    def __init__(self, func: FuncOp, forms: Forms, max_body: int, min_bytes: int, window: int) -> None:
+        self.forms = forms
         self.graph = FusionGraph(func)
         self.max_body = max_body
         self.window = window
@@ -73,7 +76,7 @@ class SiblingFuser:
 
     def concerns(self, first: NestOp, second: NestOp) -> bool:
         """Whether this pass decides about two nests."""
-        return not (first.reduced and second.reduced)
+        return not (self.forms.ask(first, reduced) and self.forms.ask(second, reduced))
 
     def try_join(self, first: NestOp, second: NestOp, buffer: Value) -> NestOp | None:
         """The joint nest, or None when the two stay apart."""
@@ -85,13 +88,14 @@ class SiblingFuser:
         if points(first) > buffer.type.numel:  # type: ignore[attr-defined]
             return None
         try:
-            joint = sideways(first, second, buffer, self.max_body)
+            what = ("sideways", first.inputs.index(buffer), self.max_body)
+            joint = attempt(self.forms, first, second, what, lambda: sideways(first, second, buffer, self.max_body))
         except Blocked:
             return None
         if graph.detour(first, second) is not None:
             return None
         keep = range(len(first.results))
-        new = join(first, second, joint, keep)
+        new = joined(self.forms, first, second, joint, keep)
         saves = nbytes(buffer)
         self.fused += 1
         self.saved += saves

@@ -18,9 +18,10 @@ from typing import ClassVar
 from lect.dialects.loop.ops import FuncOp, NestOp
 from lect.ir import Context, Operation, Value
 from lect.passes.base import Pass, option
+from lect.passes.loop.forms import FORMS, Forms, forms_of
 from lect.passes.loop.loop_fuse_horizontal import SiblingFuser
 from lect.passes.loop.loop_fuse_vertical import Fuser
-from lect.passes.loop.nests import functions
+from lect.passes.loop.nests import functions, reduced
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class LoopFuseReductions(Pass):
     """Join nests that fold the same dims: those that depend on each other, then those that read the same."""
 
     name: ClassVar[str] = "loop-fuse-reductions"
+    keeps: ClassVar[tuple[str, ...]] = (FORMS,)
     max_body: int = option(160, "largest block that a fusion of dependent reductions may make, in operations")
     max_siblings: int = option(96, "largest block that a fusion of independent reductions may make, in operations")
     min_bytes: int = option(4096, "smallest buffer whose second reading is worth a fusion")
@@ -35,11 +37,12 @@ class LoopFuseReductions(Pass):
 
     def run(self, op: Operation, ctx: Context) -> None:
         for func in functions(op):
-            if sum(bool(nest.reduced) for nest in func.body if isinstance(nest, NestOp)) < 2:
+            forms = forms_of(ctx)
+            if sum(bool(forms.ask(nest, reduced)) for nest in func.body if isinstance(nest, NestOp)) < 2:
                 continue
-            dependent = DependentReductions(func, self.max_body)
+            dependent = DependentReductions(func, forms, self.max_body)
             dependent.run()
-            independent = IndependentReductions(func, self.max_siblings, self.min_bytes, self.window)
+            independent = IndependentReductions(func, forms, self.max_siblings, self.min_bytes, self.window)
             independent.run()
             ctx.count("nests fused", dependent.fused + independent.fused)
             ctx.count("fusions refused", sum(map(len, dependent.refused.values())))
@@ -51,12 +54,12 @@ class DependentReductions(Fuser):
 
     kind: ClassVar[str] = "reductions"
 
-    def __init__(self, func: FuncOp, max_body: int) -> None:
-        super().__init__(func, max_body)
+    def __init__(self, func: FuncOp, forms: Forms, max_body: int) -> None:
+        super().__init__(func, forms, max_body)
         self.made: set[str] = set()
 
     def concerns(self, producer: NestOp, consumer: NestOp) -> bool:
-        both = bool(producer.reduced and consumer.reduced)
+        both = bool(self.forms.ask(producer, reduced) and self.forms.ask(consumer, reduced))
         return both or producer.sym_name in self.made or consumer.sym_name in self.made
 
     def try_join(self, producer: NestOp, consumer: NestOp, buffers: list[Value]) -> NestOp | None:
@@ -72,4 +75,4 @@ class IndependentReductions(SiblingFuser):
     kind: ClassVar[str] = "reductions"
 
     def concerns(self, first: NestOp, second: NestOp) -> bool:
-        return bool(first.reduced and second.reduced)
+        return bool(self.forms.ask(first, reduced) and self.forms.ask(second, reduced))

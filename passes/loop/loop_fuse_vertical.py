@@ -18,9 +18,10 @@ from lect.dialects.loop.attributes import BlockedAttr, FuseAttr
 from lect.dialects.loop.ops import ExternOp, FuncOp, NestOp
 from lect.ir import Context, Operation, Value
 from lect.passes.base import Pass, option
-from lect.passes.loop.fusion import Blocked, join, put_joint, vertical
+from lect.passes.loop.forms import FORMS, Forms, forms_of
+from lect.passes.loop.fusion import Blocked, attempt, joined, put_joint, vertical
 from lect.passes.loop.fusion_graph import FusionGraph
-from lect.passes.loop.nests import functions, nbytes, readers
+from lect.passes.loop.nests import functions, nbytes, readers, reduced
 
 MAX_NOTES = 3
 
@@ -30,11 +31,12 @@ class LoopFuseVertical(Pass):
     """Join each nest with the nests whose results it reads, where that is right."""
 
     name: ClassVar[str] = "loop-fuse-vertical"
+    keeps: ClassVar[tuple[str, ...]] = (FORMS,)
     max_body: int = option(160, "largest block that a fusion may make, in operations")
 
     def run(self, op: Operation, ctx: Context) -> None:
         for func in functions(op):
-            fuser = Fuser(func, self.max_body)
+            fuser = Fuser(func, forms_of(ctx), self.max_body)
             fuser.run()
             ctx.count("nests fused", fuser.fused)
             ctx.count("fusions refused", sum(map(len, fuser.refused.values())))
@@ -46,7 +48,8 @@ class Fuser:
 
     kind: ClassVar[str] = "vertical"
 
-    def __init__(self, func: FuncOp, max_body: int) -> None:
+    def __init__(self, func: FuncOp, forms: Forms, max_body: int) -> None:
+        self.forms = forms
         self.graph = FusionGraph(func)
         self.max_body = max_body
         self.alive = {op.sym_name for op in func.body if isinstance(op, (NestOp, ExternOp))}
@@ -70,7 +73,7 @@ class Fuser:
 
     def concerns(self, producer: NestOp, consumer: NestOp) -> bool:
         """Whether this pass decides about two nests."""
-        return not (producer.reduced and consumer.reduced)
+        return not (self.forms.ask(producer, reduced) and self.forms.ask(consumer, reduced))
 
     def absorb(self, consumer: NestOp) -> NestOp:
         """Join producers into `consumer` until none is left that may join; gives what became of it."""
@@ -93,7 +96,9 @@ class Fuser:
         """Join two nests, or note why not."""
         keep = [k for k, value in enumerate(producer.results) if readers(value) != [consumer]]
         try:
-            joint = vertical(producer, consumer, buffers, bool(keep), self.max_body)
+            stays = bool(keep)
+            what = ("vertical", stays, self.max_body)
+            joint = attempt(self.forms, producer, consumer, what, lambda: vertical(producer, consumer, buffers, stays, self.max_body))
             detour = self.graph.detour(producer, consumer)
             if detour is not None:
                 raise Blocked(f"cycle through @{detour[0].symbol or detour[0].name}")
@@ -101,7 +106,7 @@ class Fuser:
             name = buffers[0].hint or f"result {buffers[0].index}"
             self.refused.setdefault(consumer.sym_name, []).append(BlockedAttr(producer.sym_name, f"%{name}: {reason}"))
             return None
-        new = join(producer, consumer, joint, keep)
+        new = joined(self.forms, producer, consumer, joint, keep)
         saves = sum(nbytes(value) * (1 if value.index in keep else 2) for value in buffers)
         self.fused += 1
         self.saved += saves

@@ -19,7 +19,8 @@ from lect.dialects.loop.ops import FuncOp, LoadOp, NestOp
 from lect.ir import Context, Operation, PassFailure, Value
 from lect.ir.index_map import delinearize
 from lect.passes.base import Pass
-from lect.passes.loop.nests import INLINE, functions, gathered_ranges, is_gathered_inline, nbytes, own_point, readers
+from lect.passes.loop.forms import FORMS, Forms, forms_of
+from lect.passes.loop.nests import INLINE, functions, gathered_ranges, is_gathered_inline, nbytes, own_point, put_in_place, readers
 
 
 @dataclass(frozen=True)
@@ -27,18 +28,19 @@ class LoopInline(Pass):
     """Substitute inline buffers into the nests that load them."""
 
     name: ClassVar[str] = "loop-inline"
+    keeps: ClassVar[tuple[str, ...]] = (FORMS,)
 
     def run(self, op: Operation, ctx: Context) -> None:
         for func in functions(op):
-            inline_function(func, ctx)
+            inline_function(func, forms_of(ctx), ctx)
 
 
-def inline_function(func: FuncOp, ctx: Context) -> None:
+def inline_function(func: FuncOp, forms: Forms, ctx: Context) -> None:
     """Change every reader of an inline buffer in program order, so that producers are complete when they are copied."""
     for nest in [inner for inner in func.body if isinstance(inner, NestOp)]:
-        producers = [value.owner for value in nest.inputs if is_inline(value)]
+        producers = [value.owner for value in nest.inputs if is_inline(value, forms)]
         if producers:
-            substitute_producers(nest, producers)
+            compute_inside(nest, producers, forms)
             ctx.count("loads replaced", len(producers))
     for nest in reversed([inner for inner in func.body if isinstance(inner, NestOp)]):
         if INLINE in nest.realize:
@@ -48,17 +50,37 @@ def inline_function(func: FuncOp, ctx: Context) -> None:
             ctx.count("nests removed")
 
 
-def is_inline(value: Value) -> bool:
+def is_inline(value: Value, forms: Forms) -> bool:
     """True for a result that its readers shall compute.  Raises `PassFailure` when they cannot."""
     owner = value.owner
     if not isinstance(owner, NestOp) or INLINE not in owner.realize:
         return False
-    if len(owner.results) != 1 or owner.reduced or owner.stores[0].map.offset is not own_point(owner):
+    if not forms.ask(owner, stores_in_order):
         raise PassFailure("only a nest with one result, stored in order and not folded, can be inline", op=owner)
     return True
 
 
-def substitute_producers(nest: NestOp, producers: list[NestOp]) -> None:
+def stores_in_order(nest: NestOp) -> bool:
+    """Whether a nest has one result, of which each point stores its own element, in order."""
+    return len(nest.results) == 1 and not nest.reduced and nest.stores[0].map.offset is own_point(nest)
+
+
+def compute_inside(nest: NestOp, producers: list[NestOp], forms: Forms) -> None:
+    """Let a nest compute what its producers would store; where an equal nest did, what it became is written down again."""
+    attrs = dict(nest.attrs)
+    new = forms.make((nest, *producers), "inline", nest.sym_name, lambda: substitute_producers(nest, producers))
+    assert new is not None
+    fused = list(nest.fused)
+    for producer in producers:
+        fused += [decision for decision in producer.fused if decision not in fused]
+        fused.append(FuseAttr("inline", producer.sym_name, nest.sym_name, 2 * nbytes(producer.results[0])))
+    new.attrs = attrs
+    new.fused = tuple(fused)
+    if new is not nest:
+        put_in_place(nest, new)
+
+
+def substitute_producers(nest: NestOp, producers: list[NestOp]) -> NestOp:
     """Put the blocks of producers in front of the loads of their results; equal operations become one."""
     builder = NestBuilder.inside(nest)
     ranges = nest.space.ranges
@@ -76,8 +98,4 @@ def substitute_producers(nest: NestOp, producers: list[NestOp]) -> None:
         elif op.results:
             builder.meet(op)
     nest.set_operands(nest.needed_inputs)
-    fused = list(nest.fused)
-    for producer in producers:
-        fused += [decision for decision in producer.fused if decision not in fused]
-        fused.append(FuseAttr("inline", producer.sym_name, nest.sym_name, 2 * nbytes(producer.results[0])))
-    nest.fused = tuple(fused)
+    return nest

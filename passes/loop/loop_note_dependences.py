@@ -19,6 +19,7 @@ from lect.dialects.loop.ops import LoadOp, NestOp
 from lect.ir import Context, Operation
 from lect.ir.index_map import delinearize, linearize
 from lect.passes.base import Pass
+from lect.passes.loop.forms import FORMS
 from lect.passes.loop.nests import functions, own_point
 
 
@@ -27,6 +28,7 @@ class LoopNoteDependences(Pass):
     """Set `depends` on every nest that reads what another operation makes."""
 
     name: ClassVar[str] = "loop-note-dependences"
+    keeps: ClassVar[tuple[str, ...]] = (FORMS,)
 
     def run(self, op: Operation, ctx: Context) -> None:
         for func in functions(op):

@@ -20,6 +20,7 @@ from lect.dialects.loop.library import may_raise, may_share_memory
 from lect.dialects.loop.ops import ExternOp, ReturnOp, WriteOp
 from lect.ir import Context, Operation, Value
 from lect.passes.base import Pass, option
+from lect.passes.loop.forms import FORMS
 from lect.passes.loop.nests import functions, nbytes
 
 
@@ -28,6 +29,7 @@ class LoopOrderForMemory(Pass):
     """Reorder operations where that lowers the predicted peak."""
 
     name: ClassVar[str] = "loop-order-for-memory"
+    keeps: ClassVar[tuple[str, ...]] = (FORMS,)
     gain: int = option(5, "least gain, in percent of the peak, for which the order changes")
     least: int = option(1 << 16, "peak in bytes below which the order is not looked at")
 

@@ -27,6 +27,7 @@ from lect.dialects.loop.ops import ExternOp, FuncOp, NestOp, ReturnOp, WriteOp
 from lect.ir import Context, Operation, Value
 from lect.ir.index_map import dims_of
 from lect.passes.base import Pass
+from lect.passes.loop.forms import FORMS
 from lect.passes.loop.nests import functions, nbytes, readers_of_memory
 from lect.passes.loop.updates import updates_in_place, written_operand
 
@@ -36,6 +37,7 @@ class LoopPlanBuffers(Pass):
     """Give every result of a nest a slot of shared memory."""
 
     name: ClassVar[str] = "loop-plan-buffers"
+    keeps: ClassVar[tuple[str, ...]] = (FORMS,)
 
     def run(self, op: Operation, ctx: Context) -> None:
         for func in functions(op):

@@ -18,6 +18,7 @@ from lect.dialects.loop.ops import ExternOp, FuncOp, LoadOp, NestOp, ReturnOp, U
 from lect.ir import Context, Operation, Value
 from lect.ir.index_map import delinearize, is_affine
 from lect.passes.base import Pass, option
+from lect.passes.loop.forms import FORMS, Forms, forms_of
 from lect.passes.loop.nests import (
     FEW,
     INLINE,
@@ -40,13 +41,14 @@ class LoopRealize(Pass):
     """Set `realize` on every nest; drop results without readers."""
 
     name: ClassVar[str] = "loop-realize"
+    keeps: ClassVar[tuple[str, ...]] = (FORMS,)
     max_reads: int = option(12, "most buffers that a value may read and still be computed by its readers")
     max_body: int = option(128, "most operations that a value may take and still be computed by its readers")
 
     def run(self, op: Operation, ctx: Context) -> None:
         for func in functions(op):
             drop_unread(func, ctx)
-            decisions = Decisions(self.max_reads, self.max_body)
+            decisions = Decisions(forms_of(ctx), self.max_reads, self.max_body)
             for nest in [inner for inner in func.body if isinstance(inner, NestOp)]:
                 nest.realize = tuple([decisions.of(nest, k) for k in range(len(nest.results))])
                 ctx.count("buffers inline", nest.realize.count(INLINE))
@@ -75,15 +77,33 @@ def point_is_affine(nest: NestOp, load: LoadOp) -> bool:
     return all(is_affine(index) for index in delinearize(load.map.offset, nest.space.sizes, reader.space.ranges))
 
 
+def stored_for(nest: NestOp) -> str | None:
+    """Why the results of a nest are stored whoever reads them."""
+    if nest.reduced:
+        return "folded from many values"
+    if has_scan(nest):
+        return "updated" if nest.updates else "scan"
+    if len(nest.results) > 1:
+        return "one of several results"
+    if points(nest) == 0:
+        return "empty"
+    return None if nest.store_of(0).map.offset is own_point(nest) else "stored with gaps"
+
+
+def cost(nest: NestOp) -> tuple[int, int]:
+    """Operations of a block, and how many of them are heavy."""
+    return body_size(nest), heavy_ops(nest)
+
+
 class Decisions:
     """Decides in program order; remembers for each inline buffer what its readers would read and which nests they would repeat."""
 
-    def __init__(self, max_reads: int, max_body: int) -> None:
+    def __init__(self, forms: Forms, max_reads: int, max_body: int) -> None:
+        self.forms = forms
         self.max_reads = max_reads
         self.max_body = max_body
         self.reads: dict[Value, dict[Value, None]] = {}
         self.nests: dict[Value, dict[NestOp, None]] = {}
-        self.costs: dict[NestOp, tuple[int, int]] = {}
 
     def of(self, nest: NestOp, number: int) -> str:
         """Why result `number` is stored, or "inline"."""
@@ -102,13 +122,6 @@ class Decisions:
             self.reads[buffer], self.nests[buffer] = reads, nests
         return reason or INLINE
 
-    def cost(self, nest: NestOp) -> tuple[int, int]:
-        """Operations of a block, and how many of them are heavy."""
-        found = self.costs.get(nest)
-        if found is None:
-            found = self.costs[nest] = (body_size(nest), heavy_ops(nest))
-        return found
-
     def needed(self, nest: NestOp, number: int, users: list[Operation]) -> str | None:
         """What makes storing necessary whatever it costs."""
         for user in users:
@@ -118,16 +131,9 @@ class Decisions:
                 return "written to an input"
             if isinstance(user, ExternOp):
                 return f"operand of {user.callee.leaf}"
-        if nest.reduced:
-            return "folded from many values"
-        if has_scan(nest):
-            return "updated" if nest.updates else "scan"
-        if len(nest.results) > 1:
-            return "one of several results"
-        if points(nest) == 0:
-            return "empty"
-        if nest.store_of(number).map.offset is not own_point(nest):
-            return "stored with gaps"
+        kind = self.forms.ask(nest, stored_for)
+        if kind is not None:
+            return kind
         for load in nest.results[number].users:
             if isinstance(load, UpdateOp):
                 return "what an update begins with"
@@ -141,7 +147,7 @@ class Decisions:
         """Why computing a value at each of `count` readers costs more than storing it."""
         if len(reads) > self.max_reads:
             return f"{len(reads)} buffers read"
-        costs = [self.cost(member) for member in nests]
+        costs = [self.forms.ask(member, cost) for member in nests]
         size = sum(operations for operations, _ in costs)
         if size > self.max_body:
             return f"{size} operations"
@@ -150,7 +156,7 @@ class Decisions:
         heavy = sum(dear for member, (_, dear) in zip(nests, costs) if points(member) * FEW >= points(nest))
         if heavy:
             return f"{count} readers x {heavy} heavy operations"
-        if gathers(nest):
+        if self.forms.ask(nest, gathers):
             return f"{count} readers x gather"
         read = sum(min(nbytes(value), points(nest) * value.type.element.bytes) for value in reads)  # type: ignore[attr-defined]
         if read * (count - 1) > nbytes(buffer) * count:

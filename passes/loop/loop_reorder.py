@@ -28,9 +28,10 @@ from lect.ir import Context, Operation
 from lect.ir.index_map import coefficient
 from lect.ir.symbolic import Expr, dim
 from lect.passes.base import Pass, option
+from lect.passes.loop.forms import FORMS, Forms, forms_of
 from lect.passes.loop.loop_collapse_dims import dim_groups
 from lect.passes.loop.loop_order_for_memory import peak_of
-from lect.passes.loop.nests import functions, has_scan, nbytes, rebuild
+from lect.passes.loop.nests import functions, has_scan, nbytes, put_in_place, rebuild
 from lect.passes.targets import is_gpu
 
 L2_BYTES = 512 << 10
@@ -43,51 +44,63 @@ class LoopReorder(Pass):
     """Put the dims of each nest, and the nests of each function, into the order in which memory is read best."""
 
     name: ClassVar[str] = "loop-reorder"
+    keeps: ClassVar[tuple[str, ...]] = (FORMS,)
     window: int = option(8, "how many operations ahead are looked at")
 
     def run(self, op: Operation, ctx: Context) -> None:
         if is_gpu(ctx.target):
             return
         l2_bytes = int(ctx.target.get("l2_bytes", L2_BYTES))
+        forms = forms_of(ctx)
         for func in functions(op):
             for nest in [inner for inner in func.body if isinstance(inner, NestOp)]:
-                ctx.count("nests reordered", reorder_dims(nest))
+                ctx.count("nests reordered", "tiles" not in nest.attrs and reorder_dims(nest, forms))
             ctx.count("operations moved", reorder_operations(func, self.window, l2_bytes))
 
 
 # ---- dims ------------------------------------------------------------------------------------------------------------
 
 
-def reorder_dims(nest: NestOp) -> bool:
+def reorder_dims(nest: NestOp, forms: Forms) -> bool:
     """Rewrite a nest over its dims in the best order; False when they have it."""
-    sizes = nest.space.sizes
-    if len(sizes) < 2 or has_scan(nest) or nest.products or "tiles" in nest.attrs or not all(type(size) is int for size in sizes):
+    found = forms.ask(nest, better_order)
+    if found is None:
         return False
+    order, reason = found
+    new = forms.make((nest,), "reordered", nest.sym_name, lambda: with_order(nest, order))
+    assert new is not None
+    new.attrs = {**nest.attrs, "space": new.space, "order": reason}
+    put_in_place(nest, new)
+    return True
+
+
+def better_order(nest: NestOp) -> tuple[list[int], str] | None:
+    """An order of the dims that wins bytes, and why; None when there is none."""
+    sizes = nest.space.sizes
+    if len(sizes) < 2 or has_scan(nest) or nest.products or not all(type(size) is int for size in sizes):
+        return None
     accesses = _accesses(nest)
     long = [k for k, size in enumerate(sizes) if size > 1]
     if all(steps[a] >= steps[b] for steps, _ in accesses for a, b in pairwise(long)):
-        return False
+        return None
     votes, total = count_votes(accesses, long)
     order = best_order(len(sizes), votes)
     won = _agreement(order, votes) - _agreement(range(len(sizes)), votes)
     if won <= 0:
-        return False
-    builder = NestBuilder(SpaceAttr(tuple([sizes[k] for k in order])), nest.loc)
+        return None
+    new = with_order(nest, order)
+    worse = len(dim_groups(new)) > len(dim_groups(nest))
+    new.drop_operands()
+    names = ", ".join(f"d{k}" for k in order)
+    return None if worse else (order, f"{names}: {_bytes_that_lie_so(accesses, order)} of {total} bytes lie so")
+
+
+def with_order(nest: NestOp, order: Sequence[int]) -> NestOp:
+    """The nest over its dims in another order, not in a graph."""
+    builder = NestBuilder(SpaceAttr(tuple([nest.space.sizes[k] for k in order])), nest.loc)
     place = {k: dim(position) for position, k in enumerate(order)}
     rebuild(nest, builder, Inlining(nest, builder, place), range(len(nest.results)))
-    names = ", ".join(f"d{k}" for k in order)
-    reason = f"{names}: {_bytes_that_lie_so(accesses, order)} of {total} bytes lie so"
-    attrs = {name: value for name, value in nest.attrs.items() if name not in ("sym_name", "space")}
-    new = builder.finish(nest.sym_name, {**attrs, "order": reason})
-    if len(dim_groups(new)) > len(dim_groups(nest)):
-        new.drop_operands()
-        return False
-    assert nest.parent is not None
-    nest.parent.insert_before(nest, new)
-    for before, after in zip(nest.results, new.results):
-        after.hint = before.hint
-    nest.replace(new.results)
-    return True
+    return builder.finish(nest.sym_name)
 
 
 def _accesses(nest: NestOp) -> Accesses:

@@ -19,7 +19,8 @@ from lect.ir import Context, Operation
 from lect.ir.index_map import linearize, split_points
 from lect.ir.symbolic import Expr, Size, dim
 from lect.passes.base import Pass
-from lect.passes.loop.nests import functions, has_scan, rebuild
+from lect.passes.loop.forms import FORMS, forms_of
+from lect.passes.loop.nests import has_scan, nests_of, put_in_place, rebuild
 
 
 @dataclass(frozen=True)
@@ -27,19 +28,20 @@ class LoopSplitDims(Pass):
     """Make index maps affine by splitting dims."""
 
     name: ClassVar[str] = "loop-split-dims"
+    keeps: ClassVar[tuple[str, ...]] = (FORMS,)
 
     def run(self, op: Operation, ctx: Context) -> None:
-        for func in functions(op):
-            for nest in [inner for inner in func.body if isinstance(inner, NestOp)]:
-                new = split(nest)
-                if new is not None:
-                    assert nest.parent is not None
-                    nest.parent.insert_before(nest, new)
-                    for before, after in zip(nest.results, new.results):
-                        after.hint = before.hint
-                    nest.replace(new.results)
-                    ctx.count("nests split")
-                ctx.count("nests that divide", has_division(new or nest))
+        forms = forms_of(ctx)
+        for nest in nests_of(op):
+            if not forms.ask(nest, has_division):
+                ctx.count("nests that divide", 0)
+                continue
+            new = forms.make((nest,), "split", nest.sym_name, lambda nest=nest: split(nest))  # type: ignore[misc]
+            if new is not None:
+                new.attrs = {**nest.attrs, "space": new.space}
+                put_in_place(nest, new)
+                ctx.count("nests split")
+            ctx.count("nests that divide", forms.ask(new or nest, has_division))
 
 
 def split(nest: NestOp) -> NestOp | None:

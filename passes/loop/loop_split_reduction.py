@@ -18,14 +18,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from lect.dialects.loop.ops import FuncOp, NestOp
 from lect.ir import Context, Operation, Value
 from lect.ir.index_map import dims_of
 from lect.passes.base import Pass, option
+from lect.passes.loop.forms import FORMS, Forms, forms_of
 from lect.passes.loop.fusion import Blocked, joint_by_offset
-from lect.passes.loop.nests import functions, has_scan, nbytes, points, unit_stride_bytes
+from lect.passes.loop.nests import functions, has_scan, nbytes, points, reduced, unit_stride_bytes
 from lect.passes.loop.splitting import count, first_reductions, loads_of, split_reduction
 from lect.passes.targets import is_gpu
 
@@ -37,6 +39,7 @@ class LoopSplitReduction(Pass):
     """Cut reductions into partial results and their fold."""
 
     name: ClassVar[str] = "loop-split-reduction"
+    keeps: ClassVar[tuple[str, ...]] = (FORMS,)
     threads: int = option(0, "threads to keep busy; 0: as many as the target has")
     each: int = option(0, "least points of a part; 0: 32768, on a GPU 8192")
     shares: int = option(4, "parts for each thread")
@@ -45,7 +48,11 @@ class LoopSplitReduction(Pass):
     def run(self, op: Operation, ctx: Context) -> None:
         threads = self.threads or int(ctx.target.get("threads", 1))
         for func in functions(op):
+<<<<<<< HEAD
             splitter = Splitter(func, self, threads, self.each or (8192 if is_gpu(ctx.target) else 32768))
+=======
+            splitter = Splitter(func, forms_of(ctx), self, threads)
+>>>>>>> 23e0f91 (loop: (forms) equal nests are lowered, joined, reordered and decided about once)
             for nest in [inner for inner in func.body if isinstance(inner, NestOp)]:
                 splitter.visit(nest)
             ctx.count("reductions split for threads", splitter.for_threads)
@@ -55,7 +62,12 @@ class LoopSplitReduction(Pass):
 class Splitter:
     """The splits of one function."""
 
+<<<<<<< HEAD
     def __init__(self, func: FuncOp, options: LoopSplitReduction, threads: int, each: int) -> None:
+=======
+    def __init__(self, func: FuncOp, forms: Forms, options: LoopSplitReduction, threads: int) -> None:
+        self.forms = forms
+>>>>>>> 23e0f91 (loop: (forms) equal nests are lowered, joined, reordered and decided about once)
         self.options = options
         self.threads = threads
         self.each = each
@@ -65,7 +77,7 @@ class Splitter:
 
     def visit(self, nest: NestOp) -> None:
         """Split a nest as often as there is a reason, one reduction after the other."""
-        if not nest.reduced or has_scan(nest) or not all(type(size) is int for size in nest.space.sizes) or points(nest) == 0:
+        if not self.forms.ask(nest, can_split):
             return
         buffer = self.producer_to_join(nest)
         if buffer is not None:
@@ -126,31 +138,38 @@ class Splitter:
     def producer_to_join(self, nest: NestOp) -> tuple[Value, dict[int, int]] | None:
         """A buffer whose producer folds some of the dims that the nest folds, and the dims to leave for the second stage."""
         makers = [(value, value.owner) for value in nest.inputs if isinstance(value.owner, NestOp)]
-        makers = [(value, producer) for value, producer in makers if producer.reduced and not has_scan(producer)]  # type: ignore[union-attr]
-        if not makers or len(first_reductions(nest)) != len(_folds(nest)):
+        makers = [(value, producer) for value, producer in makers if self.forms.ask(producer, folds)]  # type: ignore[arg-type]
+        if not makers or not self.forms.ask(nest, folds_at_once):
             return None
         for value, producer in makers:
             assert isinstance(producer, NestOp)
-            reads = {load.map.offset for load in loads_of(nest, value)}
-            if len(reads) != 1:
-                continue
-            try:
-                joint = joint_by_offset(producer, nest, producer.store_of(value.index).map.offset, next(iter(reads)))
-            except Blocked:
-                continue
-            sizes = nest.space.sizes
-            inner = {k for d in producer.reduced for k in dims_of(joint.dims[d])}
-            outer = {k for k in nest.reduced if sizes[k] != 1}
-            if joint.sizes != sizes or not inner or not inner < outer:
-                continue
-            if nbytes(value) >= self.options.gain * self._partial_bytes(nest, inner):
-                return value, {k: sizes[k] for k in outer - inner}
+            what = ("stages", self.options.gain, nest.inputs.index(value))
+            factors = self.forms.together((nest, producer), what, partial(self._factors, nest, producer, value))
+            if factors is not None:
+                return value, factors
         return None
+
+    def _factors(self, nest: NestOp, producer: NestOp, value: Value) -> dict[int, int] | None:
+        """The dims to leave for the second stage so that the first can join the producer of a buffer."""
+        reads = {load.map.offset for load in loads_of(nest, value)}
+        if len(reads) != 1:
+            return None
+        try:
+            joint = joint_by_offset(producer, nest, producer.store_of(value.index).map.offset, next(iter(reads)))
+        except Blocked:
+            return None
+        sizes = nest.space.sizes
+        inner = {k for d in producer.reduced for k in dims_of(joint.dims[d])}
+        outer = {k for k in nest.reduced if sizes[k] != 1}
+        if joint.sizes != sizes or not inner or not inner < outer:
+            return None
+        enough = nbytes(value) >= self.options.gain * self._partial_bytes(nest, inner)
+        return {k: sizes[k] for k in outer - inner} if enough else None
 
     def sibling_to_join(self, nest: NestOp) -> tuple[NestOp, Value, dict[int, int]] | None:
         """A nest over the same space that folds some of the dims that this one folds and reads the same elements of a buffer, and the dims to leave."""
-        outer = {k for k in nest.reduced if nest.space.sizes[k] != 1}
-        if len(outer) < 2 or len(first_reductions(nest)) != len(_folds(nest)):
+        outer = {k for k in self.forms.ask(nest, reduced) if nest.space.sizes[k] != 1}
+        if len(outer) < 2 or not self.forms.ask(nest, folds_at_once):
             return None
         for value in nest.inputs:
             offsets = {load.map.offset for load in loads_of(nest, value)}
@@ -170,6 +189,21 @@ class Splitter:
         """Bytes of the partial results when only some dims are folded."""
         stays = [k for k in range(len(nest.space.sizes)) if k not in inner]
         return count(nest.space.sizes, stays) * sum(result.type.bytes for result in _folds(nest))  # type: ignore[attr-defined]
+
+
+def can_split(nest: NestOp) -> bool:
+    """Whether a nest folds points whose number is known."""
+    return bool(nest.reduced) and not has_scan(nest) and all(type(size) is int for size in nest.space.sizes) and points(nest) != 0
+
+
+def folds(nest: NestOp) -> bool:
+    """Whether a nest folds, and its points have no order."""
+    return bool(nest.reduced) and not has_scan(nest)
+
+
+def folds_at_once(nest: NestOp) -> bool:
+    """Whether no reduction of a nest needs another."""
+    return len(first_reductions(nest)) == len(_folds(nest))
 
 
 def _folds(nest: NestOp) -> list[Value]:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from math import prod
 from typing import Final
 
+from lect.dialects.loop.attributes import SpaceAttr
 from lect.dialects.loop.building import Inlining, NestBuilder, copy_block
 from lect.dialects.loop.library import may_share_memory
+<<<<<<< HEAD
 from lect.dialects.loop.ops import ConstOp, ExternOp, FuncOp, IndexOp, LoadOp, NestOp, ReturnOp, ScanOp, StoreOp, UpdateOp, WriteOp, variance
+=======
+from lect.dialects.loop.ops import ExternOp, FuncOp, LoadOp, NestOp, ReturnOp, ScanOp, StoreOp, UpdateOp, WriteOp, variance
+from lect.dialects.loop.types import BufferType
+>>>>>>> 23e0f91 (loop: (forms) equal nests are lowered, joined, reordered and decided about once)
 from lect.dialects.scalars import HEAVY
 from lect.ir import Block, Operation, PassFailure, Value
 from lect.ir.index_map import coefficient, delinearize, is_affine, linearize
@@ -47,7 +54,13 @@ def readers_of_memory(buffer: Value) -> list[Operation]:
 
 def nbytes(buffer: Value) -> int:
     """Bytes of a buffer.  Raises `PassFailure` when its size is known only at run time."""
-    return _number(buffer.type.bytes, buffer.owner)  # type: ignore[attr-defined]
+    found = _bytes(buffer.type)
+    return found if type(found) is int else _number(found, buffer.owner)
+
+
+@lru_cache(maxsize=4096)
+def _bytes(type: BufferType) -> Size:
+    return type.bytes
 
 
 def points(nest: NestOp) -> int:
@@ -83,7 +96,17 @@ def heavy_ops(nest: NestOp) -> int:
 
 def own_point(nest: NestOp) -> Expr:
     """The offset at which a nest stores when every point has its own element, in order."""
-    return linearize(nest.space.dims, nest.space.sizes)
+    return _own_point(nest.space)
+
+
+@lru_cache(maxsize=4096)
+def _own_point(space: SpaceAttr) -> Expr:
+    return linearize(space.dims, space.sizes)
+
+
+def reduced(nest: NestOp) -> tuple[int, ...]:
+    """The dims that a nest folds."""
+    return nest.reduced
 
 
 def has_scan(nest: NestOp) -> bool:
@@ -168,6 +191,15 @@ def drop_results(nest: NestOp, dead: set[int]) -> NestOp:
     nest.erase()
     region.parent = new
     return new
+
+
+def put_in_place(old: NestOp, new: NestOp) -> None:
+    """A new nest, with the same results, takes the place of an old one."""
+    assert old.parent is not None
+    old.parent.insert_before(old, new)
+    for before, after in zip(old.results, new.results):
+        after.hint = before.hint
+    old.replace(new.results)
 
 
 def remove_dead(nest: NestOp) -> None:

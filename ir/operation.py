@@ -193,10 +193,24 @@ class Operation:
 
     def drop_operands(self) -> None:
         """Forget all operands, here and in nested operations."""
-        for op in self.walk() if self.regions else (self,):
-            for value in op.operands:
-                _drop_use(value, op)
-            op.operands = []
+        for value in self.operands:
+            _drop_use(value, self)
+        self.operands = []
+        for region in self.regions:
+            for block in region.blocks:
+                op = block.first
+                while op is not None:
+                    if op.regions:
+                        op.drop_operands()
+                    for value in op.operands:
+                        users = value.users  # `_drop_use`, without the call
+                        count = users[op] - 1
+                        if count:
+                            users[op] = count
+                        else:
+                            del users[op]
+                    op.operands = []
+                    op = op.next
 
     def replace(self, values: Sequence[Value]) -> None:
         """Replace the results by `values` everywhere and erase this operation."""

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from lect.dialects.loop.attributes import SpaceAttr
 from lect.dialects.loop.building import INDEX_HINTS
 from lect.dialects.loop.ops import IndexOp, LoadOp, NestOp, ReduceIndexOp, ReduceOp, ScanOp, StoreOp, UpdateOp
-from lect.ir import Block, Context, Location, Operation, Region, Type, Value, literal_key
+from lect.ir import Block, BlockTemplate, Context, Location, Region, Type, Value, literal_key
 from lect.ir.types import index
 
 T = TypeVar("T")
@@ -48,7 +48,7 @@ def describe(nest: NestOp) -> tuple[Hashable, tuple[Location, ...]]:
         numbers[value] = len(numbers)
     places: dict[Location, int] = {nest.loc: 0}
     key: list[Hashable] = [nest.attrs["space"], len(nest.operands), *[value.type for value in (*nest.operands, *nest.results)]]
-    extend = key.extend
+    extend: Any = key.extend
     op = nest.body.first
     while op is not None:  # what follows a kind and two lengths is read without doubt, so one flat key will do
         kind, attrs, operands = type(op), op.attrs, op.operands
@@ -66,7 +66,7 @@ def describe(nest: NestOp) -> tuple[Hashable, tuple[Location, ...]]:
 class Recipe:
     """A nest in terms of numbered buffers and places: `make` writes it down over others."""
 
-    __slots__ = ("form", "inputs", "place", "places", "results", "space", "steps")
+    __slots__ = ("block", "form", "inputs", "place", "places", "results", "space")
 
     def __init__(self, made: NestOp, buffers: dict[Value, int], places: dict[Location, int], form: Form, own_places: Sequence[Location]) -> None:
         self.space: SpaceAttr = made.space
@@ -75,26 +75,14 @@ class Recipe:
         self.place = places[made.loc]
         self.form = form
         self.places = [places[loc] for loc in own_places]
-        numbers: dict[Value, int] = {}
-        for value in (*made.operands, *made.body.args):
-            numbers[value] = len(numbers)
-        self.steps: list[tuple[type[Operation], dict[str, Any], int, tuple[Type, ...], list[int]]] = []
-        for op in made.body:
-            types = tuple([value.type for value in op.results])
-            self.steps.append((type(op), dict(op.attrs), places[op.loc], types, [numbers[value] for value in op.operands]))
-            for value in op.results:
-                numbers[value] = len(numbers)
+        self.block = BlockTemplate(made.body, made.operands, places)
 
     def make(self, buffers: Sequence[Value], places: Sequence[Location], name: str) -> NestOp:
         """The nest over other buffers, not in a graph."""
         inputs = [buffers[number] for number in self.inputs]
         rank = len(self.space.sizes)
         block = Block([index] * rank, INDEX_HINTS[:rank])
-        values = [*inputs, *block.args]
-        append = block.append
-        for kind, attrs, place, types, operands in self.steps:
-            op = append(kind.create([values[number] for number in operands], types, attrs.copy(), (), (), places[place]))
-            values += op.results
+        self.block.fill(block, inputs, places)
         attributes = {"sym_name": name, "space": self.space}
         return NestOp.create(inputs, self.results, attributes, (Region([block]),), (), places[self.place])
 
@@ -115,6 +103,7 @@ class Forms:
         self._shapes: dict[NestOp, Shape] = {}
         self._together: dict[Hashable, Any] = {}
         self._recipes: dict[Hashable, Recipe | None] = {}
+        self._changed: dict[Hashable, tuple[Form, list[int]]] = {}
 
     def shape(self, nest: NestOp) -> Shape:
         """The form of a nest and the places of its operations."""
@@ -145,7 +134,7 @@ class Forms:
 
     def together(self, nests: Sequence[NestOp], what: Hashable, find: Callable[[], T]) -> T:
         """What depends on the forms of nests, on which buffers they share, and on `what`."""
-        key = (what, *[self.form(nest) for nest in nests], *_numbering(nests).pattern)
+        key = (what, *[self.form(nest) for nest in nests], *_numbering(nests)[1])
         found = self._together.get(key, _NOTHING)
         if found is _NOTHING:
             found = self._together[key] = find()
@@ -156,25 +145,51 @@ class Forms:
 
         None when `build` gives None; `build` may change one of the nests in place and give that.
         """
-        shapes = [self.shape(nest) for nest in nests]
-        shared = _numbering(nests)
-        places: dict[Location, int] = {}
-        pattern = [places.setdefault(loc, len(places)) for _, own in shapes for loc in own]
-        key = (what, *[form for form, _ in shapes], *shared.pattern, -1, *pattern)
+        forms, buffers, places, pattern = self._numbered(nests, (), ())
+        key = (what, *forms, *pattern)
         recipe = self._recipes.get(key, _NOTHING)
         if recipe is None:
             return None
-        locs = list(places)
-        if recipe is _NOTHING:
-            made = build()
-            if made is None:
-                self._recipes[key] = None
-                return None
-            self.forget(made)  # it may be one of `nests`
-            self._recipes[key] = self.recipe(made, shared.numbers, places)
-            made.attrs = {"sym_name": name, "space": made.space}
-            return made
-        return self.follow(recipe, list(shared.numbers), locs, name)
+        if recipe is not _NOTHING:
+            return self.follow(recipe, list(buffers), list(places), name)
+        made = build()
+        if made is None:
+            self._recipes[key] = None
+            return None
+        self.forget(made)  # it may be one of `nests`
+        self._recipes[key] = self.recipe(made, buffers, places)
+        made.attrs = {"sym_name": name, "space": made.space}
+        return made
+
+    def change(self, nest: NestOp, what: Hashable, do: Callable[[], NestOp], reads: Sequence[Value] = (), at: Sequence[Location] = ()) -> NestOp:
+        """Change a nest in a way that depends on its form and `what`; it may then read `reads` too and have operations that come from `at`.
+
+        `do` gives the nest, or one that has taken over its block.
+        """
+        forms, _, places, pattern = self._numbered((nest,), reads, at)
+        key = (what, *forms, *pattern)
+        self.forget(nest)
+        nest = do()
+        found = self._changed.get(key)
+        if found is None:
+            form, own = self.shape(nest)
+            self._changed[key] = form, [places[loc] for loc in own]
+        else:
+            locs = list(places)
+            self._shapes[nest] = found[0], tuple([locs[place] for place in found[1]])
+        return nest
+
+    def _numbered(
+        self, nests: Sequence[NestOp], reads: Sequence[Value], at: Sequence[Location]
+    ) -> tuple[list[Form], dict[Value, int], dict[Location, int], list[int]]:
+        """The forms of nests, their buffers and places with numbers, and which number stands where."""
+        shapes = [self.shape(nest) for nest in nests]
+        buffers, pattern = _numbering(nests, reads)
+        places: dict[Location, int] = {}
+        pattern.append(-1)
+        pattern += [places.setdefault(loc, len(places)) for _, own in shapes for loc in own]
+        pattern += [places.setdefault(loc, len(places)) for loc in at]
+        return [form for form, _ in shapes], buffers, places, pattern
 
     def recipe(self, made: NestOp, buffers: dict[Value, int], places: dict[Location, int]) -> Recipe:
         """How to write a nest down again, over other buffers and places; `buffers` and `places` have all that it reads and comes from."""
@@ -188,12 +203,9 @@ class Forms:
         return made
 
 
-class _numbering:
+def _numbering(nests: Sequence[NestOp], more: Sequence[Value] = ()) -> tuple[dict[Value, int], list[int]]:
     """The buffers of nests, each with a number, and the numbers in the order of inputs and results."""
-
-    __slots__ = ("numbers", "pattern")
-
-    def __init__(self, nests: Sequence[NestOp]) -> None:
-        self.numbers: dict[Value, int] = {}
-        numbers = self.numbers
-        self.pattern = [numbers.setdefault(value, len(numbers)) for nest in nests for value in (*nest.operands, *nest.results)]
+    numbers: dict[Value, int] = {}
+    pattern = [numbers.setdefault(value, len(numbers)) for nest in nests for value in (*nest.operands, *nest.results)]
+    pattern += [numbers.setdefault(value, len(numbers)) for value in more]
+    return numbers, pattern

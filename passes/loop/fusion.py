@@ -19,7 +19,7 @@ from lect.ir.symbolic import ZERO, Expr, dim, ranges_of
 from lect.passes.loop.forms import Forms
 from lect.passes.loop.fusion_graph import FusionGraph
 from lect.passes.loop.loop_split_dims import split
-from lect.passes.loop.nests import body_size, has_scan, heavy_ops, own_point, points
+from lect.passes.loop.nests import body_size, has_scan, heavy_ops, own_point, points, release
 
 Sizes = tuple[int, ...]
 MIN_ROWS = 16
@@ -215,6 +215,8 @@ def put_joint(graph: FusionGraph, first: NestOp, second: NestOp, new: NestOp, ke
     second.erase()
     first.erase()
     graph.merge(first, second, new)
+    release(first)
+    release(second)
     return new
 
 

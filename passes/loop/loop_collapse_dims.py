@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 from lect.dialects.loop.attributes import SpaceAttr
@@ -37,10 +38,9 @@ class LoopCollapseDims(Pass):
         forms = forms_of(ctx)
         for nest in nests_of(op):
             found = forms.ask(nest, collapsed)
-            forms.forget(nest)
             if found is not None:
                 ctx.count("dims merged or dropped", len(nest.space.sizes) - len(found.sizes))
-                rewrite(nest, found)
+                forms.change(nest, "collapsed", partial(rewrite, nest, found))
 
 
 class Collapsed(NamedTuple):
@@ -66,8 +66,8 @@ def collapsed(nest: NestOp) -> Collapsed | None:
         for k in reversed(group):
             replacements[k] = ranges.mod(rest, sizes[k]) if k != group[0] else rest
             rest = ranges.floordiv(rest, sizes[k])
-    position = {k: position for position, group in enumerate(groups) for k in group}
-    return Collapsed(new_sizes, [_changes(op, new_sizes, replacements, position) for op in nest.body])
+    place = {k: position for position, group in enumerate(groups) for k in group}
+    return Collapsed(new_sizes, [_changes(op, new_sizes, replacements, place) for op in nest.body])
 
 
 def _product(sizes: Sequence[int]) -> int:
@@ -116,7 +116,7 @@ def _changes(op: Any, sizes: tuple[int, ...], replacements: list[Expr], position
     return found
 
 
-def rewrite(nest: NestOp, found: Collapsed) -> None:
+def rewrite(nest: NestOp, found: Collapsed) -> NestOp:
     """Put a nest over fewer dims."""
     sizes = found.sizes
     for op, changes in zip(nest.body, found.attributes):
@@ -127,3 +127,4 @@ def rewrite(nest: NestOp, found: Collapsed) -> None:
     while len(args) < len(sizes):
         nest.body.add_arg(index, f"d{len(args)}")
     nest.space = SpaceAttr(sizes)
+    return nest

@@ -99,7 +99,9 @@ def defer(product: Product, forms: Forms, l1_bytes: int) -> int:
     if saves <= 0:
         raise Blocked(f"{len(nests)} nests would read what is added")
     for nest in nests:
-        _add(nest, product, forms, added, wide, FuseAttr("epilogue", call.sym_name, nest.sym_name, saves // len(nests)))
+        how = ("adds", nest.inputs.index(result), product.batch, product.rows, product.columns, wide)
+        forms.change(nest, how, partial(_add, nest, product, added, wide), (added,), (call.loc,))
+        nest.fused = (*nest.fused, FuseAttr("epilogue", call.sym_name, nest.sym_name, saves // len(nests)))
     plain = "aten.bmm.default" if call.callee.leaf == "aten.baddbmm.default" else "aten.mm.default"
     _replace_call(product, call, plain, [product.a, product.b], "the nests behind it add")
     return saves
@@ -129,9 +131,8 @@ def _place(load: LoadOp, nest: NestOp, product: Product) -> tuple[Expr, ...]:
     return delinearize(load.map.offset, (product.batch, product.rows, product.columns), nest.space.ranges)
 
 
-def _add(nest: NestOp, product: Product, forms: Forms, added: Value, view: ViewAttr, done: FuseAttr) -> None:
+def _add(nest: NestOp, product: Product, added: Value, view: ViewAttr) -> NestOp:
     """Put the sum behind each load of the product."""
-    forms.forget(nest)
     for load in _loads(nest, product.op.results[0]):
         builder = NestBuilder.inside(nest)
         builder.loc, builder.anchor = product.op.loc, load.next
@@ -142,8 +143,8 @@ def _add(nest: NestOp, product: Product, forms: Forms, added: Value, view: ViewA
             for number, value in enumerate(user.operands):
                 if value is load.value:
                     user.set_operand(number, total)
-    nest.fused = (*nest.fused, done)
     nest.set_operands(nest.needed_inputs)
+    return nest
 
 
 # ---- from a nest into the call ---------------------------------------------------------------------------------------

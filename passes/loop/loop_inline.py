@@ -20,7 +20,7 @@ from lect.ir import Context, Operation, PassFailure, Value
 from lect.ir.index_map import delinearize
 from lect.passes.base import Pass
 from lect.passes.loop.forms import FORMS, Forms, forms_of
-from lect.passes.loop.nests import INLINE, functions, gathered_ranges, is_gathered_inline, nbytes, own_point, put_in_place, readers
+from lect.passes.loop.nests import INLINE, functions, gathered_ranges, is_gathered_inline, nbytes, own_point, put_in_place, readers, release
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ def inline_function(func: FuncOp, forms: Forms, ctx: Context) -> None:
             if readers(nest.results[0]):
                 raise PassFailure("this buffer is marked inline but is read by something that is no nest", op=nest)
             nest.erase()
+            release(nest)
             ctx.count("nests removed")
 
 

@@ -27,8 +27,8 @@ from lect.dialects.loop.ops import ExternOp, FuncOp, NestOp, ReturnOp, WriteOp
 from lect.ir import Context, Operation, Value
 from lect.ir.index_map import dims_of
 from lect.passes.base import Pass
-from lect.passes.loop.forms import FORMS
-from lect.passes.loop.nests import functions, nbytes, readers_of_memory
+from lect.passes.loop.forms import FORMS, Forms, forms_of
+from lect.passes.loop.nests import functions, has_scan, nbytes, readers_of_memory
 from lect.passes.loop.updates import updates_in_place, written_operand
 
 
@@ -41,7 +41,7 @@ class LoopPlanBuffers(Pass):
 
     def run(self, op: Operation, ctx: Context) -> None:
         for func in functions(op):
-            plan = Plan(func)
+            plan = Plan(func, forms_of(ctx))
             plan.run()
             ctx.count("slots", len(plan.sizes))
             ctx.count("slot bytes", sum(plan.sizes))
@@ -53,11 +53,13 @@ class LoopPlanBuffers(Pass):
 class Plan:
     """A linear scan over the operations of one function."""
 
-    def __init__(self, func: FuncOp) -> None:
+    def __init__(self, func: FuncOp, forms: Forms) -> None:
         self.func = func
+        self.forms = forms
         raising = [op for op in func.body if isinstance(op, ExternOp) and may_raise(op.callee.leaf)]
         self.last_that_may_raise = raising[-1] if raising else None
-        self.origin = {op.results[update.to]: update.base for op in func.body if isinstance(op, NestOp) for update in op.updates}
+        updating = [op for op in func.body if isinstance(op, NestOp) and forms.ask(op, has_scan)]
+        self.origin = {op.results[update.to]: update.base for op in updating for update in op.updates}
         self.returned = {self.memory_of(value) for op in func.body if isinstance(op, ReturnOp) for value in op.values}
         self.last_use: dict[Value, Operation] = {self.memory_of(value): op for op in func.body for value in op.operands if not value.is_argument}
         self.bytes = {value: nbytes(value) for op in func.body for value in op.results}
@@ -138,6 +140,10 @@ class Plan:
         nest.in_place = tuple(pairs)
         return dying
 
+    def fits(self, nest: NestOp, number: int, old: Value) -> bool:
+        """What `fits` says, asked once of equal nests."""
+        return self.forms.together((nest,), ("fits", number, nest.inputs.index(old)), lambda: fits(nest, number, old))
+
     def take(self, size: int) -> int:
         """A free slot of this size, or a new one."""
         free = self.free.get(size)
@@ -154,7 +160,7 @@ class Plan:
             free = seen == [self.library.get(memory)]  # seen in one way only, that of the tensor whose memory it is to take
         else:
             free = memory in self.slot or memory in self.library
-        if not free or not fits(nest, number, old):
+        if not free or not self.fits(nest, number, old):
             return False
         return all(self.position[user] <= self.position[nest] for user in readers_of_memory(old))
 
@@ -169,7 +175,7 @@ class Plan:
         whole = write.place.map is write.view.map and points_of(write.place) == parameter.type.numel == value.type.numel  # type: ignore[attr-defined]
         alone = sum(isinstance(user, WriteOp) and user.target is parameter for user in parameter.users) == 1
         read = [user for user in readers_of_memory(parameter) if user is not nest and not isinstance(user, WriteOp | ReturnOp)]
-        if not (whole and alone and parameter in nest.inputs and fits(nest, number, parameter)):
+        if not (whole and alone and parameter in nest.inputs and self.fits(nest, number, parameter)):
             return None
         if self.last_that_may_raise is not None and nest.is_before(self.last_that_may_raise):
             return None

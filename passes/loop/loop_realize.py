@@ -12,6 +12,7 @@ computing it again would cost more than reading it: several readers times heavy 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from lect.dialects.loop.ops import ExternOp, FuncOp, LoadOp, NestOp, ReturnOp, UpdateOp, WriteOp
@@ -47,7 +48,7 @@ class LoopRealize(Pass):
 
     def run(self, op: Operation, ctx: Context) -> None:
         for func in functions(op):
-            drop_unread(func, ctx)
+            drop_unread(func, forms_of(ctx), ctx)
             decisions = Decisions(forms_of(ctx), self.max_reads, self.max_body)
             for nest in [inner for inner in func.body if isinstance(inner, NestOp)]:
                 nest.realize = tuple([decisions.of(nest, k) for k in range(len(nest.results))])
@@ -55,7 +56,7 @@ class LoopRealize(Pass):
                 ctx.count("buffers stored", len(nest.realize) - nest.realize.count(INLINE))
 
 
-def drop_unread(func: FuncOp, ctx: Context) -> None:
+def drop_unread(func: FuncOp, forms: Forms, ctx: Context) -> None:
     """Erase results that nothing reads, from the last operation to the first."""
     op = func.body.last
     while op is not None:
@@ -65,7 +66,7 @@ def drop_unread(func: FuncOp, ctx: Context) -> None:
             if len(dead) == len(op.results):
                 op.erase()
             elif dead:
-                drop_results(op, dead)
+                forms.change(op, ("dropped", frozenset(dead)), partial(drop_results, op, dead))
             ctx.count("results dropped", len(dead))
         op = before
 

@@ -169,8 +169,10 @@ def reorder_operations(func: FuncOp, window: int, l2_bytes: int) -> int:
         best, here, most = None, 0, 0
         for ahead in range(position + 1, min(position + 1 + window, len(order))):
             op = order[ahead]
-            found = sum([sizes[value] for value in dict.fromkeys(op.operands) if value in touched]) if isinstance(op, NestOp) else 0
-            found = found if found <= l2_bytes else 0
+            found = 0
+            if isinstance(op, NestOp) and not touched.isdisjoint(op.operands):
+                found = sum([sizes[value] for value in dict.fromkeys(op.operands) if value in touched])
+                found = found if found <= l2_bytes else 0
             if ahead == position + 1:
                 here = most = found
             elif found > most and all(place.get(value.owner, -1) <= position for value in op.operands):  # type: ignore[call-overload]

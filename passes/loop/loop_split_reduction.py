@@ -48,11 +48,7 @@ class LoopSplitReduction(Pass):
     def run(self, op: Operation, ctx: Context) -> None:
         threads = self.threads or int(ctx.target.get("threads", 1))
         for func in functions(op):
-<<<<<<< HEAD
-            splitter = Splitter(func, self, threads, self.each or (8192 if is_gpu(ctx.target) else 32768))
-=======
-            splitter = Splitter(func, forms_of(ctx), self, threads)
->>>>>>> 23e0f91 (loop: (forms) equal nests are lowered, joined, reordered and decided about once)
+            splitter = Splitter(func, forms_of(ctx), self, threads, self.each or (8192 if is_gpu(ctx.target) else 32768))
             for nest in [inner for inner in func.body if isinstance(inner, NestOp)]:
                 splitter.visit(nest)
             ctx.count("reductions split for threads", splitter.for_threads)
@@ -62,12 +58,8 @@ class LoopSplitReduction(Pass):
 class Splitter:
     """The splits of one function."""
 
-<<<<<<< HEAD
-    def __init__(self, func: FuncOp, options: LoopSplitReduction, threads: int, each: int) -> None:
-=======
-    def __init__(self, func: FuncOp, forms: Forms, options: LoopSplitReduction, threads: int) -> None:
+    def __init__(self, func: FuncOp, forms: Forms, options: LoopSplitReduction, threads: int, each: int) -> None:
         self.forms = forms
->>>>>>> 23e0f91 (loop: (forms) equal nests are lowered, joined, reordered and decided about once)
         self.options = options
         self.threads = threads
         self.each = each

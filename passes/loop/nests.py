@@ -10,12 +10,8 @@ from typing import Final
 from lect.dialects.loop.attributes import SpaceAttr
 from lect.dialects.loop.building import Inlining, NestBuilder, copy_block
 from lect.dialects.loop.library import may_share_memory
-<<<<<<< HEAD
 from lect.dialects.loop.ops import ConstOp, ExternOp, FuncOp, IndexOp, LoadOp, NestOp, ReturnOp, ScanOp, StoreOp, UpdateOp, WriteOp, variance
-=======
-from lect.dialects.loop.ops import ExternOp, FuncOp, LoadOp, NestOp, ReturnOp, ScanOp, StoreOp, UpdateOp, WriteOp, variance
 from lect.dialects.loop.types import BufferType
->>>>>>> 23e0f91 (loop: (forms) equal nests are lowered, joined, reordered and decided about once)
 from lect.dialects.scalars import HEAVY
 from lect.ir import Block, Operation, PassFailure, Value
 from lect.ir.index_map import coefficient, delinearize, is_affine, linearize
@@ -200,6 +196,22 @@ def put_in_place(old: NestOp, new: NestOp) -> None:
     for before, after in zip(old.results, new.results):
         after.hint = before.hint
     old.replace(new.results)
+    release(old)
+
+
+def release(nest: NestOp) -> None:
+    """Take an erased nest apart: nothing in it holds the rest any more, so its memory is there for the next one at once and not after a collection."""
+    block = nest.body
+    op = block.first
+    while op is not None:
+        following = op.next
+        for value in op.results:
+            value.owner = None
+        op.parent = op.prev = op.next = None
+        op = following
+    block.first = block.last = None
+    block.args.clear()
+    nest.regions = ()
 
 
 def remove_dead(nest: NestOp) -> None:

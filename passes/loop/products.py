@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from math import gcd
 from types import MappingProxyType
 
@@ -44,27 +45,14 @@ class Product:
     @classmethod
     def of(cls, op: ExternOp) -> Product | None:
         """What a library call multiplies; None when it is no product, or one with factors, symbolic sizes or elements that are no f32 or f64."""
-        kind = CALLS.get(op.callee.leaf)
-        if kind is None or not all(isinstance(value, OperandAttr) for value in op.args) or len(op.args) != 2 + kind[1]:
+        leaf = op.callee.leaf
+        if leaf not in CALLS or any(op.kwargs.get(name, 1) != 1 for name in op.kwargs) or set(op.kwargs) - {"beta", "alpha"}:
             return None
-        if any(op.kwargs.get(name, 1) != 1 for name in op.kwargs) or set(op.kwargs) - {"beta", "alpha"}:
+        if not all(isinstance(value, OperandAttr) for value in op.args):
             return None
-        numbers = [value.number for value in op.args]
-        views = [op.views[number] for number in numbers]
-        element = op.results[0].type.element
-        if str(element) not in ("f32", "f64") or any(op.operands[number].type.element is not element for number in numbers):
-            return None
-        if not all(type(size) is int for view in (*views, *op.result_views) for size in (*view.sizes, *view.strides, view.offset)):
-            return None
-        first, second = views[-2:]
-        batch = first.sizes[0] if kind[0] else 1
-        found = cls(op, batch, first.sizes[-2], second.sizes[-1], first.sizes[-1], numbers[-2], numbers[-1], numbers[0] if kind[1] else None)
-        return found if min(found.batch, found.rows, found.columns, found.inner) > 0 and found.is_dense() else None
-
-    def is_dense(self) -> bool:
-        """Whether the library's result lies row by row in memory of its own."""
-        view = self.op.result_views[0]
-        return view.offset == 0 and view.strides == contiguous_strides(view.sizes) and view.span == self.op.results[0].type.numel
+        types = tuple([value.type for value in (*op.operands, *op.results)])
+        found = _sizes(leaf, tuple([value.number for value in op.args]), op.views, op.result_views, types)
+        return None if found is None else cls(op, *found)
 
     @property
     def operations(self) -> int:
@@ -90,6 +78,32 @@ class Product:
         lines = -(-min(lanes, self.columns) * self.element_bytes // LINE)
         apart = sets * LINE // gcd(across * self.element_bytes, sets * LINE)  # rows until one lies where another lay
         return self.inner * lines > min(apart * lines, sets) * WAYS
+
+
+@lru_cache(maxsize=4096)
+def _sizes(
+    leaf: str, numbers: tuple[int, ...], given: tuple[ViewAttr, ...], results: tuple[ViewAttr, ...], types: tuple[BufferType, ...]
+) -> tuple[int, int, int, int, int, int, int | None] | None:
+    """The fields of a `Product` behind its operation; None when it is none."""
+    kind = CALLS[leaf]
+    if len(numbers) != 2 + kind[1]:
+        return None
+    views = [given[number] for number in numbers]
+    element = types[-1].element
+    if str(element) not in ("f32", "f64") or any(types[number].element is not element for number in numbers):
+        return None
+    if not all(type(size) is int for view in (*views, *results) for size in (*view.sizes, *(view.strides or ()), view.offset)):
+        return None
+    first, second = views[-2:]
+    sizes = (first.sizes[0] if kind[0] else 1, first.sizes[-2], second.sizes[-1], first.sizes[-1])
+    if min(sizes) <= 0 or not _is_dense(results[0], types[-1]):
+        return None
+    return *sizes, numbers[-2], numbers[-1], numbers[0] if kind[1] else None
+
+
+def _is_dense(view: ViewAttr, type: BufferType) -> bool:
+    """Whether the library's result lies row by row in memory of its own."""
+    return view.offset == 0 and view.strides == contiguous_strides(view.sizes) and view.span == type.numel
 
 
 class ProductNests:

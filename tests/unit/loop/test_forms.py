@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from lect.dialects import make_context
 from lect.ir import Block, BlockTemplate, Operation, parse_module, print_module
 from lect.passes import load_pass

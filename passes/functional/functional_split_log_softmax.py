@@ -23,6 +23,7 @@ from lect.dialects.functional.creation import CastOp
 from lect.dialects.functional.normalization import NllBackwardOp, NllOp
 from lect.dialects.functional.pointwise import FLOAT_UNARY, SUMS
 from lect.dialects.functional.reduction import ACCUMULATE, EXTREMA, SOFTMAX_GRADIENTS, LogSoftmaxOp
+from lect.dialects.functional.view import ReshapeOp
 from lect.ir import Builder, Context, Operation, Value
 from lect.ir.types import f32
 from lect.passes.base import Pass
@@ -50,8 +51,13 @@ def is_only_of_a_loss(op: LogSoftmaxOp) -> bool:
     x, output = op.x.type, op.output.type
     halves = output.element.is_half
     same = (halves and x.element is output.element and x.device != "cpu") or (not halves and (x.element is output.element or x.element.is_half))
-    users = list(op.output.users)
-    return same and x.rank > 0 and x.count > 0 and bool(users) and all(isinstance(user, READERS) for user in users)
+    return same and x.rank > 0 and x.count > 0 and only_losses_read(op.output)
+
+
+def only_losses_read(value: Value) -> bool:
+    """Whether nothing but losses and their backwards read a value, in one shape of it or another."""
+    users = list(value.users)
+    return bool(users) and all(isinstance(user, READERS) or (isinstance(user, ReshapeOp) and only_losses_read(user.output)) for user in users)
 
 
 def apart(op: LogSoftmaxOp) -> Value:

@@ -15,6 +15,7 @@ to it by `and`, if they are the same along the row.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from lect.dialects.loop.building import NestBuilder
@@ -23,7 +24,8 @@ from lect.ir import Context, Operation, Value
 from lect.ir.symbolic import dim
 from lect.ir.types import i64
 from lect.passes.base import Pass
-from lect.passes.loop.nests import functions, remove_dead
+from lect.passes.loop.forms import FORMS, forms_of
+from lect.passes.loop.nests import nests_of, remove_dead
 
 
 @dataclass(frozen=True)
@@ -31,18 +33,34 @@ class LoopFoldOneHot(Pass):
     """Replace sums of rows with one element."""
 
     name: ClassVar[str] = "loop-fold-one-hot"
+    keeps: ClassVar[tuple[str, ...]] = (FORMS,)
 
     def run(self, op: Operation, ctx: Context) -> None:
-        for func in functions(op):
-            for nest in [inner for inner in func.body if isinstance(inner, NestOp) and len(inner.reduced) == 1]:
-                varying = variance(nest)
-                found = [(inner, row) for inner in nest.body if isinstance(inner, ReduceOp) and (row := Row.of(nest, inner, varying)) is not None]
-                for inner, row in found:
-                    inner.replace([row.total(nest, inner)])
-                if found:
-                    remove_dead(nest)
-                    nest.set_operands(nest.needed_inputs)
-                    ctx.count("sums of one element", len(found))
+        forms = forms_of(ctx)
+        for nest in nests_of(op):
+            count = forms.ask(nest, rows_with_one)
+            if count:
+                forms.change(nest, "one hot", partial(without_walks, nest))
+                ctx.count("sums of one element", count)
+
+
+def rows_with_one(nest: NestOp) -> int:
+    """How many sums of a nest are of rows with one element."""
+    return len(_sums(nest)) if len(nest.reduced) == 1 else 0
+
+
+def _sums(nest: NestOp) -> list[tuple[ReduceOp, Row]]:
+    varying = variance(nest)
+    return [(inner, row) for inner in nest.body if isinstance(inner, ReduceOp) and (row := Row.of(nest, inner, varying)) is not None]
+
+
+def without_walks(nest: NestOp) -> NestOp:
+    """Replace the sums of rows with one element in a nest."""
+    for inner, row in _sums(nest):
+        inner.replace([row.total(nest, inner)])
+    remove_dead(nest)
+    nest.set_operands(nest.needed_inputs)
+    return nest
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from lect.dialects.loop.ops import ExternOp, FuncOp, LoadOp, NestOp, ReturnOp, UpdateOp, WriteOp
+from lect.dialects.loop.ops import ExternOp, FuncOp, IndexOp, LoadOp, NestOp, ReturnOp, UpdateOp, WriteOp
 from lect.ir import Context, Operation, Value
 from lect.ir.index_map import delinearize, is_affine
 from lect.passes.base import Pass, option
@@ -78,6 +78,16 @@ def point_is_affine(nest: NestOp, load: LoadOp) -> bool:
     return all(is_affine(index) for index in delinearize(load.map.offset, nest.space.sizes, reader.space.ranges))
 
 
+def is_gathered(buffer: Value) -> bool:
+    """Whether a buffer is read at loaded indices."""
+    return any(isinstance(load, LoadOp) and load.indices for load in buffer.users)
+
+
+def has_values_everywhere(nest: NestOp) -> bool:
+    """Whether the value of a nest can be computed at a point that is loaded: it loads at places that are known and does not ask where it is."""
+    return not any(type(op) is IndexOp or (type(op) is LoadOp and op.indices) for op in nest.body)
+
+
 def stored_for(nest: NestOp) -> str | None:
     """Why the results of a nest are stored whoever reads them."""
     if nest.reduced:
@@ -119,6 +129,8 @@ class Decisions:
             reads.update(self.reads.get(value, {value: None}))
             nests.update(self.nests.get(value, {}))
         reason = self.too_dear(nest, buffer, len(users), reads, nests)
+        if reason is None and is_gathered(buffer) and not all(self.forms.ask(member, has_values_everywhere) for member in nests):
+            reason = "read at loaded indices"
         if reason is None:
             self.reads[buffer], self.nests[buffer] = reads, nests
         return reason or INLINE

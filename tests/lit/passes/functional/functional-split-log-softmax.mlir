@@ -41,3 +41,14 @@ functional.func @no_split_as_it_is_a_result(%x: !functional.tensor<8x50xf32>, %t
   %1, %2 = functional.nll(%0, %t) : (!functional.tensor<f32>, !functional.tensor<f32>)
   functional.return(%0, %1)
 }
+
+// The loss of a picture reads its classes in another shape.
+// CHECK-LABEL: functional.func @behind_a_reshape
+// CHECK-NOT: functional.log_softmax
+// CHECK: functional.nll
+functional.func @behind_a_reshape(%x: !functional.tensor<6x9x5xf32>, %t: !functional.tensor<6x1x5xi64>) {
+  %0 = functional.log_softmax(%x) {dim = 1} : !functional.tensor<6x9x5xf32>
+  %1 = functional.reshape(%0) {shape = [6, 9, 1, 5]} : !functional.tensor<6x9x1x5xf32>
+  %2, %3 = functional.nll(%1, %t) : (!functional.tensor<f32>, !functional.tensor<f32>)
+  functional.return(%2)
+}

@@ -238,3 +238,101 @@ loop.func @no_inline_as_a_root_is_taken_for_each_element(%x: !loop.buffer<64x64x
   }
   loop.return(%3, %6) {views = [#loop.view<64>, #loop.view<64>]}
 }
+
+// -----
+!t = !loop.buffer<4x8xf32>
+
+// Of 32 elements four are read, each inside of its row: they are computed where they are read.
+// CHECK-LABEL: @inline_at_loaded_indices
+// CHECK:         loop.nest @n0(%x) {{.*}}realize = ["inline"]
+loop.func @inline_at_loaded_indices(%x: !t, %i: !loop.buffer<4xi64>) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 4, d1: 8>} : !t {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>} : f32
+    %2 = loop.exp(%1) : f32
+    loop.store(%2) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>}
+  }
+  %3 = loop.nest @n1(%0, %i) {space = #loop.space<d0: 4>} : !loop.buffer<4xf32> {
+  ^bb0(%d0: index):
+    %4 = loop.load(%i) {map = #loop.map<(d0) -> (d0)>} : i64
+    %5 = loop.const() {value = 0} : i64
+    %6 = loop.maximum(%4, %5) : i64
+    %7 = loop.const() {value = 7} : i64
+    %8 = loop.minimum(%6, %7) : i64
+    %9 = loop.load(%0, %8) {map = #loop.map<(d0)[i0] -> (d0 * 8 + i0)>} : f32
+    loop.store(%9) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%3) {views = [#loop.view<4>]}
+}
+
+// -----
+!t = !loop.buffer<4x8xf32>
+
+// CHECK-LABEL: @stored_as_the_loaded_index_may_leave_its_row
+// CHECK:         loop.nest @n0(%x) {{.*}}realize = ["read at loaded indices"]
+loop.func @stored_as_the_loaded_index_may_leave_its_row(%x: !t, %i: !loop.buffer<4xi64>) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 4, d1: 8>} : !t {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>} : f32
+    %2 = loop.exp(%1) : f32
+    loop.store(%2) {map = #loop.map<(d0, d1) -> (d0 * 8 + d1)>}
+  }
+  %3 = loop.nest @n1(%0, %i) {space = #loop.space<d0: 4>} : !loop.buffer<4xf32> {
+  ^bb0(%d0: index):
+    %4 = loop.load(%i) {map = #loop.map<(d0) -> (d0)>} : i64
+    %5 = loop.const() {value = 0} : i64
+    %6 = loop.maximum(%4, %5) : i64
+    %7 = loop.const() {value = 31} : i64
+    %8 = loop.minimum(%6, %7) : i64
+    %9 = loop.load(%0, %8) {map = #loop.map<(d0)[i0] -> (i0)>} : f32
+    loop.store(%9) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%3) {views = [#loop.view<4>]}
+}
+
+// -----
+
+// CHECK-LABEL: @stored_as_more_is_read_than_there_is
+// CHECK:         loop.nest @n0(%x) {{.*}}realize = ["read at loaded indices"]
+loop.func @stored_as_more_is_read_than_there_is(%x: !loop.buffer<8xf32>, %i: !loop.buffer<64xi64>) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 8>} : !loop.buffer<8xf32> {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    %2 = loop.exp(%1) : f32
+    loop.store(%2) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %3 = loop.nest @n1(%0, %i) {space = #loop.space<d0: 64>} : !loop.buffer<64xf32> {
+  ^bb0(%d0: index):
+    %4 = loop.load(%i) {map = #loop.map<(d0) -> (d0)>} : i64
+    %5 = loop.const() {value = 0} : i64
+    %6 = loop.maximum(%4, %5) : i64
+    %7 = loop.const() {value = 7} : i64
+    %8 = loop.minimum(%6, %7) : i64
+    %9 = loop.load(%0, %8) {map = #loop.map<(d0)[i0] -> (i0)>} : f32
+    loop.store(%9) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%3) {views = [#loop.view<64>]}
+}
+
+// -----
+
+// CHECK-LABEL: @stored_as_it_asks_where_it_is
+// CHECK:         loop.nest @n0 {{.*}}realize = ["read at loaded indices"]
+loop.func @stored_as_it_asks_where_it_is(%i: !loop.buffer<4xi64>) {
+  %0 = loop.nest @n0() {space = #loop.space<d0: 8>} : !loop.buffer<8xi64> {
+  ^bb0(%d0: index):
+    %1 = loop.index() {map = #loop.map<(d0) -> (d0 * 3)>} : i64
+    loop.store(%1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %3 = loop.nest @n1(%0, %i) {space = #loop.space<d0: 4>} : !loop.buffer<4xi64> {
+  ^bb0(%d0: index):
+    %4 = loop.load(%i) {map = #loop.map<(d0) -> (d0)>} : i64
+    %5 = loop.const() {value = 0} : i64
+    %6 = loop.maximum(%4, %5) : i64
+    %7 = loop.const() {value = 7} : i64
+    %8 = loop.minimum(%6, %7) : i64
+    %9 = loop.load(%0, %8) {map = #loop.map<(d0)[i0] -> (i0)>} : i64
+    loop.store(%9) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%3) {views = [#loop.view<4>]}
+}

@@ -53,6 +53,13 @@ def same_items(found: Any, expected: tuple[Any, ...]) -> bool:
     return True
 
 
+def same_keys(found: Any, expected: tuple[tuple[bool, Any], ...]) -> bool:
+    """`same_items` of keys among which are objects: each is (whether it is a weak reference to the key, it or the key)."""
+    keys = tuple([value() if weak else value for weak, value in expected])
+    alive = all(key is not None for (weak, _), key in zip(expected, keys) if weak)
+    return alive and same_items(found, keys)
+
+
 def nth(container: Any, number: int) -> Any:
     """The element of that number in iteration order.  Raises IndexError when there is none."""
     for item in islice(elements(container), number, None):

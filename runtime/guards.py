@@ -174,6 +174,16 @@ def _unequal(left: ast.expr, right: ast.expr) -> ast.expr:
     return syntax.compare(left, syntax.IS_NOT, right)
 
 
+def _weak(value: Any) -> tuple[bool, Any]:
+    """True and a weak reference to a value, or False and the value where there can be none."""
+    if issubclass(type(value), types.ModuleType | types.BuiltinFunctionType):
+        return False, value
+    try:
+        return True, weakref.ref(value)
+    except TypeError:
+        return False, value
+
+
 class _Writer:
     """Collects the statements of one predicate; `names` are its globals."""
 
@@ -206,17 +216,9 @@ class _Writer:
 
     def object(self, ref: ObjectRef) -> ast.expr:
         """A live object: a call of its weak reference, or the object where there can be none."""
-        value = self.objects[ref.number]
-        place = ("O", ref.number)
-        self.kept[place] = (value, False)
-        if issubclass(type(value), types.ModuleType | types.BuiltinFunctionType):
-            return self.held(value)
-        try:
-            reference = weakref.ref(value)
-        except TypeError:
-            return self.held(value)
-        self.kept[place] = (reference, True)
-        return syntax.call(self.held(reference))
+        weak, value = _weak(self.objects[ref.number])
+        self.kept["O", ref.number] = (value, weak)
+        return syntax.call(self.held(value)) if weak else self.held(value)
 
     def call(self, function: Any, *args: ast.expr) -> ast.expr:
         """A call of a live function."""
@@ -484,6 +486,9 @@ def _length(w: _Writer, op: Any) -> list[ast.expr]:
 
 
 def _keys(w: _Writer, op: Any) -> list[ast.expr]:
+    if any(type(key) is ObjectRef for key in op.keys):
+        expected = tuple([_weak(w.objects[key.number]) if type(key) is ObjectRef else (False, w.literal(key)) for key in op.keys])
+        return [_not(w.call(checks.same_keys, w.value(op.object), w.held(expected)))]
     return [_not(w.call(checks.same_items, w.value(op.object), w.held(tuple([w.literal(key) for key in op.keys]))))]
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import enum
+import weakref
 from collections import OrderedDict, deque
 from collections.abc import Iterator
 from itertools import islice
@@ -31,7 +32,12 @@ def redefines(cls: type, name: str) -> bool:
 
 
 def compares_in_c(cls: type) -> bool:
-    """True when hash and equality are C code, or Python code of the library that only reads what never changes."""
+    """True when hash and equality are C code, or Python code of the library that only reads what never changes.
+
+    A weak reference is hashed and compared as its object is, while that is alive.
+    """
+    if issubclass(cls, weakref.ref):
+        return False
     return cls.__module__ in _PURE_MODULES or not any(redefines(cls, name) and getattr(cls, name) not in _HASHES for name in ("__hash__", "__eq__"))
 
 

@@ -36,6 +36,7 @@ from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
 from lect.frontends.capture.targets import name_of
 from lect.frontends.capture.torch_calls import holds_tensor, torch_call
 from lect.frontends.capture.tracer import NONE, Box, Tracer, entry
+from lect.frontends.capture.weak_references import read_reference
 from lect.frontends.tensors import LT
 
 C_FUNCTIONS = (
@@ -81,8 +82,7 @@ def call(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
     if kind is functools.partial:
         return _call_partial(t, callee, args, kwargs)
     if kind is weakref.ref and not args and not kwargs:
-        t.guard_type(callee)
-        return t.wrap(value(), source.step("call") if source is not None else None)
+        return read_reference(t, callee)
     if kind is functools._lru_cache_wrapper:
         return _call_cached(t, callee, args, kwargs)
     return _call_object(t, callee, args, kwargs)

@@ -30,6 +30,7 @@ from lect.frontends.capture.search_tensors import mentions_tensors
 from lect.frontends.capture.steps import Step
 from lect.frontends.capture.tracebacks import as_raised
 from lect.frontends.capture.tracer import Box, Tracer
+from lect.frontends.capture.weak_references import is_watched, within_reach
 from lect.frontends.tensors import LT
 from lect.ir import Value
 
@@ -136,10 +137,12 @@ class CutWriter:
         self.name = name
         self.cut = Cut(name, reason, {}, {}, tuple([state.frame.function[0].__qualname__ for state in chain]))
         self._names: dict[Any, str] = {}
+        self._given: set[int] = set()  # the identities of what the operations at the cut are given
         self._prepared: list[_Prepared] = []
 
     def prepare(self) -> None:
         """Make everything real that is alive in the frames.  Breaks when something cannot be made again."""
+        self._given = within_reach([state.frame.env[value][0] for state in self.chain for value in state.op.operands])
         for number, state in enumerate(self.chain):
             calls = number < len(self.chain) - 1
             self._prepared.append(self._frame(state, calls))
@@ -154,7 +157,7 @@ class CutWriter:
             boxes = {program.values.get(value, value): box for value, box in frame.env.items()}
             if any(name not in frame.cells for name in base.shared):
                 raise NotResumable("a comprehension has taken the place of a variable that nested functions share")
-            step = Step(base, place, base.ordered(frame.locals), calls, _held(frame.locals), {value for value in base.saved if _is_empty(boxes, value)})
+            step = Step(base, place, base.ordered(frame.locals), calls, self._held(frame.locals), {value for value in base.saved if _is_empty(boxes, value)})
             symbol = self._unique("step", base, place)
             func = step.write(symbol, lambda resume: self._name(resume, base, code))
         except NotResumable as error:
@@ -171,6 +174,14 @@ class CutWriter:
         if base.shared:
             closure = builder.emit(building.BuildTupleOp([builder.value(frame.cells[name][0]) for name in base.shared]))
         return _Prepared(symbol, step, arguments, closure, code)
+
+    def _held(self, variables: Mapping[str, Box]) -> frozenset[str]:
+        """Variables whose release might be seen: passing on what came from outside of the trace and is no tensor costs nothing, for others see `is_watched`."""
+        return frozenset(
+            name
+            for name, (value, source) in variables.items()
+            if (source is not None and type(value) is not LT and type(value) not in SCALAR_TYPES) or is_watched(value, self._given)
+        )
 
     def _raised(self, error: BaseException | None) -> Value:
         """An exception that is being handled; one that the trace has raised gets a traceback."""
@@ -225,11 +236,6 @@ class CutWriter:
 def _is_empty(boxes: Mapping[Value, Box], value: Value) -> bool:
     """True for what a variable held when it was saved, if it had no value."""
     return value in boxes and boxes[value][0] is None
-
-
-def _held(variables: Mapping[str, Box]) -> frozenset[str]:
-    """Variables that keep alive what is no tensor and came from outside of the trace: passing it on costs nothing, releasing it might be seen."""
-    return frozenset(name for name, (value, source) in variables.items() if source is not None and type(value) is not LT and type(value) not in SCALAR_TYPES)
 
 
 def _handled(step: Step, boxes: Mapping[Value, Box], innermost: BaseException | None) -> list[BaseException | None]:

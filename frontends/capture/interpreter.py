@@ -46,7 +46,7 @@ class Program:
 
     __slots__ = (
         *("_cuttable", "_decoder", "_func", "_lock", "_origin", "code", "codes", "entry", "steps", "values"),
-        *("cells", "free", "is_generator", "signature", "splits_groups"),
+        *("cells", "free", "is_generator", "of_rest", "signature", "splits_groups"),
     )
 
     def __init__(  # raises `UnsupportedCode`
@@ -66,6 +66,7 @@ class Program:
         self.values: Mapping[Value, Value] = part.values if part is not None else {}
         self._origin = part.origin if part is not None else None
         self._cuttable = whole
+        self.of_rest = part is not None
         self.signature = Signature(func)
         self.cells: tuple[str, ...] = func.cells
         self.free: tuple[str, ...] = func.free

@@ -17,6 +17,7 @@ from lect.frontends.capture.iteration import acts_when_released
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.sources import Source
 from lect.frontends.capture.tracer import Box, Tracer
+from lect.frontends.capture.weak_references import is_watched
 
 
 def load_local(frame: Any, op: Any) -> None:
@@ -40,7 +41,9 @@ def _let_go(frame: Any, name: str, box: Box) -> None:
     value, source = box
     if source is None or type(value) in SCALAR_TYPES or "." in name:  # what is passed on to a resume function goes on to live
         return
-    if type(find_in_type(type(value), "__del__")) is FunctionType or acts_when_released(frame.t, box):
+    # What a rest was given is held by its variables, what the function itself was given by its caller.
+    watched = frame.program.of_rest and not source.chain and source.kind == "L" and is_watched(value)
+    if watched or type(find_in_type(type(value), "__del__")) is FunctionType or acts_when_released(frame.t, box):
         raise frame.t.stop("LB0018", f"the variable {name} lets go of a {type(value).__name__}")
 
 

@@ -132,10 +132,12 @@ class ResumePoints:
         self.in_place = in_place
         self.arming: Arming | None = None
         self.points: dict[Any, ResumePoint] = {}
+        self.followed = 0  # basic blocks that were entered while rests were followed
 
     def clear(self) -> None:
         """Forget all points."""
         self.points.clear()
+        self.followed = 0
 
     def point(self, symbol: str, resume: Resume, code: Code, root: str) -> ResumePoint:
         """The point for a place of a function; functions with other globals have points of their own."""

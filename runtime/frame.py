@@ -36,6 +36,7 @@ SHARED_REASONS = frozenset({"LB0012", "LB0022", "LB0025"})
 NEVER_COMPILED = frozenset({"LB0009", "LB0026", "LB0031"})
 
 DEFAULT_GUARDS = "native"
+MOST_FOLLOWED = 300_000  # basic blocks in the rests of one function: about 13 seconds
 
 
 class CompileError(LectError):
@@ -130,11 +131,13 @@ class CompiledFrame:
 
     def _make(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version | None:
         cache, name = self.cache, self.function.__qualname__
-        if cache.versions and not self._report_misses(args, kwargs):
+        if self._is_spent() or (cache.versions and not self._report_misses(args, kwargs)):
             return None
         front = args[1:] if isinstance(self.target, torch.nn.Module) else args
         options, graphs = self.settings.options, self.graphs
         made = compile_call(self.target, front, kwargs, self.code_table(), options, self.observe, self.numbers, self.points, self.log, graphs)
+        if self.points is not None and isinstance(self.target, Rest):
+            self.points.followed += made.followed
         self._report(made)
         if made.fallback is not None and self.settings.fullgraph and made.fallback.number not in NEVER_RAISED:
             raise CompileError(_sentence(made.fallback), hint=made.fallback.hint)
@@ -170,6 +173,17 @@ class CompiledFrame:
         version = Version(self.cache.made, predicate, run, made.run is None, reason)
         version.graph_code = made.graph_code
         return version
+
+    def _is_spent(self) -> bool:
+        """True for a rest of a function whose rests have been followed for long enough: a loop that is cut in many places would be followed again and
+        again, from each to the next."""
+        if self.points is None or not isinstance(self.target, Rest) or self.points.followed <= MOST_FOLLOWED:
+            return False
+        self.cache.gave_up = True
+        self._run_armed_when_given_up()
+        reason = f"{self.points.followed} basic blocks were followed behind the cuts of one function"
+        self.log.add(fallback(self.function.__qualname__, "LB0031", reason, place_of(self.function)))
+        return True
 
     def _run_armed_when_given_up(self) -> None:
         if self.cache.gave_up and self.armed is not None:

@@ -60,6 +60,7 @@ class Compiled:
     numbers: Mapping[int, Any] = field(default_factory=dict)  # the graph's arguments that are numbers, and their dtypes
     constants: tuple[int, ...] = ()  # the graph's arguments whose value a lowering needs
     begins: Callable[[str], None] = field(default=lambda stage: None)  # told of each stage
+    followed: int = 0  # basic blocks that were entered while the frame was followed
     graph_code: CodeType | None = None  # set when the call may be made again, as written, if the graph raises
 
 
@@ -117,6 +118,7 @@ def compile_call(
         made.fallback = _reason(made, name, stage, error)
         _take_partial(made, ctx)
     finally:
+        made.followed = ctx.statistics.get("blocks entered", 0)
         for resource in ("frame", "objects", "partial_guards", "function_op", "cut", "points"):  # what outlives the compile must not hold the call's objects
             ctx.resources.pop(resource, None)
         made.begins("")

@@ -31,6 +31,14 @@ def redefines(cls: type, name: str) -> bool:
     return type(next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)) is FunctionType
 
 
+_OF_A_VIEW = "__contains__ __iter__ __len__ __getitem__ __reversed__ __eq__ __or__ __ror__ copy get keys items values".split()
+
+
+def shown_in_c(mapping: Any) -> bool:
+    """True when a `MappingProxyType` of this mapping runs no code of the program."""
+    return issubclass(type(mapping), dict) and not any(redefines(type(mapping), name) for name in _OF_A_VIEW)
+
+
 def compares_in_c(cls: type) -> bool:
     """True when hash and equality are C code, or Python code of the library that only reads what never changes.
 

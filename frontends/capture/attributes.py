@@ -178,6 +178,8 @@ def load_attr(t: Tracer, box: Box, name: str) -> Box:
     if type(getter) is FunctionType:
         t.guard_type(box)
         return _with_fallback(t, box, name, getter)
+    if getter is not None and type(getter) is not types.WrapperDescriptorType:
+        raise t.stop("LB0003", f"an attribute of a {kind.__name__}, whose __getattribute__ is no function")
     return generic_attr(t, box, name)
 
 

@@ -25,7 +25,7 @@ from lect.frontends.capture.generators import Callback, IterableForC, TracedGene
 from lect.frontends.capture.getters import rule_of as rule_of_getter
 from lect.frontends.capture.identities import pin
 from lect.frontends.capture.iteration import as_list, get_iter, is_lazy, is_python_iterable, iterate, iterate_raw, mapping_items
-from lect.frontends.capture.keys import check_key, key_of
+from lect.frontends.capture.keys import check_held, check_key, check_look_up, key_of
 from lect.frontends.capture.known_calls import known_number
 from lect.frontends.capture.log_calls import may_log_now
 from lect.frontends.capture.numbers import RunTimeNumber, apply, plain
@@ -48,7 +48,6 @@ C_FUNCTIONS = (
 )
 _BOUND = (BuiltinFunctionType, types.MethodWrapperType)
 _UNBOUND = (types.ModuleType, type)
-_READ_ONE = frozenset({dict.get, dict.__getitem__, dict.__contains__, set.__contains__})
 _IMMUTABLE: tuple[type, ...] = (type, enum.Enum, range, slice, torch.Size, re.Pattern, re.Match)
 Kwargs = dict[str, Box]
 
@@ -248,7 +247,7 @@ def _descriptor_of(function: Any, owner: Any) -> Any:
     return function
 
 
-# Callables in C, which may compare what they are given; an object of `functools.partial` is unlike any of the table.
+# Callables in C, which may compare what they are given; a `functools.partial` is unlike any of the table.
 _COMPARING = (type, BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.MethodWrapperType, functools.partial)
 
 
@@ -270,8 +269,7 @@ def call_pure(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
     raw = [pure_argument(t, function, box) for box in args]
     names_only = function in (dict, collections.OrderedDict, types.SimpleNamespace)
     raw_kwargs = {name: t.leak(box) if names_only else pure_argument(t, function, box) for name, box in kwargs.items()}
-    if function in _READ_ONE and len(raw) > 1:
-        key_of(t, args[1])
+    check_look_up(t, function, args, raw)
     if function not in policy.MOVERS or (function in policy.CALLBACKS and raw and issubclass(type(raw[0]), _COMPARING) and raw[0] not in policy.MOVERS):
         for value in (*raw, *raw_kwargs.values()):
             pin(t, value)
@@ -396,6 +394,7 @@ def _sourced_get(t: Tracer, args: list[Box]) -> Box:
         raw = stored_key(t, now, key[0])
     else:
         raw = key_of(t, key)
+    check_held(t, now)
     assert source is not None
     if not has(now, raw):
         if not issubclass(type(raw), torch.Tensor):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import _abc  # type: ignore[import-not-found]
 import builtins
 import functools
+import gc
 import sys
 import types
 from _collections import _tuplegetter  # type: ignore[import-not-found]
@@ -215,7 +216,8 @@ def _tell_name(t: Tracer, cls: Box, name: str, item: Box) -> None:
             raised.error.add_note(text)
             raise
         wrapped = RuntimeError(text)
-        wrapped.__cause__ = raised.error
+        wrapped.__cause__ = wrapped.__context__ = raised.error
+        t.chained.add(id(t.made(wrapped)[0]))
         raise UserError(wrapped) from None
 
 
@@ -269,9 +271,17 @@ def _descriptor(kind: Any) -> Any:
     return rule
 
 
+def _view(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    """`MappingProxyType(mapping)`."""
+    if len(args) == 1 and issubclass(type(args[0][0]), Mapping):
+        t.check_proxy(args[0][0])
+    return call_pure(t, MappingProxyType, args, kwargs)
+
+
 def _get_name(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     """`cls.__dict__.get(name, default)`."""
     names, source = args[0]
+    t.check_proxy(*gc.get_referents(names))
     if source is None and not t.is_fresh(names):
         return call_pure(t, MappingProxyType.get, args, kwargs)
     key = key_of(t, args[1])
@@ -289,6 +299,7 @@ CLASSES: Mapping[Any, Any] = MappingProxyType(
         type.__new__: new_class,
         type.__init__: _init_of_type,
         _abc._abc_init: _init_abstract,
+        MappingProxyType: _view,
         MappingProxyType.get: _get_name,
         _tuplegetter: _descriptor(_tuplegetter),
         FUNCTION_META.__init__: _init_function,

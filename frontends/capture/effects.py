@@ -20,7 +20,7 @@ from lect.frontends.capture.attributes import MISSING, Found, find_in_type, forg
 from lect.frontends.capture.breaks import Crossing, GraphBreak, UserError
 from lect.frontends.capture.gradients import store_grad
 from lect.frontends.capture.identities import pin
-from lect.frontends.capture.keys import key_of
+from lect.frontends.capture.keys import check_compared, check_held, key_of
 from lect.frontends.capture.policy import MUTATORS
 from lect.frontends.capture.slots import is_slot
 from lect.frontends.capture.tracebacks import set_traceback
@@ -133,6 +133,8 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
     value = target[0]
     name = function.__name__
     _check_call(t, function, boxes)
+    if name in _BULK and issubclass(type(value), set):
+        check_compared(t, [t.now(box) for box in boxes])
     if name in _ONE_BY_ONE and len(boxes) == 2 and not kwargs and is_lazy(t, type(boxes[1][0])):
         return _add_one_by_one(t, name, target, boxes[1])
     if name in _BULK and len(boxes) > 1:
@@ -145,6 +147,7 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
             args[0] = stored_key(t, t.now(target), args[0])
         else:
             key_of(t, boxes[1])
+            check_held(t, t.now(target))
     if name == "sort" and (kwargs or any(type(item) is LT or python_method(t, type(item), "__lt__") for item in t.now(target))):
         raise t.stop("LB0003", "list.sort with a key, or of objects that are no plain values")
     raw_kwargs = {key: t.leak(box) for key, box in kwargs.items()}
@@ -261,7 +264,7 @@ def stored_key(t: Tracer, container: Any, tensor: LT) -> Any:
 
 def store_attr(t: Tracer, box: Box, name: str, item: Box) -> None:
     """`value.name = item`."""
-    from lect.frontends.capture.calls import call_function
+    from lect.frontends.capture.calls import call_c, call_function
     from lect.frontends.capture.torch_calls import torch_call
 
     kind = type(box[0])
@@ -277,8 +280,11 @@ def store_attr(t: Tracer, box: Box, name: str, item: Box) -> None:
         raise t.stop("LB0009", f"assignment to {name} of what stands for a generator or traceback")
     t.guard_type(box)
     setter = python_method(t, kind, "__setattr__")
+    other = lookup(t, kind, "__setattr__").value
     if setter is not None:
         call_function(t, t.static(setter), [box, (name, None), item], {})
+    elif getattr(other, "__name__", "") != "__setattr__":  # a method of another name
+        call_c(t, other, [box, (name, None), item], {})
     else:
         generic_store_attr(t, box, name, item)
 
@@ -293,6 +299,8 @@ def generic_store_attr(t: Tracer, box: Box, name: str, item: Box) -> None:
     if issubclass(type(value), types.ModuleType):
         if find_in_type(kind, "__dict__") is not vars(types.ModuleType)["__dict__"]:
             raise t.stop("LB0004", f"attribute {name} of a {kind.__name__}, which says itself what its names are")
+        if name == "__class__":
+            raise t.stop("LB0004", "the class of a module is changed")
         store_global(t, t.wrap(value.__dict__, (source or t.static_source(value)).step("dict")), name, item)
         return
     if issubclass(type(value), type):
@@ -523,10 +531,13 @@ def globals_box(t: Tracer, names: dict[str, Any], source: Box | None) -> Box:
 def store_global(t: Tracer, names: Box, name: str, item: Box) -> None:
     """Bind a global variable."""
     value = names[0]
+    raw = t.stored(item)
+    if t.is_fresh(value):  # given to `exec`
+        value[name] = raw
+        return
     if id(value) not in t.shadows:
         t.shadows[id(value)] = t.made(dict(value))[0]
         t.keep.append(value)
-    raw = t.stored(item)
     t.shadows[id(value)][name] = raw
     t.written.add((id(value), name))
     t.effects.append(Effect(dict.__setitem__, names, [name, raw], {}, t.loc))

@@ -199,7 +199,10 @@ def close(t: Tracer, generator: TracedGenerator) -> Box:
 
 
 def exception_of(t: Tracer, args: list[Box]) -> BaseException:
-    """The exception that `throw(*args)` raises: an instance, or a class with an optional value and traceback."""
+    """The exception that `throw(*args)` raises: an instance, or a class with an optional value and traceback.
+
+    What making an instance raises is raised in the generator in its place.
+    """
     from lect.frontends.capture.calls import call
 
     kind, value = args[0], args[1] if len(args) > 1 else NONE
@@ -209,7 +212,14 @@ def exception_of(t: Tracer, args: list[Box]) -> BaseException:
         raise UserError(TypeError("exceptions must be classes or instances deriving from BaseException"))
     if issubclass(type(value[0]), kind[0]):
         return value[0]
-    return call(t, kind, [] if value[0] is None else [value], {})[0]
+    try:
+        made = call(t, kind, [] if value[0] is None else [value], {})[0]
+    except UserError as raised:
+        return raised.error
+    if not issubclass(type(made), BaseException):
+        name = type.__repr__(kind[0])
+        made = t.made(TypeError(f"calling {name} should have returned an instance of BaseException, not {type(made).__name__}"))[0]
+    return made  # type: ignore[no-any-return]
 
 
 def generator_attr(t: Tracer, box: Box, name: str) -> Box:

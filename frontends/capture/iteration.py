@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
+from operator import is_not
 from types import GeneratorType
 from typing import Any
 
 import torch
 
-from lect.dialects.guard.containers import base_of, elements
+from lect.dialects.guard.containers import base_of, count, elements
 from lect.frontends.capture.attributes import MISSING, find_in_type, lookup, python_method
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import run_real
@@ -21,6 +23,7 @@ from lect.frontends.capture.torch_calls import torch_call
 from lect.frontends.capture.tracer import CONTAINERS, Box, Tracer, entry
 from lect.frontends.tensors import LT
 
+COMPARED_AGAIN = 200  # items of a container, behind each comparison of one of them
 MAX_ITEMS = 1_000_000  # of iterators in one trace: some seconds
 _ITERABLE: tuple[type, ...] = (*CONTAINERS, tuple, frozenset, range, *DICT_VIEWS)
 
@@ -139,6 +142,19 @@ def each(t: Tracer, box: Box) -> Iterator[Box]:
         except Exhausted:
             return
         yield item
+
+
+def each_compared(t: Tracer, box: Box) -> Iterator[Box]:
+    """`each` for code that compares the elements.  Breaks when a comparison has changed a list or deque: C code then goes on with what is there."""
+    if not issubclass(type(box[0]), list | deque):
+        yield from each(t, box)
+        return
+    before = list(elements(t.now(box)))
+    for item in each(t, box):
+        yield item
+        now = t.now(box)
+        if count(now) != len(before) or (len(before) <= COMPARED_AGAIN and any(map(is_not, before, elements(now)))):
+            raise t.stop("LB0003", "a search in a container that is changed meanwhile")
 
 
 def is_python_iterable(t: Tracer, kind: type) -> bool:

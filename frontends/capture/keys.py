@@ -7,10 +7,11 @@ from typing import Any
 
 import torch
 
-from lect.dialects.guard.containers import compares_in_c
+from lect.dialects.guard.containers import compares_in_c, elements
+from lect.frontends.capture import policy
 from lect.frontends.capture.identities import check_nan
 from lect.frontends.capture.numbers import RunTimeNumber, plain
-from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
 from lect.frontends.capture.tracer import MAX_NESTING, Box, Tracer
 from lect.frontends.tensors import LT
 
@@ -42,7 +43,31 @@ def check_key(t: Tracer, key: Any, depth: int = 0) -> None:
 
 def hashed_in_python(keys: Iterable[Any]) -> bool:
     """True when one of the keys is hashed or compared by code of the program.  Tensors are not: they are hashed by identity."""
-    return any(not (issubclass(type(key), torch.Tensor) or compares_in_c(type(key))) for key in keys if type(key) not in SCALAR_TYPES)
+    return any(not (kind in SCALAR_TYPES or issubclass(kind, torch.Tensor) or compares_in_c(kind)) for kind in set(map(type, keys)))
+
+
+def check_compared(t: Tracer, containers: Iterable[Any]) -> None:
+    """Break when code of the program would compare what is in these containers as keys."""
+    for value in containers:
+        if issubclass(type(value), (dict, set, frozenset, list, tuple, *DICT_VIEWS)) and hashed_in_python(elements(value)):
+            raise t.stop("LB0003", "a comparison of keys that are compared by Python code")
+
+
+def check_held(t: Tracer, container: Any) -> None:
+    """Break when a look-up in a dictionary or set may run code of the program, which compares one of its keys."""
+    if id(container) not in t.compared:  # what is added to it later is looked at then
+        check_compared(t, [container])
+        t.compared.add(id(container))
+        t.keep.append(container)
+
+
+def check_look_up(t: Tracer, function: Any, args: list[Box], raw: list[Any]) -> None:
+    """What a C function that only reads looks for in dictionaries and sets is guarded, and compared by no code of the program."""
+    if function in policy.READ_ONE and len(raw) > 1:
+        check_held(t, raw[0])
+        key_of(t, args[1])
+    elif function in policy.COMPARES_ITEMS:
+        check_compared(t, raw)
 
 
 def _guard(t: Tracer, box: Box) -> None:

@@ -21,6 +21,7 @@ from lect.frontends.capture.keys import check_key
 from lect.frontends.capture.numbers import plain
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.slots import NOT_MADE
 from lect.frontends.capture.targets import name_of
 from lect.frontends.capture.tracer import Box, Tracer
 from lect.frontends.tensors import LT
@@ -65,7 +66,7 @@ def allocate(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
 def new_object(t: Tracer, new: Any, cls: type, args: list[Box], kwargs: Kwargs) -> Box:
     """`new(cls, *args)` for a `__new__` written in C."""
     if new is object.__new__:
-        return t.made(run_real(object.__new__, cls))
+        return t.made(run_real(type.__call__ if cls.__flags__ & NOT_MADE else object.__new__, cls))
     if new is type.__new__:
         return t.code_table.specials[new](t, [(cls, None), *args], kwargs)  # type: ignore[no-any-return]
     if issubclass(cls, dict | list | set | collections.deque):

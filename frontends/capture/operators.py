@@ -16,7 +16,7 @@ from lect.frontends.capture.attributes import find_in_type, load_attr, lookup, p
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import mutate, run_real, stored_key, tensor_key
 from lect.frontends.capture.identities import check_nan, pin
-from lect.frontends.capture.keys import key_of
+from lect.frontends.capture.keys import check_compared, check_held, key_of
 from lect.frontends.capture.known_calls import known_number
 from lect.frontends.capture.numbers import RunTimeNumber, apply, decide, plain
 from lect.frontends.capture.numpy_values import run_numpy
@@ -69,6 +69,7 @@ _REFLECTED = MappingProxyType({"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "
 _NUMERIC = (RunTimeNumber, int, float)
 _PLAIN_SCALARS = frozenset({int, float, bool, str, bytes, type(None)})
 _CONTAINERS = (list, tuple, dict, set, frozenset, deque)
+_KEYED = (dict, set, frozenset, *DICT_VIEWS)
 _MUTABLE = (list, dict, set, deque)
 _IN_C = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)
 _KNOWN = (*_IN_C, str, bytes, int, float, complex, tuple, frozenset, range, slice, type, types.UnionType, types.GenericAlias, types.FunctionType, *_MUTABLE)
@@ -136,6 +137,8 @@ def binary(t: Tracer, function: Function, left: Box, right: Box) -> Box:
         kind_a in _IN_C or lookup(t, kind_a, f"__{function.__name__}__").value is object.__dict__[f"__{function.__name__}__"]
     ):
         _guard_identity(t, left, right)
+    if issubclass(kind_a, _KEYED) or issubclass(kind_b, _KEYED):
+        check_compared(t, [t.now(left), t.now(right)])
     return t.result(run_real(function, t.now(left), t.now(right)), 0)
 
 
@@ -298,7 +301,7 @@ def unary(t: Tracer, function: Function, box: Box) -> Box:
     if method is not None:
         return call_function(t, t.static(method), [box], {})
     check_known(t, type(box[0]))
-    return (run_real(function, t.leak(box)), None)
+    return t.result(run_real(function, t.now((t.leak(box), None))))
 
 
 class _Answers:
@@ -394,7 +397,7 @@ def _may_be_two(value: Any, other: Any) -> bool:
 def contains(t: Tracer, item: Box, container: Box) -> bool:
     """`item in container`."""
     from lect.frontends.capture.calls import call_function
-    from lect.frontends.capture.iteration import each
+    from lect.frontends.capture.iteration import each_compared
 
     container = plain(container)
     value, source = container
@@ -411,7 +414,7 @@ def contains(t: Tracer, item: Box, container: Box) -> bool:
     if issubclass(type(value), str | bytes | range):
         return run_real(operator.contains, t.leak(container), t.leak(item))
     check_nan(t, item[0])
-    for element in each(t, container):
+    for element in each_compared(t, container):
         if element[0] is item[0]:
             return True
         if type(element[0]) is LT or type(item[0]) is LT:
@@ -428,6 +431,7 @@ def holds_key(t: Tracer, item: Box, container: Box) -> bool:
         t.register(container)
         return tensor_key(t, t.now(container), item[0]) is not None
     key = key_of(t, item)
+    check_held(t, t.now(container))
     if source is not None and not issubclass(type(key), set):  # which is looked for as a frozenset
         t.guards.has_key(source, key, run_real(has, value, key))
     else:
@@ -531,6 +535,7 @@ def dict_item(t: Tracer, container: Box, key: Box) -> Box:
         raw = stored_key(t, now, key[0])
     else:
         raw = key_of(t, key)
+        check_held(t, now)
     if not run_real(has, now, raw):
         if source is not None and not issubclass(type(raw), torch.Tensor):
             t.guards.has_key(source, raw, has(value, raw))

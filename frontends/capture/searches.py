@@ -11,7 +11,7 @@ from typing import Any
 from lect.frontends.capture.attributes import python_method
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.calls import call_pure
-from lect.frontends.capture.iteration import iterate
+from lect.frontends.capture.iteration import each_compared, iterate
 from lect.frontends.capture.operators import binary, truth
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.tracer import Box, Tracer
@@ -31,7 +31,7 @@ def _search(function: Any) -> Any:
         if type(args[0][0]) in (list, tuple, deque) and not any(_compared_in_python(t, box[0]) for box in (args[1], *items)):
             return call_pure(t, function, args, kwargs)
         found = 0
-        for number, item in enumerate(items):
+        for number, item in enumerate(each_compared(t, args[0])):
             if item[0] is args[1][0] or truth(t, binary(t, operator.eq, item, args[1])):
                 if function.__name__ == "index":
                     return (number, None)

@@ -7,12 +7,12 @@ from typing import Any, NoReturn
 
 from lect.frontends.capture.breaks import UserError
 
-_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+NOT_MADE = 1 << 7  # Py_TPFLAGS_DISALLOW_INSTANTIATION: calling such a class raises
 
 
 def is_slot(entry: Any) -> bool:
-    """True for the descriptor of a slot of a class that Python code has made."""
-    return type(entry) is types.MemberDescriptorType and bool(entry.__objclass__.__flags__ & _HEAP_TYPE)
+    """True for the descriptor of a slot of a class that Python code has made; members of classes in C may be read-only."""
+    return type(entry) is types.MemberDescriptorType and "__slots__" in entry.__objclass__.__dict__
 
 
 def empty_slot(value: Any, name: str, slot: Any) -> NoReturn:

@@ -114,20 +114,36 @@ def _delattr(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
 
 
 def _object_getattribute(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-    return generic_attr(t, args[0], t.leak(args[1]), fallback=False)
+    return generic_attr(t, args[0], _attribute_name(t, getattr, args[1]), fallback=False)
 
 
 def _type_getattribute(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-    return type_attr(t, args[0], t.leak(args[1]))
+    return type_attr(t, args[0], _attribute_name(t, getattr, args[1]))
+
+
+def _refuse_classes(args: list[Box], name: str) -> None:
+    """Methods of `object` do not write to classes."""
+    if issubclass(type(args[0][0]), type):
+        raise UserError(TypeError(f"can't apply this {name} to {type(args[0][0]).__name__} object"))
 
 
 def _object_setattr(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-    generic_store_attr(t, args[0], t.leak(args[1]), args[2])
-    return NONE
+    _refuse_classes(args, "__setattr__")
+    return _type_setattr(t, args, kwargs)
 
 
 def _object_delattr(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-    generic_delete_attr(t, args[0], t.leak(args[1]))
+    _refuse_classes(args, "__delattr__")
+    return _type_delattr(t, args, kwargs)
+
+
+def _type_setattr(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    generic_store_attr(t, args[0], _attribute_name(t, setattr, args[1]), args[2])
+    return NONE
+
+
+def _type_delattr(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    generic_delete_attr(t, args[0], _attribute_name(t, delattr, args[1]))
     return NONE
 
 
@@ -428,8 +444,8 @@ def special_table() -> Mapping[Any, Rule]:
         type.__getattribute__: _type_getattribute,
         object.__setattr__: _object_setattr,
         object.__delattr__: _object_delattr,
-        type.__setattr__: _object_setattr,
-        type.__delattr__: _object_delattr,
+        type.__setattr__: _type_setattr,
+        type.__delattr__: _type_delattr,
         object.__new__: _object_new,
         object.__init__: _object_init,
         object.__init_subclass__: _nothing,

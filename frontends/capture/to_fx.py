@@ -113,6 +113,7 @@ class Search:
             self._leave_guards(self.first or t)
             raise
         finally:
+            self.ctx.count("blocks entered", t.entered)
             if t is not self.first:
                 t.close()
 

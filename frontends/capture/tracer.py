@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from lect.dialects.guard.containers import compares_in_c, elements, redefines
+from lect.dialects.guard.containers import compares_in_c, elements, redefines, shown_in_c
 from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.call_memo import CallMemo
 from lect.frontends.capture.class_objects import disown
@@ -144,6 +144,7 @@ class Tracer:
         self.registered: dict[int, tuple[Any, bool]] = {}
         self.real_of: dict[int, torch.Tensor] = {}
         self.shadows = Shadows()
+        self.compared: set[int] = set()  # dictionaries and sets by identity whose keys no code of the program compares
         self.dented: set[int] = set()  # sets made in the trace out of which something was taken
         self.showing: set[int] = set()  # the containers whose shadow holds their run-time numbers
         self.origins: dict[int, tuple[Any, list[Any]]] = {}  # views and iterators made in C, and the containers outside of the trace that they read
@@ -374,6 +375,11 @@ class Tracer:
         self._check_view(value)
         return self.shadows.get(id(value), value)
 
+    def check_proxy(self, mapping: Any) -> None:
+        """Break for a view that C code has of a mapping, when its methods are code of the program."""
+        if not shown_in_c(mapping):
+            raise self.stop("LB0003", f"a view of a {type(mapping).__name__}")
+
     def as_before(self, names: dict[Any, Any], key: Any) -> bool:
         """True when a dictionary from outside holds under `key` what it held before the call, or still nothing."""
         now = self.shadows.get(id(names)) if self.shadows.some else None
@@ -541,6 +547,8 @@ class Tracer:
         value, source = box
         kind = type(value)
         if source is not None and kind is not LT and kind not in SCALAR_TYPES:
+            if kind is MappingProxyType:
+                self.check_proxy(*gc.get_referents(value))
             self.guards.type_is(source, kind)
         return kind
 

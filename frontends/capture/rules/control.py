@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from lect.frontends.capture.attributes import bound_method, load_attr, lookup
+from lect.frontends.capture.attributes import bound_method, generic_attr, instance_dict, lookup
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.calls import call
 from lect.frontends.capture.class_guards import guard_mro
@@ -153,7 +153,9 @@ def _special_method(frame: Any, manager: Box, name: str, without: str = "") -> B
         raise UserError(TypeError(f"'{kind.__name__}' object does not support the context manager protocol{without}"))
     if found.kind == "function":
         return bound_method(t, found.value, manager)
-    return load_attr(t, manager, name)
+    if name in (instance_dict(t, manager[0]) or ()):
+        raise t.stop("LB0003", f"a {name} that its class holds and an object hides")
+    return generic_attr(t, manager, name, fallback=False)  # past a `__getattribute__` and `__getattr__` of the class
 
 
 def with_exit(frame: Any, op: Any) -> None:

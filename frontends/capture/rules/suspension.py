@@ -93,27 +93,25 @@ def _throw(t: Any, generator: TracedGenerator) -> Box:
 def _close_foreign(t: Any, inner: Box) -> None:
     """Call `close` of an iterator that has it; an error in looking for it is written to the standard error and goes no further."""
     try:
-        _call_if_there(t, inner, "close", [])
-    except _NotFound as failed:
-        raise t.stop("LB0013", f"looking for `close` raises {type(failed.raised.error).__name__}") from None
+        method = _method_if_there(t, inner, "close")
+    except UserError as raised:
+        raise t.stop("LB0013", f"looking for `close` raises {type(raised.error).__name__}") from None
+    if method is not None:
+        call(t, method, [], {})
 
 
-class _NotFound(BaseException):
-    """Looking for a method raised something else than AttributeError."""
-
-    def __init__(self, raised: UserError) -> None:
-        super().__init__()
-        self.raised = raised
-
-
-def _call_if_there(t: Any, box: Box, name: str, args: list[Box]) -> Box | None:
+def _method_if_there(t: Any, box: Box, name: str) -> Box | None:
     try:
-        method = load_attr(t, box, name)
+        return load_attr(t, box, name)
     except UserError as raised:
         if issubclass(type(raised.error), AttributeError):
             return None
         raise
-    return call(t, method, args, {})
+
+
+def _call_if_there(t: Any, box: Box, name: str, args: list[Box]) -> Box | None:
+    method = _method_if_there(t, box, name)
+    return None if method is None else call(t, method, args, {})
 
 
 def _ending(t: Any, step: Callable[..., Any], *args: Any) -> Any:

@@ -36,6 +36,7 @@ SHARED_REASONS = frozenset({"LB0012", "LB0022", "LB0025"})
 NEVER_COMPILED = frozenset({"LB0009", "LB0026", "LB0031"})
 
 DEFAULT_GUARDS = "native"
+CHANGED = object()
 MOST_FOLLOWED = 300_000  # basic blocks in the rests of one function: about 13 seconds
 
 
@@ -130,9 +131,15 @@ class CompiledFrame:
         return self.calls.miss(args, kwargs) if version is None else version.run(*args, **kwargs)
 
     def _make(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version | None:
-        cache, name = self.cache, self.function.__qualname__
-        if self._is_spent() or (cache.versions and not self._report_misses(args, kwargs)):
+        if self._is_spent() or (self.cache.versions and not self._report_misses(args, kwargs)):
             return None
+        version = self._compile(args, kwargs)
+        # What a guard reads may change while the call is followed: another thread writes, the collector lets go of what a weak reference refers to.
+        return self._compile(args, kwargs, again=True) if version is CHANGED else version  # type: ignore[return-value]
+
+    def _compile(self, args: tuple[Any, ...], kwargs: dict[str, Any], again: bool = False) -> Version | object | None:
+        """A version for this call; None when it runs eagerly, CHANGED when the new version does not hold, which is an error when it comes `again`."""
+        cache, name = self.cache, self.function.__qualname__
         front = args[1:] if isinstance(self.target, torch.nn.Module) else args
         options, graphs = self.settings.options, self.graphs
         made = compile_call(self.target, front, kwargs, self.code_table(), options, self.observe, self.numbers, self.points, self.log, graphs)
@@ -152,6 +159,8 @@ class CompiledFrame:
             self._fail(Failure.of(name, "guards", error), front, kwargs)
             return None
         if failed != HOLDS:
+            if made.fallback is None and not again:
+                return CHANGED
             if made.fallback is None:
                 miss = explain_miss(self.function, version.number, version.predicate.conditions, failed, made.bound, made.objects)
                 self._fail(Failure(name, "guards", miss.guard, f"a new version does not hold for its own call: {miss.text()}", ()), front, kwargs)

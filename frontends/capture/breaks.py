@@ -58,7 +58,11 @@ REASONS: Mapping[str, Reason] = MappingProxyType(
         "LB0015": Reason("torch function without a public name", "the graph names what it calls", "call the public function"),
         "LB0016": Reason("attribute of a tensor", "this attribute of a tensor is not part of its metadata", "pass what it holds as an argument"),
         "LB0017": Reason("module with hooks", "hooks run around the module's forward", "remove the hooks or call forward yourself"),
-        "LB0018": Reason("object with a finaliser", "the moment would change when the object is released, which a finaliser or a weak reference sees", "make the object outside"),
+        "LB0018": Reason(
+            "object with a finaliser",
+            "the moment would change when the object is released, which a finaliser or a weak reference sees",
+            "make the object outside",
+        ),
         "LB0019": Reason("containers of tensors compared or printed", "C code would compare or print the tensors inside", "compare the tensors one by one"),
         "LB0020": Reason("internal error", "lect failed, which is a bug of lect", "please report it together with the file that replays it"),
         "LB0021": Reason("training", "autograd records here what no compiled backward can stand for", "see docs/training.md for what is compiled"),

@@ -53,9 +53,12 @@ def _added(t: Tracer, args: list[Box], kwargs: Kwargs) -> Any:
     return t.stored(binary(t, operator.add, args[0], args[1]))
 
 
-def callback(t: Tracer, callee: Box, after: Callable[[Tracer, Box], Any]) -> Box:
-    """A box with what C code calls in place of `callee`; for None that is the identity."""
-    return (Callback(t, _itself(after) if callee[0] is None else _calling(callee, after), callee), None)
+def callback(t: Tracer, callee: Box, after: Callable[[Tracer, Box], Any], optional: bool = False) -> Box:
+    """A box with what C code calls in place of `callee`; for None that is the identity when it is `optional`."""
+    return (Callback(t, _itself(after) if optional and callee[0] is None else _calling(callee, after), callee), None)
+
+
+_OPTIONAL = frozenset({builtins.filter, itertools.filterfalse, itertools.groupby})
 
 
 def _lazy(function: Any, position: int, keyword: str, after: Callable[[Tracer, Box], Any], without: Work | None = None) -> Rule:
@@ -64,7 +67,7 @@ def _lazy(function: Any, position: int, keyword: str, after: Callable[[Tracer, B
     def rule(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
         args, kwargs = list(args), dict(kwargs)
         given = args[position] if position < len(args) else kwargs.get(keyword, NONE)
-        stand_in: Box = (Callback(t, without, NONE), None) if without is not None and given[0] is None else callback(t, given, after)
+        stand_in: Box = (Callback(t, without, NONE), None) if without is not None and given[0] is None else callback(t, given, after, function in _OPTIONAL)
         if position < len(args):
             args[position] = stand_in
         elif position:
@@ -197,7 +200,7 @@ def _sort_key(t: Tracer, box: Box) -> Any:
 
 def _order(t: Tracer, kwargs: Kwargs) -> dict[str, Any]:
     """Keyword arguments of sorting, for C."""
-    raw: dict[str, Any] = {"key": callback(t, kwargs.get("key", NONE), _sort_key)[0]}
+    raw: dict[str, Any] = {"key": callback(t, kwargs.get("key", NONE), _sort_key, optional=True)[0]}
     if "reverse" in kwargs:
         raw["reverse"] = truth(t, kwargs["reverse"])
     return raw

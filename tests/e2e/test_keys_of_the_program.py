@@ -1,6 +1,7 @@
 """Keys and items that code of the program hashes and compares, where C code looks for them: it runs as often and sees the same as in eager."""
 
 import functools
+import itertools
 import types
 from collections import deque
 
@@ -191,3 +192,13 @@ def test_what_throw_raises_when_there_is_no_instance(given):
         return x * generator.throw(NoInstance, *given), log
 
     same(program(torch.ones(2)), lect.compile(program)(torch.ones(2)))
+
+
+@pytest.mark.parametrize("maker", [map, itertools.takewhile, itertools.dropwhile, itertools.starmap, filter, itertools.filterfalse, itertools.groupby])
+def test_iterators_that_call_none(maker):
+    def program(x):
+        items = [(1, 2), (3, 4)]
+        made = maker(items, None) if maker is itertools.groupby else maker(None, items)
+        return x + 1, [each[0] for each in made]
+
+    same(outcome(program, torch.ones(2)), outcome(lect.compile(program), torch.ones(2)))

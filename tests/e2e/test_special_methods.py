@@ -332,3 +332,85 @@ def test_vmap_of_arithmetic_with_numbers(program, dtype):
     mapped = torch.func.vmap(program)
     same(mapped(x), lect.compile(lambda x: torch.func.vmap(program)(x))(x))
     assert stops() == []
+
+
+class Teller:
+    """A descriptor that makes the method of the class it stands in."""
+
+    calls = 0
+
+    def __get__(self, instance, owner=None):
+        def method(*args):
+            self.calls += 1
+            raise AttributeError(*args)
+
+        return method
+
+
+def getattribute_that_is_no_function(x):
+    class Odd:
+        __getattribute__ = Teller()
+
+    return x, getattr(Odd(), "name", "none"), vars(Odd)["__getattribute__"].calls
+
+
+def setattr_that_is_a_method_of_another_name(x):
+    class Odd(dict):
+        __setattr__ = dict.__setitem__
+
+    made = Odd()
+    made.y = x + 1
+    return made["y"], dict(made)
+
+
+def object_setattr_of_a_class(x):
+    class Meta(type):
+        def __setattr__(cls, name, value):
+            object.__setattr__(cls, name, value)
+
+    class Odd(metaclass=Meta):
+        pass
+
+    try:
+        Odd.y = 1
+    except TypeError as error:
+        return x, str(error)
+    return x, Odd.y
+
+
+def names_that_are_no_texts(x):
+    errors = []
+    for function in (getattr, object.__getattribute__, object.__delattr__):
+        try:
+            function(torch.nn.Identity(), 3)
+        except TypeError as error:
+            errors.append(str(error))
+    return x * 2, errors
+
+
+def context_manager_past_getattribute(x):
+    class Odd:
+        entered = 0
+
+        def __getattribute__(self, name):
+            raise ValueError(name)
+
+        __enter__ = staticmethod(lambda: x + 1)
+        __exit__ = staticmethod(lambda *args: True)
+
+    with Odd() as y:
+        raise KeyError(y)
+    return y
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        *(getattribute_that_is_no_function, setattr_that_is_a_method_of_another_name, object_setattr_of_a_class, names_that_are_no_texts),
+        context_manager_past_getattribute,
+    ],
+)
+def test_special_methods_that_are_no_plain_functions(function):
+    x = torch.randn(3)
+    same(function(x), lect.compile(function)(x))
+    assert "LB0020" not in stops()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, TypeVar
 
+from .location import Location
 from .operation import Operation
 from .types import Type
 from .value import Value
 
 O = TypeVar("O", bound=Operation)
+_NEW: Callable[[type[Any]], Any] = object.__new__
 
 
 class Block:
@@ -75,6 +77,29 @@ class Block:
             last.next = op
         self.last = op
         return op
+
+    def make(self, kind: type[Operation], operands: Sequence[Value], result: Type, attrs: dict[str, Any], loc: Location, hint: str | None = None) -> Value:
+        """Put a new operation of plain operands and one result at the end; its result.  As `append(kind.create(...))`, for those that are frequent."""
+        op = _NEW(kind)
+        op.operands = [*operands]
+        op.attrs = attrs
+        op.regions = op.successors = ()
+        op.parent = self
+        op.next = None
+        op.loc = loc
+        last = op.prev = self.last
+        if last is None:
+            self.first = op
+        else:
+            last.next = op
+        self.last = op
+        for value in operands:
+            users = value.users
+            users[op] = users.get(op, 0) + 1
+        made = _NEW(Value)
+        made.type, made.owner, made.index, made.users, made.hint = result, op, 0, {}, hint
+        op.results = (made,)
+        return made
 
     def insert_before(self, anchor: Operation | None, op: O) -> O:
         """Put `op` before `anchor` (at the end when None)."""

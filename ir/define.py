@@ -370,15 +370,15 @@ def _constructor_source(definition: OpDefinition) -> tuple[str, list[Any]]:
 
 
 def _assemble(params: list[str], lines: list[str], definition: OpDefinition) -> str:
-    successors = ", ".join(f.name for f in definition.successors if f.kind is Successor)
+    successors = "".join(f"{f.name}, " for f in definition.successors if f.kind is Successor)
     body = [
         "MISSING = object()",
         "def make(D, K):",
         f"  def __init__(self, {', '.join(params)}):",
         "    attrs = self.attrs = {}",
         *lines,
-        f"    self.successors = [{successors}]",
-        *[f"    if {f.name} is not None: self.successors.append({f.name})" for f in definition.successors if f.kind is OptionalSuccessor],
+        f"    self.successors = ({successors})",
+        *[f"    if {f.name} is not None: self.successors += ({f.name},)" for f in definition.successors if f.kind is OptionalSuccessor],
         "    self.regions = regions = tuple(regions) if regions else ()",
         "    for region in regions: region.parent = self" if definition.regions else "    if regions: raise TypeError(self.name + ' has no regions')",
         "    self.parent = self.prev = self.next = None",

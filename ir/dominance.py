@@ -84,8 +84,8 @@ def reverse_postorder(region: Region) -> list[Block]:
     return out[::-1]
 
 
-def _successors(block: Block) -> list[Block]:
-    return block.last.successors if block.last is not None else []
+def _successors(block: Block) -> tuple[Block, ...]:
+    return block.last.successors if block.last is not None else ()
 
 
 def immediate_dominators(region: Region) -> dict[Block, Block | None]:

@@ -34,7 +34,7 @@ class Operation:
     results: tuple[Value, ...]
     attrs: dict[str, Any]
     regions: tuple[Region, ...]
-    successors: list[Block]
+    successors: tuple[Block, ...]
     parent: Block | None
     prev: Operation | None
     next: Operation | None
@@ -64,7 +64,7 @@ class Operation:
             self.regions = tuple(regions)
             for region in self.regions:
                 region.parent = self
-        self.successors = list(successors) if successors else []
+        self.successors = tuple(successors) if successors else ()
         self.parent = self.prev = self.next = None
         self.loc = loc
         for value in used:
@@ -86,7 +86,7 @@ class Operation:
         self.regions = tuple(regions) if regions else ()
         for region in self.regions:
             region.parent = self
-        self.successors = list(successors) if successors else []
+        self.successors = tuple(successors) if successors else ()
         self.parent = self.prev = self.next = None
         self.loc = loc
 

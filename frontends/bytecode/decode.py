@@ -13,14 +13,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from heapq import heappop, heappush
+from opcode import opmap
 from types import CodeType
 from typing import Any
 
 from lect.dialects.builtin.ops import ModuleOp
 from lect.dialects.pyframe.control import NEVER_RAISES, BranchOp, FuncOp
-from lect.dialects.pyframe.ops import ONE
 from lect.dialects.pyframe.types import OBJECT, PLACE
-from lect.frontends.bytecode.reader import NEVER_RAISING, VERSION, Handler, read_listing
+from lect.frontends.bytecode.reader import NAMES, NEVER_RAISES_NUMBERS, VERSION, Handler, read_listing
 from lect.ir import UNKNOWN, Block, Context, LectError, Location, Operation, Region, Value
 from lect.ir.location import location_of
 
@@ -29,6 +29,8 @@ Decode = Callable[["FrameDecoder", Any], None]
 CO_OPTIMIZED, CO_NEWLOCALS, CO_VARARGS, CO_VARKEYWORDS, CO_NESTED = 0x1, 0x2, 0x4, 0x8, 0x10
 CO_GENERATOR, CO_COROUTINE, CO_ITERABLE_COROUTINE, CO_ASYNC_GENERATOR = 0x20, 0x80, 0x100, 0x200
 MAX_THREADED_JUMPS = 100
+_NOP, _JUMP_FORWARD = opmap["NOP"], opmap["JUMP_FORWARD"]
+_THREADED = frozenset({_NOP, _JUMP_FORWARD, opmap["JUMP_BACKWARD"]})
 
 
 class UnsupportedCode(LectError):
@@ -116,17 +118,17 @@ def begin_function(code: CodeType, symbol_of: Callable[[CodeType], str]) -> Fram
     return FrameDecoder(code, symbol_of, instruction_handlers())
 
 
-def instruction_handlers() -> Mapping[str, Decode]:
-    """The handlers of the running Python, imported at the first call."""
+def instruction_handlers() -> Sequence[Decode | None]:
+    """The handlers of the running Python by opcode, imported at the first call."""
     if VERSION == (3, 11):
-        from lect.frontends.bytecode.py311 import HANDLERS
+        from lect.frontends.bytecode.py311 import BY_NUMBER
     elif VERSION == (3, 12):
-        from lect.frontends.bytecode.py312 import HANDLERS
+        from lect.frontends.bytecode.py312 import BY_NUMBER
     elif VERSION == (3, 13):
-        from lect.frontends.bytecode.py313 import HANDLERS
+        from lect.frontends.bytecode.py313 import BY_NUMBER
     else:
         raise LectError(f"bytecode of Python {sys.version.split()[0]} is not known; lect reads 3.11, 3.12 and 3.13")
-    return HANDLERS
+    return BY_NUMBER
 
 
 class Entry:
@@ -153,14 +155,15 @@ class FrameDecoder:
     that, `func` holds its first block alone.
     """
 
-    def __init__(self, code: CodeType, symbol_of: Callable[[CodeType], str], table: Mapping[str, Decode]) -> None:
+    def __init__(self, code: CodeType, symbol_of: Callable[[CodeType], str], table: Sequence[Decode | None]) -> None:
         self.code = code
         self.symbol_of = symbol_of
         self.table = table
-        listing = read_listing(code)
-        self.instructions, self.targets, self.leaders = listing.instructions, listing.targets, listing.leaders
-        self.cells = frozenset((*code.co_cellvars, *code.co_freevars))
-        self.renamed = {name: shown for name, shown in zip(code.co_varnames, local_names(code)) if name != shown}
+        self.listing = listing = read_listing(code)
+        self.targets, self.leaders = listing.targets, listing.leaders
+        self.cells = frozenset(code.co_cellvars + code.co_freevars)
+        shown = local_names(code)
+        self.renamed = {name: other for name, other in zip(code.co_varnames, shown) if name != other} if shown is not code.co_varnames else {}
         self.entries: dict[int, Entry] = {}
         self.waiting: list[int] = []
         self.places: dict[Block, int] = {}  # of the blocks that are not decoded
@@ -216,29 +219,30 @@ class FrameDecoder:
         """The first instruction of the body: that of a generator lies behind the one that makes the suspended frame and the one that drops it."""
         if not self.code.co_flags & CO_GENERATOR:
             return 0
-        return next(place for place, each in enumerate(self.instructions) if each.name == "RETURN_GENERATOR") + 2
+        return self.listing.numbers.index(opmap["RETURN_GENERATOR"]) + 2
 
     def _decode_block(self, entry: Entry) -> None:
-        instructions, leaders, table = self.instructions, self.leaders, self.table
+        listing, leaders, table = self.listing, self.leaders, self.table
+        numbers, args, positions = listing.numbers, listing.args, listing.positions()
         place = entry.place
         self.block = entry.block
         self.stack = list(entry.stack)
         self._kept = None
-        handler = self._handler = instructions[place].handler
+        handler = self._handler = listing.handler(place)
         self.last_result = None
         self.done = False
         while True:
-            instruction = instructions[place]
+            number = numbers[place]
             self.place = place
-            position = instruction.position
+            position = positions[place]
             if position != self._position:
                 self._locate(position)
-            if handler is not None and self._kept is None and instruction.name not in NEVER_RAISING:
+            if handler is not None and self._kept is None and number not in NEVER_RAISES_NUMBERS:
                 self._kept = self.stack[: handler.depth]
-            decode_one = table.get(instruction.name)
+            decode_one = table[number]
             if decode_one is None:
-                raise self.fail("LB0104", f"no handler for the instruction {instruction.name}")
-            decode_one(self, instruction.arg)
+                raise self.fail("LB0104", f"no handler for the instruction {NAMES[number]}")
+            decode_one(self, args[place])
             if self.done:
                 return
             place += 1
@@ -272,17 +276,18 @@ class FrameDecoder:
 
     def before_resume(self) -> bool:
         """True in the prologue that CPython puts in front of a function's own instructions."""
-        return all(instruction.name != "RESUME" for instruction in self.instructions[: self.place])
+        return opmap["RESUME"] not in self.listing.numbers[: self.place]
 
     def is_replaced(self, name: str) -> bool:
         """True when an inlined comprehension may hold a plain value where the cell `name` was."""
-        return any(instruction.name == "LOAD_FAST_AND_CLEAR" and instruction.arg == name for instruction in self.instructions)
+        clears = opmap.get("LOAD_FAST_AND_CLEAR")  # new in 3.12
+        return any(number == clears and arg == name for number, arg in zip(self.listing.numbers, self.listing.args))
 
     def pop(self) -> Value:
         """The top of the stack.  Raises UnsupportedCode on a NULL or an empty stack."""
         value = self.stack.pop() if self.stack else None
         if value is None:
-            raise self.fail("LB0105", f"{self.instructions[self.place].name} finds no value on the stack")
+            raise self.fail("LB0105", f"{self.listing.name(self.place)} finds no value on the stack")
         return value
 
     def pop_many(self, count: int) -> list[Value]:
@@ -292,14 +297,14 @@ class FrameDecoder:
         values = self.stack[-count:]
         del self.stack[-count:]
         if len(values) != count or None in values:
-            raise self.fail("LB0105", f"{self.instructions[self.place].name} finds no value on the stack")
+            raise self.fail("LB0105", f"{self.listing.name(self.place)} finds no value on the stack")
         return values  # type: ignore[return-value]
 
     def peek(self, depth: int) -> Value:
         """The value `depth` entries down (1 is the top)."""
         value = self.stack[-depth] if depth <= len(self.stack) else None
         if value is None:
-            raise self.fail("LB0105", f"{self.instructions[self.place].name} finds no value on the stack")
+            raise self.fail("LB0105", f"{self.listing.name(self.place)} finds no value on the stack")
         return value
 
     def push(self, value: Value | None) -> None:
@@ -313,9 +318,7 @@ class FrameDecoder:
 
     def produce(self, kind: type[Operation], operands: Sequence[Value], attrs: dict[str, Any], hint: str | None = None) -> None:
         """Add an operation of this kind with one object as its result, and push that; for the kinds that are frequent."""
-        op = self.block.append(kind.create(operands, ONE, attrs, loc=self.loc))
-        value = self.last_result = op.results[0]
-        value.hint = hint
+        value = self.last_result = self.block.make(kind, operands, OBJECT, attrs, self.loc, hint)
         self.stack.append(value)
 
     def emit_value(self, op: Operation) -> Value:
@@ -345,12 +348,15 @@ class FrameDecoder:
 
     def thread(self, place: int) -> int:
         """The place where a jump to `place` ends, past instructions that only jump on."""
+        listing = self.listing
         for _ in range(MAX_THREADED_JUMPS):
-            instruction = self.instructions[place]
-            if instruction.name == "NOP":
+            number = listing.numbers[place]
+            if number not in _THREADED:
+                break
+            if number == _NOP:
                 place += 1
-            elif instruction.name == "JUMP_FORWARD" or (instruction.name == "JUMP_BACKWARD" and instruction.handler == self._handler):
-                place = instruction.arg
+            elif number == _JUMP_FORWARD or listing.handler(place) == self._handler:
+                place = listing.args[place]
             else:
                 break
         return place
@@ -385,7 +391,7 @@ class FrameDecoder:
         self.leave(BranchOp, (), [self.edge(place)], {})
 
     def _may_raise(self, make: Callable[..., Operation]) -> bool:
-        if getattr(make, "name", "") not in NEVER_RAISES or "BACKWARD" in self.instructions[self.place].name:
+        if getattr(make, "name", "") not in NEVER_RAISES or "BACKWARD" in self.listing.name(self.place):
             return True
         return any(op.name not in NEVER_RAISES for op in self.block)
 
@@ -441,6 +447,8 @@ def local_names(code: CodeType) -> tuple[str, ...]:
     """
     free = code.co_freevars
     if code.co_flags & CO_OPTIMIZED:
+        if not free:
+            return code.co_varnames
         plain = list(code.co_varnames)
     else:
         plain = [name[1:] if name[:1] == "." and name[1:].isidentifier() else name for name in code.co_varnames]
@@ -452,10 +460,10 @@ _FLAG_WORDS = ((CO_OPTIMIZED, "optimized"), (CO_NEWLOCALS, "newlocals"), (CO_NES
 
 def flag_names(flags: int) -> tuple[str, ...]:
     """Words for those flags of a code object that the other attributes do not tell."""
-    import __future__
-
     found = [word for bit, word in _FLAG_WORDS if flags & bit]
     if flags >> 17:
+        import __future__
+
         found += [name for name in __future__.all_feature_names if flags & getattr(__future__, name).compiler_flag & ~0xFFFF]
     return tuple(found)
 

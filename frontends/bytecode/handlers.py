@@ -14,6 +14,7 @@ from lect.dialects.pyframe import building, control, ops
 from lect.dialects.pyframe.attributes import from_python
 from lect.dialects.pyframe.types import OBJECT, SAVED
 from lect.frontends.bytecode.decode import Decode, FrameDecoder
+from lect.frontends.bytecode.reader import NAMES
 from lect.ir import Operation, Value
 
 _ONE = (OBJECT,)
@@ -83,8 +84,8 @@ def variable_hint(name: str) -> str:
 
 
 def load_fast(d: FrameDecoder, arg: str) -> None:
-    name = d.renamed.get(arg, arg)
-    d.produce(ops.LoadLocalOp, (), {"id": name}, variable_hint(name))
+    name = d.renamed.get(arg, arg) if d.renamed else arg
+    d.produce(ops.LoadLocalOp, (), {"id": name}, name if name[:1] != "." else "it")
 
 
 def store_fast(d: FrameDecoder, arg: str) -> None:
@@ -250,7 +251,7 @@ def pop_constant(d: FrameDecoder) -> Any:
     value = d.pop()
     op = value.owner
     if not isinstance(op, ops.LoadConstOp) or op.parent is not d.block or value.users or any(value is other for other in d.stack):
-        raise d.fail("LB0109", f"{d.instructions[d.place].name} needs a constant on the stack")
+        raise d.fail("LB0109", f"{d.listing.name(d.place)} needs a constant on the stack")
     op.erase()
     return op.value
 
@@ -393,9 +394,9 @@ def jump(d: FrameDecoder, arg: int) -> None:
 def conditional(d: FrameDecoder, test: str, then: int, otherwise: int) -> None:
     """End the block with a conditional branch on the value just taken from the stack."""
     condition = d.pop()
-    jump_target = d.instructions[d.place].arg
+    jump_target = d.listing.args[d.place]
     fallthrough = d.place + 1
-    keeps = d.stack and d.stack[-1] is condition and d.instructions[fallthrough].name == "POP_TOP" and fallthrough not in d.targets
+    keeps = d.stack and d.stack[-1] is condition and d.listing.name(fallthrough) == "POP_TOP" and fallthrough not in d.targets
     stacks = {jump_target: d.stack, fallthrough: d.stack}
     if keeps:  # `a and b`: the value goes to the join, and is popped on the way to `b`
         moved = fallthrough + 1
@@ -448,11 +449,10 @@ def yield_from(skipped: int) -> Decode:
     """GET_YIELD_FROM_ITER and the loop of SEND and YIELD_VALUE behind it; `skipped` is how many instructions at its end only tidy the stack."""
 
     def handle(d: FrameDecoder, arg: int) -> None:
-        loop = d.instructions[d.place + 1 : d.place + 6]
-        if [each.name for each in loop] != ["LOAD_CONST", "SEND", "YIELD_VALUE", "RESUME", "JUMP_BACKWARD_NO_INTERRUPT"]:
+        if d.listing.names(d.place + 1, d.place + 6) != ["LOAD_CONST", "SEND", "YIELD_VALUE", "RESUME", "JUMP_BACKWARD_NO_INTERRUPT"]:
             raise d.fail("LB0109", "GET_YIELD_FROM_ITER needs the loop that delegates behind it")
         iterable = d.pop()
-        block, passed = d.edge(loop[1].arg + skipped, [*d.stack, Value(OBJECT, d.block, 0, "returned")], 1, "resume")
+        block, passed = d.edge(d.listing.args[d.place + 2] + skipped, [*d.stack, Value(OBJECT, d.block, 0, "returned")], 1, "resume")
         d.finish(control.YieldFromOp, iterable, then=block, then_operands=passed)
 
     return handle
@@ -501,6 +501,11 @@ def before_with(d: FrameDecoder, arg: int) -> None:
 
 def with_except_start(d: FrameDecoder, arg: int) -> None:
     d.emit_value(control.WithExitOp(d.peek(4), d.peek(1), loc=d.loc, result_types=_ONE, hint="swallow"))
+
+
+def by_number(table: Mapping[str, Decode]) -> tuple[Decode | None, ...]:
+    """The handlers of instructions by opcode; None where there is none."""
+    return tuple([table.get(name) for name in NAMES])
 
 
 COMMON: Mapping[str, Decode] = MappingProxyType(

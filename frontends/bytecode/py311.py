@@ -103,3 +103,4 @@ HANDLERS: Mapping[str, Decode] = MappingProxyType(
         "UNARY_POSITIVE": unary("+"),
     }
 )
+BY_NUMBER = handlers.by_number(HANDLERS)

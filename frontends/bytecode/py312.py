@@ -126,7 +126,7 @@ def call_intrinsic(table: Mapping[int, Decode]) -> Decode:
     def handle(d: FrameDecoder, arg: int) -> None:
         found = table.get(arg)
         if found is None:
-            raise d.fail("LB0104", f"no handler for the intrinsic {arg} of {d.instructions[d.place].name}")
+            raise d.fail("LB0104", f"no handler for the intrinsic {arg} of {d.listing.name(d.place)}")
         found(d, arg)
 
     return handle
@@ -162,3 +162,4 @@ HANDLERS: Mapping[str, Decode] = MappingProxyType(
         "STORE_SLICE": store_slice,
     }
 )
+BY_NUMBER = handlers.by_number(HANDLERS)

@@ -26,11 +26,10 @@ def load_fast(d: FrameDecoder, arg: str) -> None:
 def _goes_into_closure(d: FrameDecoder) -> bool:
     """True when the instructions behind build the tuple of cells of a function."""
     place = d.place
-    while d.instructions[place].name == "LOAD_FAST":
+    while d.listing.name(place) == "LOAD_FAST":
         place += 1
-    names = [instruction.name for instruction in d.instructions[place : place + 4]]
-    is_function = names[:3] == ["BUILD_TUPLE", "LOAD_CONST", "MAKE_FUNCTION"]
-    return is_function and any(i.name == "SET_FUNCTION_ATTRIBUTE" and i.arg == 8 for i in d.instructions[place + 3 : place + 4])
+    names = d.listing.names(place, place + 4)
+    return names == ["BUILD_TUPLE", "LOAD_CONST", "MAKE_FUNCTION", "SET_FUNCTION_ATTRIBUTE"] and d.listing.args[place + 3] == 8
 
 
 _load_global = handlers.load_named(ops.LoadGlobalOp)
@@ -63,9 +62,9 @@ def compare_op(d: FrameDecoder, arg: int) -> None:
 
 def to_bool(d: FrameDecoder, arg: int) -> None:
     """A truth value; not shown when the next instruction, at the same position, tests it anyway."""
-    here, following = d.instructions[d.place], d.instructions[d.place + 1]
-    tested = following.name in ("POP_JUMP_IF_FALSE", "POP_JUMP_IF_TRUE", "UNARY_NOT") and d.place + 1 not in d.leaders
-    if not tested or here.position != following.position:
+    following = d.place + 1
+    tested = d.listing.name(following) in ("POP_JUMP_IF_FALSE", "POP_JUMP_IF_TRUE", "UNARY_NOT") and following not in d.leaders
+    if not tested or d.listing.position(d.place) != d.listing.position(following):
         handlers.unary("bool")(d, 0)
 
 
@@ -122,3 +121,4 @@ HANDLERS: Mapping[str, Decode] = MappingProxyType(
         "TO_BOOL": to_bool,
     }
 )
+BY_NUMBER = handlers.by_number(HANDLERS)

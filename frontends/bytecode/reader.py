@@ -1,15 +1,16 @@
 """From a code object to a list of instructions that are easy to decode.
 
-Jump targets are positions in the list, variables are names, inline caches and EXTENDED_ARG are gone, and combined instructions are split.  Each
-instruction knows its source position and the entry of the exception table that covers it.  Nothing here depends on what an instruction means.
+Jump targets are places in the list, variables are names, inline caches and EXTENDED_ARG are gone, and combined instructions are split.  Of each
+instruction the source position and the entry of the exception table that covers it are known.  Nothing here depends on what an instruction means.
 """
 
 from __future__ import annotations
 
 import dis
 import opcode
+import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import CodeType, MappingProxyType
 from typing import Any, NamedTuple
 
@@ -53,11 +54,11 @@ class Instruction:
 
     __slots__ = ("arg", "handler", "name", "position")
 
-    def __init__(self, name: str, arg: Any, position: tuple[int | None, ...]) -> None:
+    def __init__(self, name: str, arg: Any, position: tuple[int | None, ...], handler: Handler | None = None) -> None:
         self.name = name
         self.arg = arg
         self.position = position
-        self.handler: Handler | None = None
+        self.handler = handler
 
     def __repr__(self) -> str:
         return f"<{self.name} {self.arg!r}>"
@@ -71,154 +72,215 @@ def _cache_sizes() -> tuple[int, ...]:
 
 
 _CACHES = _cache_sizes()
-_NAMES = tuple(dis.opname[:256])
-_JUMPS = frozenset(dis.hasjrel)
-_PLAIN, _VARIABLE, _JUMP, _LEAVES, _COMBINED = range(5)
+NAMES = tuple(dis.opname[:256])  # of instructions, by opcode
+_JUMPS = frozenset(number for number in dis.hasjrel if number < 256)
+_BACKWARD = frozenset(number for number in _JUMPS if "BACKWARD" in NAMES[number])
 _VARIABLES = frozenset(number for number in (*dis.haslocal, *dis.hasfree, dis.opmap["MAKE_CELL"]) if number < 256) - {dis.opmap["COPY_FREE_VARS"]}
+
+
+def numbers_of(names: Iterable[str]) -> frozenset[int]:
+    """The opcodes of those of these instructions that the running Python has."""
+    return frozenset(dis.opmap[name] for name in names if dis.opmap.get(name, 256) < 256)
+
+
+_COMBINED = numbers_of(COMBINED)
+NEVER_RAISES_NUMBERS = numbers_of(NEVER_RAISING)
+_LEAVES = numbers_of(NEVER_FALLS_THROUGH)
+CACHE = dis.opmap["CACHE"]
+
+
+def _any_of(numbers: Iterable[int]) -> re.Pattern[bytes]:
+    return re.compile(b"[" + b"".join([b"\\x%02x" % number for number in sorted(numbers)]) + b"]")
+
+
+_FIND_JUMPS = _any_of(_JUMPS)
+_FIND_LEAVES = _any_of(_LEAVES - _JUMPS)
+_FIND_VARIABLES = _any_of(_VARIABLES - _COMBINED)
 
 
 def variable_names(code: CodeType) -> tuple[str, ...]:
     """Names of the frame's slots: parameters and locals, cells that are not among them, free variables."""
+    if not code.co_cellvars:
+        return code.co_varnames + code.co_freevars
     return (*code.co_varnames, *(name for name in code.co_cellvars if name not in code.co_varnames), *code.co_freevars)
 
 
 class Listing:
-    """The instructions of a code object, dead ones included; `targets` are positions that jumps and handlers lead to, `leaders` those where a block begins."""
+    """The instructions of a code object, dead ones included, in columns by their place: most are looked at once, and many never.
 
-    __slots__ = ("instructions", "leaders", "targets")
+    `numbers` are opcodes, `args` as in `Instruction`, `units` where they stand among CPython's.  `targets` are places that jumps and handlers lead to,
+    `leaders` those where a block begins.
+    """
 
-    def __init__(self, instructions: list[Instruction], targets: set[int], leaders: set[int]) -> None:
-        self.instructions = instructions
-        self.targets = targets
-        self.leaders = leaders
+    __slots__ = ("_positions", "args", "code", "handlers", "leaders", "numbers", "targets", "units")
+
+    def __init__(self, code: CodeType, numbers: bytes, args: list[Any], units: list[int]) -> None:
+        self.code = code
+        self.numbers = numbers
+        self.args = args
+        self.units = units
+        self.targets: set[int] = set()
+        self.leaders: set[int] = set()
+        self.handlers: list[Handler | None] | None = None  # None when there are none
+        self._positions: list[tuple[int | None, ...]] | None = None
+
+    def positions(self) -> list[tuple[int | None, ...]]:
+        """The positions of all instructions."""
+        if self._positions is None:
+            of_units = list(self.code.co_positions())
+            self._positions = [of_units[unit] for unit in self.units]
+        return self._positions
+
+    def handler(self, place: int) -> Handler | None:
+        """The handler of an instruction."""
+        return self.handlers[place] if self.handlers is not None else None
+
+    def name(self, place: int) -> str:
+        """The name of an instruction.  Raises IndexError behind the last."""
+        return NAMES[self.numbers[place]]
+
+    def names(self, begin: int, end: int) -> list[str]:
+        """The names of the instructions from `begin` to before `end`, of which fewer may be left."""
+        return [NAMES[number] for number in self.numbers[begin:end]]
+
+    def position(self, place: int) -> tuple[int | None, ...]:
+        """The position of an instruction."""
+        return self.positions()[place]
+
+    def instruction(self, place: int) -> Instruction:
+        """An instruction with all that is known of it."""
+        return Instruction(self.name(place), self.args[place], self.position(place), self.handler(place))
 
 
 def read_instructions(code: CodeType) -> list[Instruction]:
     """The instructions of `code`, dead ones included."""
-    return read_listing(code).instructions
+    listing = read_listing(code)
+    return [listing.instruction(place) for place in range(len(listing.numbers))]
 
 
 def read_listing(code: CodeType) -> Listing:
     """The instructions of `code` and where its blocks begin."""
+    raw = code.co_code
+    numbers, plain_args = raw[::2], raw[1::2]
+    units = [unit for unit, number in enumerate(numbers) if number != CACHE]
+    numbers = numbers.replace(_CACHE_BYTE, b"")  # `co_code` shows inline caches as empty
+    args: list[Any] = [plain_args[unit] for unit in units]
+    starts = units
+    if EXTENDED_ARG in numbers:
+        numbers, args, units, starts = _with_wide_arguments(numbers, args, units)
+    if not _COMBINED.isdisjoint(numbers):
+        numbers, args, units, starts = _split(numbers, args, units, starts)
+    listing = Listing(code, numbers, args, units)
     variables = variable_names(code)
-    positions = list(code.co_positions())
-    raw, facts = code.co_code, _FACTS
-    out: list[Instruction] = []
-    starts: list[int] = []  # offset at which each instruction begins, its EXTENDED_ARGs included
-    jumps: list[tuple[Instruction, int]] = []
-    leaders: set[int] = set()
-    offset = start = extended = 0
-    size = len(raw)
-    while offset < size:  # one pass without calls: this is a good part of the time of decoding
-        number, arg = raw[offset], raw[offset + 1] | extended
-        if number == EXTENDED_ARG:
-            extended = arg << 8
-            offset += 2
-            continue
-        name, kind, step = facts[number]
-        position = positions[offset >> 1]
-        extended = 0
-        offset += step
-        starts.append(start)
-        if not kind:
-            out.append(Instruction(name, arg, position))
-        elif kind == _VARIABLE:
-            out.append(Instruction(name, variables[arg], position))
-        elif kind == _LEAVES:
-            out.append(Instruction(name, arg, position))
-            leaders.add(len(out))
-        elif kind == _JUMP:
-            instruction = Instruction(name, arg, position)
-            jumps.append((instruction, offset + 2 * (-arg if "BACKWARD" in name else arg)))
-            out.append(instruction)
-            leaders.add(len(out))
-        else:
-            first, second = COMBINED[name]
-            out += [Instruction(first, variables[arg >> 4], position), Instruction(second, variables[arg & 15], position)]
-            starts.append(start)
-        start = offset
-    targets: set[int] = set()
+    for found in _FIND_VARIABLES.finditer(numbers):
+        place = found.start()
+        args[place] = variables[args[place]]
+    leaders, targets = listing.leaders, listing.targets
+    leaders.update([found.end() for found in _FIND_LEAVES.finditer(numbers)])
+    jumps = [found.start() for found in _FIND_JUMPS.finditer(numbers)]
     if jumps or code.co_exceptiontable:
         place_of = dict(zip(reversed(starts), range(len(starts) - 1, -1, -1)))
-        for instruction, target in jumps:
-            instruction.arg = place_of[target]
-            targets.add(instruction.arg)
-        _attach_handlers(code, out, starts, place_of, targets, leaders)
+        for place in jumps:
+            number = numbers[place]
+            behind = units[place] + 1 + _CACHES[number]
+            args[place] = place_of[behind - args[place] if number in _BACKWARD else behind + args[place]]
+            targets.add(args[place])
+            leaders.add(place + 1)
+        _attach_handlers(listing, starts, place_of)
         leaders |= targets
-    return Listing(out, targets, leaders)
+    return listing
 
 
-def _attach_handlers(code: CodeType, out: list[Instruction], starts: list[int], place_of: dict[int, int], targets: set[int], leaders: set[int]) -> None:
+_CACHE_BYTE = bytes([CACHE])
+_Columns = tuple[bytes, list[Any], list[int], list[int]]
+
+
+def _with_wide_arguments(numbers: bytes, args: list[Any], units: list[int]) -> _Columns:
+    """The columns without EXTENDED_ARG, and the unit at which each instruction begins with those in front of it."""
+    out: _Columns = b"", [], [], []
+    kept = bytearray()
+    extended, start = 0, None
+    for number, arg, unit in zip(numbers, args, units):
+        start = unit if start is None else start
+        if number == EXTENDED_ARG:
+            extended = (arg | extended) << 8
+            continue
+        kept.append(number)
+        out[1].append(arg | extended)
+        out[2].append(unit)
+        out[3].append(start)
+        extended, start = 0, None
+    return bytes(kept), *out[1:]
+
+
+def _split(numbers: bytes, args: list[Any], units: list[int], starts: list[int]) -> _Columns:
+    """The columns with each combined instruction in two."""
+    out: _Columns = b"", [], [], []
+    kept = bytearray()
+    for number, arg, unit, start in zip(numbers, args, units, starts):
+        halves = [(number, arg)]
+        if number in _COMBINED:
+            halves = [(dis.opmap[name], half) for name, half in zip(COMBINED[NAMES[number]], (arg >> 4, arg & 15))]
+        for each, its_arg in halves:
+            kept.append(each)
+            out[1].append(its_arg)
+            out[2].append(unit)
+            out[3].append(start)
+    return bytes(kept), *out[1:]
+
+
+def _attach_handlers(listing: Listing, starts: list[int], place_of: dict[int, int]) -> None:
     """Give instructions their handlers; blocks begin where the handler changes."""
-    table = code.co_exceptiontable
+    table = listing.code.co_exceptiontable
     if not table:
         return
+    handlers: list[Handler | None] = [None] * len(starts)
     place = 0
     for start, end, target, depth, pushes_place in _exception_table(table):
-        if _turns_stop_iteration(out[place_of[target]]):
+        if _turns_stop_iteration(listing, place_of[target]):
             continue
         handler = Handler(place_of[target], depth, pushes_place)
-        targets.add(handler.target)
+        listing.targets.add(handler.target)
         while starts[place] < start:
             place += 1
         while place < len(starts) and starts[place] < end:
-            out[place].handler = handler
+            handlers[place] = handler
             place += 1
-    _extend_over_ends(out, targets)
-    before = out[0].handler
-    for position, instruction in enumerate(out):
-        if instruction.handler is not before and instruction.handler != before:
-            leaders.add(position)
-            before = instruction.handler
+    _extend_over_ends(listing.numbers, handlers, listing.targets)
+    listing.handlers = handlers
+    before = handlers[0]
+    for position, found in enumerate(handlers):
+        if found is not before and found != before:
+            listing.leaders.add(position)
+            before = found
 
 
-def _turns_stop_iteration(instruction: Instruction) -> bool:
+def _turns_stop_iteration(listing: Listing, place: int) -> bool:
     """True for the handler around the body of a generator that 3.12 and later spell out."""
-    return instruction.name == "CALL_INTRINSIC_1" and instruction.arg == STOPITERATION_ERROR
+    return listing.name(place) == "CALL_INTRINSIC_1" and listing.args[place] == STOPITERATION_ERROR
 
 
-def _extend_over_ends(out: list[Instruction], targets: set[int]) -> None:
+def _extend_over_ends(numbers: bytes, handlers: list[Handler | None], targets: set[int]) -> None:
     """Instructions that cannot raise, up to the end of their block, count to the handler of those before, so that they need no block of their own."""
     place = 1
-    while place < len(out):
+    while place < len(numbers):
         end = place
-        while end < len(out) and out[end].name in NEVER_RAISING and end not in targets:
+        while end < len(numbers) and numbers[end] in NEVER_RAISES_NUMBERS and end not in targets:
             end += 1
-            if out[end - 1].name in NEVER_FALLS_THROUGH:
+            if numbers[end - 1] in _LEAVES:
                 break
-        if end > place and (end in targets or out[end - 1].name in NEVER_FALLS_THROUGH) and out[place - 1].name not in NEVER_FALLS_THROUGH:
-            for instruction in out[place:end]:
-                instruction.handler = out[place - 1].handler
+        if end > place and (end in targets or numbers[end - 1] in _LEAVES) and numbers[place - 1] not in _LEAVES:
+            for each in range(place, end):
+                handlers[each] = handlers[place - 1]
         place = max(end, place + 1)
 
 
-_KINDS = tuple(
-    _COMBINED
-    if _NAMES[number] in COMBINED
-    else _VARIABLE
-    if number in _VARIABLES
-    else _JUMP
-    if number in _JUMPS
-    else _LEAVES
-    if _NAMES[number] in NEVER_FALLS_THROUGH
-    else _PLAIN
-    for number in range(256)
-)
-_FACTS = tuple((name, kind, 2 + 2 * caches) for name, kind, caches in zip(_NAMES, _KINDS, _CACHES))  # of an opcode: name, kind, and bytes
-_JUMP_NAMES = frozenset(_NAMES[number] for number in _JUMPS if number < 256)
-
-
-def is_jump(instruction: Instruction) -> bool:
-    """True when `arg` is the position of a target."""
-    return instruction.name in _JUMP_NAMES
-
-
 def _exception_table(table: bytes) -> Iterator[tuple[int, int, int, int, bool]]:
-    """(start, end, target, depth, place) with offsets in bytes, in order of their starts."""
+    """(start, end, target, depth, place) in units, in order of their starts."""
     numbers = iter(_varints(table))
     for start in numbers:
         length, target, packed = next(numbers), next(numbers), next(numbers)
-        yield 2 * start, 2 * (start + length), 2 * target, packed >> 1, bool(packed & 1)
+        yield start, start + length, target, packed >> 1, bool(packed & 1)
 
 
 def _varints(table: bytes) -> Iterator[int]:

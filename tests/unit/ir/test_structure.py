@@ -314,7 +314,7 @@ def test_verifier_finds_values_of_another_function():
 def test_verifier_finds_a_successor_of_another_region():
     module = parse_module(LOOP + LOOP.replace("@f", "@g"), cf.make_context())
     f, g = module.body
-    f.region.blocks[0].last.successors[0] = g.region.blocks[2]
+    f.region.blocks[0].last.successors = (g.region.blocks[2],)
     with pytest.raises(VerifyError, match="successor 0 of 'cf.branch' is not in the same region"):
         verify(module)
 
@@ -328,8 +328,7 @@ def test_verifier_finds_a_region_without_block():
 def test_verifier_finds_wrong_arguments_of_a_successor():
     module = parse_module(LOOP, cf.make_context())
     branch = next(op for op in module.walk() if op.name == "cf.choose")
-    branch.successors[1] = branch.successors[0]
-    branch.successors[0] = module.body.first.region.blocks[1]
+    branch.successors = (module.body.first.region.blocks[1], branch.successors[0])
     with pytest.raises(VerifyError, match="successor 0 of 'cf.choose' takes 1 arguments, got 0"):
         verify(module)
 

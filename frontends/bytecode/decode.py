@@ -11,7 +11,7 @@ kept as None on the decoder's stack and never become values.  Unreachable instru
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from opcode import opmap
 from types import CodeType

@@ -38,13 +38,17 @@ MAX_FAILURES = 8
 
 
 class Asked:
-    """A call that may be one of those made before: its key, and the boxes in it that stand for objects, each in the place where it first stands."""
+    """A call that may be one of those made before: its key, and the boxes in it that stand for objects, each in the place where it first stands.
 
-    __slots__ = ("key", "leaves", "started")
+    `fillable` says that there are containers among the arguments that the call may change without a trace.
+    """
 
-    def __init__(self, key: tuple[Any, ...], leaves: list[Box]) -> None:
+    __slots__ = ("fillable", "key", "leaves", "started")
+
+    def __init__(self, key: tuple[Any, ...], leaves: list[Box], fillable: bool) -> None:
         self.key = key
         self.leaves = leaves
+        self.fillable = fillable
         self.started: Started | None = None
 
 
@@ -194,7 +198,7 @@ class CallMemo:
                 return None
         if len(keys.leaves) > MAX_LEAVES:
             return None
-        return Asked((torch.get_default_dtype(), *keys.parts), keys.leaves)
+        return Asked((torch.get_default_dtype(), *keys.parts), keys.leaves, keys.fillable)
 
     def give(self, asked: Asked) -> Box | None:
         """Make the call again without following it; None when it has to be followed, which `learn` then is to be told of."""
@@ -244,9 +248,10 @@ class CallMemo:
             known = self.calls[asked.key] = Remembered()
         elif known.failures > MAX_FAILURES or len(known.records) >= MAX_VARIANTS:
             return
-        again = self._key(callee, args, kwargs)
-        if again is None or again.key != asked.key or any(old[0] is not new[0] for old, new in zip(asked.leaves, again.leaves)):
-            return  # it has changed a container that it was given
+        if asked.fillable:
+            again = self._key(callee, args, kwargs)
+            if again is None or again.key != asked.key or any(old[0] is not new[0] for old, new in zip(asked.leaves, again.leaves)):
+                return  # it has changed a container that it was given
         made = _made_tensors(t, returned[0], {id(box[0]) for box in asked.leaves})
         if made is not None:
             known.records.append(Record(t, asked, Returned(t, returned), made))
@@ -269,6 +274,7 @@ class _Keys:
         self.parts: list[Any] = []
         self.leaves: list[Box] = []
         self.places: dict[int, int] = {}
+        self.fillable = False
 
     def add(self, box: Box, depth: int) -> bool:
         """Add a box; False when a call with such an argument is not remembered."""
@@ -324,6 +330,7 @@ class _Keys:
             return all(self.add(item, depth + 1) for item in items)
         if not t.is_fresh(value):
             return False
+        self.fillable = True
         if kind is list:
             self.parts.append(len(value))
             return all(self.add(self.t.memo.box_of(item), depth + 1) for item in value)

@@ -201,7 +201,7 @@ class GuardList:
         return guard.SetOp(name, regions=[Region([writer.block])], loc=loc)
 
 
-_ONE = (guard.ObjectType(),)
+_OBJECT = guard.ObjectType()
 
 
 class _Writer:
@@ -217,10 +217,9 @@ class _Writer:
                 found = self._apply(source, loc)
             else:
                 assert isinstance(source, Source)
-                found = self.block.append(guard.SourceOp.create((), _ONE, {"path": source.path()}, (), (), loc)).results[0]
                 key = source.key
-                if type(key) is str and key.isidentifier():
-                    found.hint = key
+                hint = key if type(key) is str and key.isidentifier() else None
+                found = self.block.make(guard.SourceOp, (), _OBJECT, {"path": source.path()}, loc, hint)
             self.values[source] = found
         return found
 

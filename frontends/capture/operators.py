@@ -78,15 +78,31 @@ _OPERATOR_NAMES = tuple(f"__{prefix}{name}__" for name in _SYMBOLS.values() for 
 _OPERATORS_AND_COMPARISONS = (*_OPERATOR_NAMES, *(f"__{name}__" for name in _REFLECTED))
 
 
-def python_operator(t: Tracer, kind: type) -> bool:
-    """True when some operator of the class is Python code."""
+def _asked_for(function: Function) -> tuple[str, ...]:
+    """The special methods that an operator may call."""
+    name = function.__name__.rstrip("_")
+    if function in (operator.eq, operator.ne):  # `object.__ne__` asks `__eq__`
+        return ("__eq__", "__ne__")
+    if function in _COMPARISONS:
+        return (f"__{name}__", f"__{_REFLECTED[name]}__")
+    base = name[1:] if function in _IN_PLACE else name
+    return (f"__{name}__", f"__{base}__", f"__r{base}__") if function in _IN_PLACE else (f"__{base}__", f"__r{base}__")
+
+
+_ASKED_FOR: Mapping[Function, tuple[str, ...]] = MappingProxyType({function: _asked_for(function) for function in (*BINARY.values(), *COMPARE.values())})
+
+
+def python_operator(t: Tracer, kind: type, function: Function) -> bool:
+    """True when this operator, or of a class that derives from none of C's also another one, is Python code."""
     if kind in SCALAR_TYPES or kind in _WITHOUT_PYTHON:
         return False
-    found = t.operators.get(kind)
+    key = (kind, function if issubclass(kind, _KNOWN) else None)  # of the others nothing is known when one of their operators is odd
+    found = t.operators.get(key)
     if found is None:
-        found = any(lookup(t, kind, name).kind == "function" for name in _OPERATORS_AND_COMPARISONS)
+        names = _OPERATORS_AND_COMPARISONS if key[1] is None else _ASKED_FOR.get(function, _OPERATORS_AND_COMPARISONS)
+        found = any(lookup(t, kind, name).kind == "function" for name in names)
         if not t.class_attrs:
-            t.operators[kind] = found
+            t.operators[key] = found
     return found
 
 
@@ -105,7 +121,7 @@ def binary(t: Tracer, function: Function, left: Box, right: Box) -> Box:
         filled = _percent(t, left, right)
         if filled is not None:
             return filled
-    if python_operator(t, kind_a) or python_operator(t, kind_b):
+    if python_operator(t, kind_a, function) or python_operator(t, kind_b, function):
         return _user_binary(t, function, left, right)
     if kind_a is LT or kind_b is LT:
         if function in (operator.mod,) and kind_a is str:

@@ -23,6 +23,7 @@ from lect.dialects.guard.containers import own_item, value_at
 from lect.dialects.pyframe import building, control
 from lect.dialects.pyframe import ops as py
 from lect.dialects.pyframe.attributes import from_python
+from lect.dialects.pyframe.types import OBJECT
 from lect.frontends.capture.attributes import MISSING, find_in_type
 from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.generator_values import ITERATORS, generator_value, iterator_value
@@ -156,9 +157,7 @@ class ResidualBuilder:
 
     def _produce(self, kind: type[Operation], operands: Sequence[Value], attrs: dict[str, Any], hint: str | None = None) -> Value:
         """Append an operation with one result, which it gives."""
-        (value,) = self.block.append(kind.create(operands, py.ONE, attrs, loc=self.loc)).results
-        value.hint = hint
-        return value
+        return self.block.make(kind, operands, OBJECT, attrs, self.loc, hint)
 
     def constant(self, value: Any) -> Value:
         """A constant that has a text."""

@@ -45,6 +45,9 @@ def keep_in_variables(block: Block) -> tuple[str, ...]:
 
 def _far_apart(value: Value, made_by: Operation, place: dict[Operation, int]) -> _Kept | None:
     """How to keep a value; None for one that is used once, or soon."""
+    at = place[made_by]
+    if not any(place[user] - at > FAR for user in value.users):
+        return None
     filling = [user for user in value.users if user.name in _FILLS and user.operands[0] is value]
     behind = max(filling, key=place.__getitem__, default=made_by)
     users = [user for user in value.users if user not in filling]

@@ -177,7 +177,7 @@ class Tracer:
         self.lookups: dict[tuple[type, str], Any] = {}
         self.class_attrs: dict[tuple[type, str], Box] = {}
         self.getters: dict[type, Any] = {}  # the `__getattribute__` of classes; nothing changes these tables while the frame is followed
-        self.operators: dict[type, bool] = {}  # whether operators of a class are Python code
+        self.operators: dict[tuple[type, Any], bool] = {}  # whether an operator of a class is Python code; under None, whether any is
         self.guarded_entries: set[tuple[type, str]] = set()
         self.namespaces: dict[int, Source | None] = {}  # the modules whose dictionaries are globals, by the identity of these
         self.kept_codes: set[int] = set()  # functions by identity whose code is guarded

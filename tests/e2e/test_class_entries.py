@@ -283,3 +283,31 @@ def test_class_becomes_callable():
         setattr(Thing, name, lambda self: 0)
     same(ask(torch.ones(2), Thing()), compiled(torch.ones(2), Thing()))
     assert versions() == 3
+
+
+class Word(str):
+    """A text with an operator of its own."""
+
+    def __mul__(self, other):
+        return [other, 2]
+
+
+def test_operators_of_a_class_of_c_are_asked_for_one_by_one():
+    def fn(x, word, other):
+        return x + 1, word == other, word < other, word + other, word * 3, word != other
+
+    args = torch.ones(3), Word("a"), Word("b")
+    found = lect.explain(fn)(*args)
+    assert not found.breaks and ".__eq__>" in str(found) and "__mod__" not in str(found) and "__sub__" not in str(found)
+    compiled = lect.compile(fn, options=OPTIONS)
+    same(fn(*args), compiled(*args))
+    try:
+        for name, method in {"__eq__": lambda self, other: "equal", "__lt__": lambda self, other: "less", "__add__": lambda self, other: "sum"}.items():
+            setattr(Word, name, method)
+            same(fn(*args), compiled(*args))
+        Word.__radd__ = lambda self, other: "no"  # the right operand is asked second, and the left one answers
+        same(fn(*args), compiled(*args))
+    finally:
+        for name in ("__eq__", "__lt__", "__add__", "__radd__"):
+            if name in Word.__dict__:
+                delattr(Word, name)

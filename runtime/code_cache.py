@@ -17,7 +17,7 @@ VERSION_LIMIT = 8
 class Version:
     """One way to run the function: when `predicate` holds, `run` takes the call.  `eager` says that `run` is the function itself."""
 
-    __slots__ = ("eager", "graph_code", "holds", "number", "objects", "parameters", "predicate", "reason", "run")
+    __slots__ = ("eager", "graph_codes", "holds", "number", "objects", "parameters", "predicate", "reason", "run")
 
     def __init__(self, number: int, predicate: Predicate, run: Callable[..., Any], eager: bool, reason: str) -> None:
         self.number = number
@@ -28,11 +28,11 @@ class Version:
         self.reason = reason
         self.parameters: Any = None
         self.objects: Any = ()
-        self.graph_code: CodeType | None = None
+        self.graph_codes: frozenset[CodeType] = frozenset()
 
     def may_repeat(self, error: Exception) -> bool:
         """True when an exception came out of the graph and nothing has changed, so that the call can be made again as the program is written."""
-        return self.graph_code is not None and raised_in(error, self.graph_code)
+        return bool(self.graph_codes) and raised_in(error, self.graph_codes)
 
 
 class CodeCache:

@@ -82,7 +82,7 @@ class NotNative(Event):
     reason: str = ""
 
     def text(self) -> str:
-        return f"{self.what} run as Python: {self.reason}"
+        return f"{self.what} Python: {self.reason}"
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, cached_property
+from types import CodeType
 from typing import Any
 
 from lect.ir import Context, LectError, Operation
@@ -14,14 +15,40 @@ from lect.runtime.openmp import openmp_libraries
 class Executable:
     """A compiled graph: call it with the input tensors, get the list of output tensors.
 
-    `host_text` is the Python source of the host program, `kernels` the loaded native code (kept alive here).
+    `host_text` is the Python source of the host program, `kernels` the loaded native code (kept alive here).  `native` is the host program as native code,
+    or None; then `refused` may say why.
     """
 
-    def __init__(self, name: str, run: Callable[..., list[Any]], host_text: str, kernels: Any) -> None:
+    def __init__(self, name: str, python: Callable[[], Any], kernels: Any) -> None:
         self.name = name
-        self.run = run
-        self.host_text = host_text
         self.kernels = kernels
+        self.native: Any = None
+        self.refused = ""
+        self._python = python
+
+    @cached_property
+    def _program(self) -> Any:
+        return self._python()
+
+    @property
+    def run(self) -> Callable[..., list[Any]]:
+        """The host program in Python."""
+        return self._program.run  # type: ignore[no-any-return]
+
+    @property
+    def host_text(self) -> str:
+        """The source of the host program."""
+        return self._program.text  # type: ignore[no-any-return]
+
+    @property
+    def fastest(self) -> Callable[..., list[Any]]:
+        """The host program as native code where there is one, else in Python."""
+        return self.run if self.native is None else self.native.run  # type: ignore[no-any-return]
+
+    @property
+    def codes(self) -> frozenset[CodeType]:
+        """What an exception of the program comes out of, one of which is in its traceback."""
+        return frozenset([self.run.__code__]) if self.native is None else self.native.codes  # type: ignore[no-any-return]
 
     def __call__(self, *tensors: Any) -> list[Any]:
         return self.run(*tensors)
@@ -36,8 +63,7 @@ def build(module: Operation, ctx: Context, name: str | None = None, code: Any = 
 
     func = find_host_function(module, name)
     if code is not None:
-        program = python_host.load(func, {symbol: code.entry(symbol) for symbol in code.symbols}, shared_launcher())
-        return Executable(func.attrs["sym_name"], program.run, program.text, code)
+        return _executable(func, {symbol: code.entry(symbol) for symbol in code.symbols}, code, ctx)
     kernels = [op for op in module.body if op.name == "kernel.func"]
     check_launches(func, kernels)
     compiled: Any = None
@@ -53,8 +79,26 @@ def build(module: Operation, ctx: Context, name: str | None = None, code: Any = 
 
         compiled = llvm.compile_kernels(kernels, ctx)
         entries = {op.attrs["sym_name"]: compiled.entry(op.attrs["sym_name"]) for op in kernels}
-    program = python_host.load(func, entries, shared_launcher() if kernels and not on_gpu else None)
-    return Executable(func.attrs["sym_name"], program.run, program.text, compiled)
+    if not on_gpu:
+        return _executable(func, entries, compiled, ctx)
+    program = python_host.load(func, entries, None)
+    return Executable(func.attrs["sym_name"], lambda: program, compiled)
+
+
+def _executable(func: Operation, entries: dict[str, Any], compiled: Any, ctx: Context) -> Executable:
+    """A graph on the CPU: its host program is native code, unless the option `host` says otherwise or it cannot be."""
+    from lect.backends import native_host, python_host
+
+    launcher = shared_launcher() if entries else None
+    made = Executable(func.attrs["sym_name"], lambda: python_host.load(func, entries, launcher), compiled)
+    if ctx.options.get("host", "native") == "native" and all(getattr(value.type, "device", "cpu") == "cpu" for op in func.body for value in op.results):
+        try:
+            made.native = native_host.load(func, entries, launcher, compiled)
+        except LectError as error:
+            made.refused = error.message
+    if made.native is None:
+        made.run  # noqa: B018  # what is wrong with the program is told now
+    return made
 
 
 def find_host_function(module: Operation, name: str | None) -> Operation:

@@ -116,7 +116,7 @@ class CompiledFrame:
         return self.eager(*args, **kwargs)
 
     def _no_native_guards(self, reason: str) -> None:
-        self.log.add(NotNative(self.function.__qualname__, "guards", reason))
+        self.log.add(NotNative(self.function.__qualname__, "guards are", reason))
 
     def _fail(self, failure: Failure, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Tell of a failure of lect, with the file that replays it."""
@@ -168,6 +168,9 @@ class CompiledFrame:
         cache.add(version)
         if self.settings.options.get("guards") == "both":
             cache.native.learn(version, args, kwargs)
+        refused = getattr(getattr(made.run, "executable", None), "refused", "")
+        if refused:
+            self.log.add(NotNative(name, "the host program is", refused))
         if made.fallback is None:
             through_torch = made.note.number if made.note is not None else ""
             self.log.add(Compile(name, version.number, tuple(made.stages), through_torch, made.seeded))
@@ -180,7 +183,7 @@ class CompiledFrame:
         eager = self.eager if self.armed is None or reason in SHARED_REASONS else self.armed
         run = eager if made.run is None else made.run
         version = Version(self.cache.made, predicate, run, made.run is None, reason)
-        version.graph_code = made.graph_code
+        version.graph_codes = made.graph_codes
         return version
 
     def _is_spent(self) -> bool:

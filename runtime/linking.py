@@ -28,7 +28,7 @@ def link_graph(module: Operation, ctx: Context, code: Any = None) -> tuple[Any, 
     from lect.runtime.residual import shared_outputs, with_own_outputs
 
     executable, func = build(module, ctx, code=code), find_host_function(module, None)
-    return executable, with_own_outputs(on_device(executable.run, func), shared_outputs(func))
+    return executable, with_own_outputs(on_device(executable.fastest, func), shared_outputs(func))
 
 
 def interpreted(module: Operation) -> Callable[..., list[Any]]:

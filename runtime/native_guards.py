@@ -169,7 +169,7 @@ class NativeGuards:
 
         if self._state is None:
             self._state = State(self._names(), self.function.__code__.co_argcount, _defaults(self.function))
-            find = shared_checker().finder(self._state.memory.address)
+            find = shared_checker().finder(self._state)
             self.find = self._compared(find) if self.mode == "both" else find
         known = [each for each in self._state.in_order() if not each.dead]
         for each in known:

@@ -61,7 +61,7 @@ class Compiled:
     constants: tuple[int, ...] = ()  # the graph's arguments whose value a lowering needs
     begins: Callable[[str], None] = field(default=lambda stage: None)  # told of each stage
     followed: int = 0  # basic blocks that were entered while the frame was followed
-    graph_code: CodeType | None = None  # set when the call may be made again, as written, if the graph raises
+    graph_codes: frozenset[CodeType] = frozenset()  # set when the call may be made again, as written, if the graph raises
 
 
 @collector_off()
@@ -294,7 +294,7 @@ def _link(module: Operation, made: Compiled, ctx: Context, training: Training | 
 
     executable, graph = link_graph(module, ctx, code)
     if executable is not None and not ctx.resources["draws"] and changes_nothing_before_it_raises(find_host_function(module, None)):
-        made.graph_code = executable.run.__code__
+        made.graph_codes = executable.codes
     if training is not None:
         graph = training.step(without_autocast(graph) if autocast_is_on(made.guards) else graph, made.numbers)
     else:
@@ -302,7 +302,11 @@ def _link(module: Operation, made: Compiled, ctx: Context, training: Training | 
             graph = with_numbers(graph, made.numbers)
         if autocast_is_on(made.guards):
             graph = without_autocast(graph)
-    run = _link_residual(made, ctx, graph, any_grad(made.guards) and training is None)
+    grad = any_grad(made.guards) and training is None
+    native = executable.native if executable is not None else None
+    if native is not None and graph is native.run and grad:
+        graph, grad = native.quiet, False  # which turns gradients off by itself
+    run = _link_residual(made, ctx, graph, grad)
     run.__dict__["executable"] = executable  # keeps the native code alive as long as the function
     return run
 
@@ -314,7 +318,7 @@ def _link_through_torch(graph: Operation, made: Compiled, ctx: Context) -> Calla
     program = python_fx.load(graph)
     run = _link_residual(made, ctx, program.run, False)
     if not (ctx.resources["draws"] or ctx.resources["writes"]):
-        made.graph_code = program.run.__code__  # type: ignore[attr-defined]
+        made.graph_codes = frozenset([program.run.__code__])  # type: ignore[attr-defined]
     run.__dict__["executable"] = program
     return run
 

@@ -16,11 +16,11 @@ from lect.dialects.loop.library import may_raise
 from lect.ir import Operation, Value
 
 
-def raised_in(error: BaseException, code: CodeType) -> bool:
-    """True when an exception came out of a frame of this code."""
+def raised_in(error: BaseException, codes: frozenset[CodeType]) -> bool:
+    """True when an exception came out of a frame of one of these codes."""
     step: TracebackType | None = error.__traceback__
     while step is not None:
-        if step.tb_frame.f_code is code:
+        if step.tb_frame.f_code in codes:
             return True
         step = step.tb_next
     return False

@@ -271,9 +271,9 @@ class Checker:
         """Ask one table, without its piece.  `rows` and `flat` are arrays of words, which the caller keeps alive."""
         return bool(self._try(ctypes.addressof(rows), ctypes.addressof(flat)))
 
-    def finder(self, address: int) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
-        """`find(args, kwargs)` for the state at an address, which must stay there as long as the function is used."""
-        return self._method.bound(address)
+    def finder(self, state: Any) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
+        """`find(args, kwargs)` for a `State`."""
+        return self._method.bound(state.memory.address, state)
 
 
 @cache

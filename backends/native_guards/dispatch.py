@@ -39,11 +39,11 @@ class MethodDef(ctypes.Structure):
         """The description of `ptr f(ptr self, ptr args, i64 nargs)` at an address."""
         return cls(name.encode(), address, METH_FASTCALL, None)
 
-    def bound(self, address: int) -> Callable[..., Any]:
-        """A function whose `self` is a capsule around an address."""
+    def bound(self, address: int, keep: Any) -> Callable[..., Any]:
+        """A function whose `self` is a capsule around an address, which lies in what `keep` keeps alive, and so does the function."""
         make, capsule = ctypes.pythonapi.PyCFunction_NewEx, ctypes.pythonapi.PyCapsule_New
         make.restype = capsule.restype = ctypes.py_object
-        make.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
+        make.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
         capsule.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
-        made: Callable[..., Any] = make(ctypes.addressof(self), capsule(address, None, None), None)
+        made: Callable[..., Any] = make(ctypes.addressof(self), capsule(address, None, None), keep)
         return made

@@ -143,11 +143,16 @@ def print_python(func: Operation) -> Source:
         source.device = device if device.startswith("cuda") else None
         source.emit(f"stream = current_stream({device_index(queued.buffers[0].type.device)})")
     for op in func.body:
-        printer = _PRINTERS.get(type(op))
-        if printer is None:
-            raise LectError(f"the Python host has no form for '{op.name}'", op=op)
-        printer(source, op)
+        print_operation(source, op)
     return source
+
+
+def print_operation(source: Source, op: Operation) -> None:
+    """Add the statements of one operation.  Raises `LectError` for what is no host operation."""
+    printer = _PRINTERS.get(type(op))
+    if printer is None:
+        raise LectError(f"the Python host has no form for '{op.name}'", op=op)
+    printer(source, op)
 
 
 # ---- one printer for each operation ----------------------------------------------------------------------------------

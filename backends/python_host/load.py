@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from lect.backends.python_host.emit import print_python
+from lect.backends.python_host.emit import Source, print_python
 from lect.backends.python_source import SourceProgram, load_source
 from lect.backends.results import single, tensors_of
 from lect.backends.writes import write, written
@@ -57,6 +57,11 @@ def load(func: Operation, kernels: Mapping[str, Any], launch: Launch | None) -> 
     `run(stream, *addresses)`.  Raises `LectError` when the function names a kernel or a library function that does not exist.
     """
     source = print_python(func)
+    return load_source("host", source.name, source.text, namespace_of(source, kernels, launch, func))
+
+
+def namespace_of(source: Source, kernels: Mapping[str, Any], launch: Launch | None, func: Operation) -> dict[str, Any]:
+    """What the text of a host program refers to.  Raises `LectError` as `load` does."""
     namespace: dict[str, Any] = {
         "__builtins__": {"float": float, "complex": complex},
         "launch": launch,
@@ -84,7 +89,7 @@ def load(func: Operation, kernels: Mapping[str, Any], launch: Launch | None) -> 
         namespace[name] = found if name in source.several or found in ONE_RESULT else single(found)
     for count in source.arities:
         namespace[f"pointers{count}"] = ctypes.c_void_p * count
-    return load_source("host", source.name, source.text, namespace)
+    return namespace
 
 
 def first_stream(device: int) -> int:

@@ -230,7 +230,7 @@ def test_the_table_that_held_goes_to_the_front():
     state = State(("x",), 1, {})
     tables = [Table([("int", [slot(0), number, number])], (), (), None, number) for number in range(4)]
     state.set(tables, 1)
-    find = shared_checker().finder(state.memory.address)
+    find = shared_checker().finder(state)
     assert [find((number,), {}) for number in (2, 0, 3, 3, 9)] == [2, 0, 3, 3, None]
     assert [table.result for table in state.in_order()] == [3, 0, 2, 1]
     assert [table.hits for table in tables] == [1, 0, 1, 2]

@@ -1,0 +1,275 @@
+"""From a `host.func` to the rows of its native program.
+
+Operations that have no rows become functions of Python, several in a row one function: the statements are those of the Python host, which is the reference.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import CodeType, MappingProxyType
+from typing import Any
+
+import torch
+
+from lect.backends.native_guards.layout import dtype_code
+from lect.backends.native_guards.table import Memory, Row
+from lect.backends.native_host.rows import HEADER_BYTES, NUMBERS, SLOT_BYTES
+from lect.backends.native_host.runner import PROGRAM_WORDS, runner, symbol_address
+from lect.backends.python_host.emit import Source, print_operation
+from lect.backends.python_host.load import DTYPES, namespace_of
+from lect.backends.python_source import load_source
+from lect.dialects.host import ops as host
+from lect.dialects.host.attributes import OperandRef
+from lect.dialects.host.types import BufferType, TensorType, contiguous_strides
+from lect.ir import LectError, Operation, Value
+
+QUICK = 1 << 16  # elements that kernels read and write in less time than it takes another thread to go on
+# Library functions with a C form that writes to a given tensor, and whose result lies row by row: symbol, and whether a third tensor is added.
+PRODUCTS: Mapping[str, tuple[str, bool]] = MappingProxyType({
+    "aten.mm.default": ("aoti_torch_cpu_mm_out", False),
+    "aten.bmm.default": ("aoti_torch_cpu_bmm_out", False),
+    "aten.addmm.default": ("aoti_torch_cpu_addmm_out", True),
+    "aten.baddbmm.default": ("aoti_torch_cpu_baddbmm_out", True),
+})  # fmt: skip
+MESSAGE = b"a compiled graph takes as many tensors as it was compiled for"
+
+
+@dataclass
+class NativeProgram:
+    """A host program in memory.  `run(*tensors)` gives the list of results, `quiet` does so with gradients off.
+
+    `rows` are for people; an exception of the program comes out of a frame of one of `codes`, of which one raises what native code found.
+    """
+
+    rows: Sequence[Row]
+    run: Callable[..., list[Any]]
+    quiet: Callable[..., list[Any]]
+    codes: frozenset[CodeType]
+
+    @property
+    def text(self) -> str:
+        """The rows, one a line."""
+        return "\n".join([f"{kind} {' '.join([_operand_text(each) for each in operands])}".rstrip() for kind, operands in self.rows])
+
+
+def load(func: Operation, kernels: Mapping[str, Any], launcher: Any, owner: Any = None) -> NativeProgram:
+    """The native program of a `host.func` on the CPU.
+
+    `kernels` gives the address of each kernel by symbol, which is valid as long as `owner` lives; `launcher` is what runs one (a function of ctypes).
+    Raises `LectError` when there can be none.
+    """
+    if not isinstance(func, host.FuncOp):
+        raise LectError(f"only 'host.func' has a native form, not '{func.name}'", op=func)
+    writer = _Writer(func, kernels, launcher, owner)
+    writer.write()
+    return writer.program()
+
+
+class _Writer:
+    def __init__(self, func: host.FuncOp, kernels: Mapping[str, Any], launcher: Any, owner: Any) -> None:
+        self.func = func
+        self.owner = (owner, launcher)
+        self.kernels = kernels
+        self.launcher = ctypes.cast(launcher, ctypes.c_void_p).value if launcher is not None else 0
+        self.rows: list[Row] = []
+        self.slots: dict[Value, int] = {}
+        self.count = 0
+        self.scratch = 1
+        self.source = Source(func)
+        self.segments: list[tuple[str, list[Value], list[Value]]] = []
+        self.ops = list(func.body)
+        self.place = {op: number for number, op in enumerate(self.ops)}
+        for value in func.body.args:
+            self.source.define(value)
+            self._new(value)
+
+    # ---- slots ---------------------------------------------------------------------------------------------------------
+
+    def _new(self, value: Value) -> int:
+        """A slot for a value, as the number of bytes it lies behind the first word."""
+        self.slots[value] = HEADER_BYTES + SLOT_BYTES * self.count
+        self.count += 1
+        return self.slots[value]
+
+    # ---- operations ----------------------------------------------------------------------------------------------------
+
+    def write(self) -> None:
+        """The rows of all operations."""
+        number = 0
+        while number < len(self.ops):
+            op = self.ops[number]
+            if self._native(op):
+                number += 1
+                continue
+            last = number
+            while last + 1 < len(self.ops) and isinstance(self.ops[last + 1], _IN_PYTHON) and not self._has_rows(self.ops[last + 1]):
+                last += 1
+            self._segment(self.ops[number : last + 1])
+            number = last + 1
+
+    def _has_rows(self, op: Operation) -> bool:
+        if isinstance(op, host.ExternOp):
+            return self._product(op) is not None
+        return isinstance(op, host.ViewOp) and self._inside(op)
+
+    def _native(self, op: Any) -> bool:
+        """Write the rows of an operation; False when it has none."""
+        if isinstance(op, host.MemoryOp):
+            self.slots[op.buffer] = self.slots[op.tensor]
+            self.source.names[op.buffer] = self.source.use(op.tensor)
+        elif isinstance(op, host.AllocOp):
+            type: BufferType = op.buffer.type
+            self._empty(op.buffer, (type.numel,), (1,), type)
+        elif isinstance(op, host.EmptyOp):
+            self._empty(op.tensor, op.tensor.type.sizes, op.tensor.type.strides, op.tensor.type)
+        elif isinstance(op, host.FreeOp):
+            self.rows.append(("free", [self.slots[op.value]]))
+        elif isinstance(op, host.LaunchOp):
+            self._launch(op)
+        elif isinstance(op, host.ReturnOp):
+            self.rows.append(("return", [len(op.values), *[self.slots[value] for value in op.values]]))
+        elif isinstance(op, host.ViewOp) and self._inside(op):
+            tensor: Any = op.tensor.type
+            whole = self.slots[op.buffer]
+            self.source.define(op.tensor)
+            layout = [len(tensor.sizes), Memory(tensor.sizes), Memory(tensor.strides)]
+            self.rows.append(("view", [self._new(op.tensor), whole, *layout, op.offset]))
+        elif isinstance(op, host.ExternOp) and self._product(op) is not None:
+            self._call(op)
+        else:
+            return False
+        return True
+
+    def _empty(self, value: Value, sizes: Sequence[int], strides: Any, type: Any) -> None:
+        if type.device != "cpu":
+            raise LectError(f"a native host program has no memory on {type.device}", op=self.func)
+        self.source.define(value)
+        dtype = dtype_code(DTYPES[type.element.spelling])
+        self.rows.append(("empty", [self._new(value), len(sizes), Memory(sizes), Memory(strides), dtype]))
+
+    def _launch(self, op: host.LaunchOp) -> None:
+        if not op.grid:
+            return
+        if op.target != "cpu":
+            raise LectError("a native host program launches kernels for the CPU alone", op=op)
+        symbol = op.kernel.leaf
+        if symbol not in self.kernels:
+            raise LectError(f"the host function launches the kernel @{symbol}, which is not compiled", op=op)
+        buffers = [self.slots[value] for value in op.buffers]
+        self.scratch = max(self.scratch, len(buffers))
+        long = op.grid >= 2 * op.grain or sum(value.type.numel for value in op.buffers) > QUICK
+        self.rows.append(("launch", [self.launcher, self.kernels[symbol], op.grid, op.grain, int(long), len(buffers), *buffers]))
+
+    def _inside(self, op: host.ViewOp) -> bool:
+        """True for a view that only native code looks at: its relation to the whole is nobody's business."""
+        users = [user for user in op.tensor.users if not isinstance(user, host.FreeOp)]
+        return all(isinstance(user, host.ExternOp) and self._product(user) is not None for user in users) and op.tensor.type.device == "cpu"
+
+    # ---- library calls -------------------------------------------------------------------------------------------------
+
+    def _product(self, op: host.ExternOp) -> tuple[int, list[Value], list[float]] | None:
+        """The address, tensors and factors of a call that has a C form; None for other calls."""
+        known = PRODUCTS.get(".".join(op.callee.path))
+        if known is None or len(op.results) != 1:
+            return None
+        symbol, adds = known
+        count = 3 if adds else 2
+        result: TensorType = op.results[0].type
+        numbers = [value.number if isinstance(value, OperandRef) else None for value in op.args]
+        tensors = [op.operands[number] for number in numbers if number is not None]
+        factors = [op.kwargs.get(name, 1) for name in ("beta", "alpha")] if adds else []
+        fits = len(op.args) == len(tensors) == count and set(op.kwargs) <= ({"beta", "alpha"} if adds else set())
+        plain = result.strides == contiguous_strides(result.sizes) and result.device == "cpu" and result.element.is_float
+        same = all(value.type.element is result.element for value in tensors) and all(type(factor) in (int, float) for factor in factors)
+        address = symbol_address(symbol)
+        if not (fits and plain and same) or address is None:
+            return None
+        return address, tensors, [float(factor) for factor in factors]
+
+    def _call(self, op: host.ExternOp) -> None:
+        found = self._product(op)
+        assert found is not None
+        address, tensors, factors = found
+        (result,) = op.results
+        type: Any = result.type
+        self._empty(result, type.sizes, type.strides, type)
+        operands = [address, self.slots[result], *[self.slots[tensor] for tensor in tensors]]
+        self.rows.append(("sum" if factors else "product", [*operands, *[_bits(factor) for factor in factors]]))
+
+    # ---- what Python does ----------------------------------------------------------------------------------------------
+
+    def _segment(self, ops: Sequence[Operation]) -> None:
+        """A function of Python for operations that follow each other."""
+        made = {value for op in ops for value in op.results}
+        last = self.place[ops[-1]]
+        given = list(dict.fromkeys(self._whole(value) for op in ops for value in op.operands if value not in made and self._whole(value) not in made))
+        start = len(self.source.lines)
+        for op in ops:
+            if isinstance(op, host.MemoryOp):
+                self.source.names[op.buffer] = self.source.use(op.tensor)
+            else:
+                print_operation(self.source, op)
+        body = self.source.lines[start:]
+        results = [value for op in ops for value in op.results if any(self.place[user] > last for user in value.users)]
+        kept = [value for value in results if not isinstance(value.op, host.MemoryOp)]
+        name = f"step_{len(self.segments)}"
+        head = f"def {name}({', '.join([self.source.use(value) for value in given])}):"
+        returned = "".join([f"{self.source.use(value)}, " for value in kept])
+        self.source.lines[start:] = [head, *body, f"    return ({returned})", ""]
+        slots = [self.slots[value] for value in given]
+        self.scratch = max(self.scratch, len(given))
+        self.rows.append(("python", [name, len(given), len(kept), *slots, *[self._new(value) for value in kept]]))
+        for value in results:
+            if isinstance(value.op, host.MemoryOp):
+                self.slots[value] = self.slots[self._whole(value)]
+        self.segments.append((name, given, kept))
+
+    def _whole(self, value: Value) -> Value:
+        """The tensor that a value is the memory of, or the value itself."""
+        owner: Any = value.op
+        return owner.tensor if isinstance(owner, host.MemoryOp) else value
+
+    # ---- the whole -----------------------------------------------------------------------------------------------------
+
+    def program(self) -> NativeProgram:
+        """The program in memory."""
+        lines = ["def raise_error(text):", "    raise RuntimeError(text)", ""]
+        self.source.lines[:0] = lines
+        namespace = namespace_of(self.source, self.kernels, None, self.func)
+        namespace["__builtins__"]["RuntimeError"] = RuntimeError
+        raiser = load_source("host", "raise_error", self.source.text, namespace).run
+        functions = {name: namespace[name] for name, _, _ in self.segments}
+        words: list[int] = []
+        for kind, operands in self.rows:
+            words += [NUMBERS[kind], *[_word(operand, functions) for operand in operands]]
+        rows, message = Memory([*words, 0]), ctypes.create_string_buffer(MESSAGE)
+        slots = SLOT_BYTES * self.count
+        common = [rows.address, len(self.func.body.args), slots, HEADER_BYTES + slots + 8 * self.scratch, id(raiser), id(torch.Tensor)]
+        programs = [Memory([*common, quiet, ctypes.addressof(message)]) for quiet in (0, 1)]
+        assert len(programs[0].words) == PROGRAM_WORDS
+        keep = (rows, message, programs, raiser, functions, self.rows, self.owner)
+        plain, quiet = [runner().function(each.address, keep) for each in programs]
+        codes = frozenset([raiser.__code__, *[function.__code__ for function in functions.values()]])
+        return NativeProgram(self.rows, plain, quiet, codes)
+
+
+_IN_PYTHON = (host.ExternOp, host.UpdateOp, host.WriteOp, host.WrittenOp, host.ViewOp, host.SizeOp, host.MemoryOp)
+
+
+def _word(operand: Any, functions: Mapping[str, Any]) -> int:
+    if isinstance(operand, Memory):
+        return operand.address
+    return id(functions[operand]) if isinstance(operand, str) else int(operand)
+
+
+def _bits(value: float) -> int:
+    return int(struct.unpack("<q", struct.pack("<d", value))[0])
+
+
+def _operand_text(operand: Any) -> str:
+    if isinstance(operand, Memory):
+        return f"[{' '.join([str(word) for word in operand.words])}]"
+    return str(operand)

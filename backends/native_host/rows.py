@@ -1,0 +1,165 @@
+"""The kinds of rows of a host program, and the code for each.
+
+    empty    slot rank sizes strides dtype              a new tensor on the CPU
+    view     slot slot rank sizes strides offset        the memory of a tensor, seen another way
+    launch   launcher kernel grid grain release n slot... run the programs of a kernel on the memory of tensors
+    product  function slot slot slot                    mm and bmm: into the first, of the others
+    sum      function slot slot slot slot beta alpha    addmm and baddbmm: into the first, beta times the second plus alpha times the product
+    python   function inputs results slot...            call a function of Python, which gives a tuple of tensors
+    free     slot                                       nothing uses the tensor any more
+    return   n slot...                                  the results
+
+A slot is four words behind `flat`: the address of the tensor's handle, the handle again when it is owned, the Python object or null, and whether that is
+owned.  `release` says that the kernel takes long enough for other threads of Python to run.  A row that fails has set the exception.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from lect.backends.native_guards.code import WORD, Check
+
+HEAP, OBJECT, OWNED = WORD, 2 * WORD, 3 * WORD
+SLOT_BYTES = 4 * WORD
+HEADER_BYTES = 4 * WORD  # in front of the slots: who raises, the results, the first of the scratch words
+RESULT, SCRATCH = WORD, 2 * WORD
+ITEMS = 3 * WORD  # of a tuple
+
+Body = Callable[[Check, int], None]
+
+
+def _slot(c: Check, number: int) -> str:
+    """The address of a slot."""
+    return c.at("%flat", c.word(number))
+
+
+def _shim(c: Check, function: str, *arguments: str) -> None:
+    """Call a function of torch that gives 0 when all went well."""
+    _checked(c, c.call("i32", function, *arguments))
+
+
+def _checked(c: Check, outcome: str) -> None:
+    raised, done = c.label("raised"), c.label("done")
+    c.branch(c.compare("i32", outcome, "0"), done, raised)
+    c.start(raised)
+    c.line("call void @lect_raise(ptr %flat)")
+    c.line("br label %fail")
+    c.start(done)
+
+
+def _made(c: Check, slot: str) -> None:
+    """A slot owns the handle that was stored in it."""
+    c.store("ptr", c.load("ptr", slot), slot, HEAP)
+
+
+def _empty(c: Check, handle: int) -> None:
+    slot = _slot(c, 1)
+    sizes, strides = c.word(3, "ptr"), c.word(4, "ptr")
+    layout = (f"i64 {c.word(2)}", f"ptr {sizes}", f"ptr {strides}", f"i32 {c.word(5, 'i32')}", "i32 0", "i32 -1")
+    _shim(c, "aoti_torch_empty_strided", *layout, f"ptr {slot}")
+    _made(c, slot)
+    c.next(6)
+
+
+def _view(c: Check, handle: int) -> None:
+    slot = _slot(c, 1)
+    whole = c.load("ptr", _slot(c, 2))
+    layout = (f"i64 {c.word(3)}", f"ptr {c.word(4, 'ptr')}", f"ptr {c.word(5, 'ptr')}", f"i64 {c.word(6)}")
+    _shim(c, "aoti_torch__reinterpret_tensor", f"ptr {whole}", *layout, f"ptr {slot}")
+    _made(c, slot)
+    c.next(7)
+
+
+def _launch(c: Check, handle: int) -> None:
+    launcher, kernel, grid, grain = c.word(1, "ptr"), c.word(2, "ptr"), c.word(3), c.word(4)
+    count = c.word(6)
+    operands = c.at("%row", 7 * WORD)
+    pointers = c.load("ptr", "%flat", SCRATCH)
+    with c.repeat(count) as number:
+        place = c.emit(f"mul i64 {number}, {WORD}")
+        tensor = c.load("ptr", c.at("%flat", c.load("i64", operands, place)))
+        _shim(c, "aoti_torch_get_data_ptr", f"ptr {tensor}", f"ptr {c.at(pointers, place)}")
+    let, hold, after = c.label("let"), c.label("hold"), c.label("after")
+    call = f"call void {launcher}(ptr {kernel}, ptr {pointers}, i64 {grid}, i64 {grain})"
+    c.branch(c.compare("i64", c.word(5), "0"), hold, let)
+    c.start(let)
+    thread = c.call("ptr", "PyEval_SaveThread")
+    c.line(call)
+    c.line(f"call void @PyEval_RestoreThread(ptr {thread})")
+    c.line(f"br label %{after}")
+    c.start(hold)
+    c.line(call)
+    c.jump(after)
+    c.line(f"ret ptr {c.at(operands, c.emit(f'mul i64 {count}, {WORD}'))}")
+
+
+def _product(c: Check, handle: int) -> None:
+    tensors = ", ".join([f"ptr {c.load('ptr', _slot(c, number))}" for number in (2, 3, 4)])
+    _checked(c, c.emit(f"call i32 {c.word(1, 'ptr')}({tensors})"))
+    c.next(5)
+
+
+def _sum(c: Check, handle: int) -> None:
+    tensors = ", ".join([f"ptr {c.load('ptr', _slot(c, number))}" for number in (2, 3, 4, 5)])
+    _checked(c, c.emit(f"call i32 {c.word(1, 'ptr')}({tensors}, double {c.word(6, 'double')}, double {c.word(7, 'double')})"))
+    c.next(8)
+
+
+def _python(c: Check, handle: int) -> None:
+    count, results = c.word(2), c.word(3)
+    first = c.at("%row", 4 * WORD)
+    arguments = c.load("ptr", "%flat", SCRATCH)
+    with c.repeat(count) as number:
+        place = c.emit(f"mul i64 {number}, {WORD}")
+        value = c.call("ptr", "lect_object", f"ptr {c.at('%flat', c.load('i64', first, place))}")
+        c.require(c.compare("ptr", value, "null", "ne"))
+        c.store("ptr", value, arguments, place)
+    told = c.call("ptr", "PyObject_Vectorcall", f"ptr {c.word(1, 'ptr')}", f"ptr {arguments}", f"i64 {count}", "ptr null")
+    c.require(c.compare("ptr", told, "null", "ne"))
+    targets = c.at(first, c.emit(f"mul i64 {count}, {WORD}"))
+    with c.repeat(results) as number:
+        place = c.emit(f"mul i64 {number}, {WORD}")
+        value = c.load("ptr", c.at(told, ITEMS), place)
+        slot = c.at("%flat", c.load("i64", targets, place))
+        c.line(f"call void @Py_IncRef(ptr {value})")
+        c.store("ptr", c.at(value, handle), slot)
+        c.store("ptr", value, slot, OBJECT)
+        c.store("i64", "1", slot, OWNED)
+    c.line(f"call void @Py_DecRef(ptr {told})")
+    c.line(f"ret ptr {c.at(targets, c.emit(f'mul i64 {results}, {WORD}'))}")
+
+
+def _free(c: Check, handle: int) -> None:
+    c.line(f"call void @lect_drop(ptr {_slot(c, 1)})")
+    c.next(2)
+
+
+def _return(c: Check, handle: int) -> None:
+    count = c.word(1)
+    first = c.at("%row", 2 * WORD)
+    made = c.call("ptr", "PyList_New", f"i64 {count}")
+    c.require(c.compare("ptr", made, "null", "ne"))
+    c.store("ptr", made, "%flat", RESULT)
+    with c.repeat(count) as number:
+        place = c.emit(f"mul i64 {number}, {WORD}")
+        value = c.call("ptr", "lect_object", f"ptr {c.at('%flat', c.load('i64', first, place))}")
+        c.require(c.compare("ptr", value, "null", "ne"))
+        c.line(f"call void @Py_IncRef(ptr {value})")
+        c.emit(f"call i32 @PyList_SetItem(ptr {made}, i64 {number}, ptr {value})")
+    c.line(f"ret ptr {c.at(first, c.emit(f'mul i64 {count}, {WORD}'))}")
+
+
+KINDS: Mapping[str, Body] = MappingProxyType(
+    {
+        "empty": _empty,
+        "view": _view,
+        "launch": _launch,
+        "product": _product,
+        "sum": _sum,
+        "python": _python,
+        "free": _free,
+        "return": _return,
+    }
+)
+NUMBERS: Mapping[str, int] = MappingProxyType({name: number for number, name in enumerate(KINDS, 1)})

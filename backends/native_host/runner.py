@@ -1,0 +1,243 @@
+"""The runner: native code that goes through the rows of a host program, and the function of Python that calls it."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from lect.backends.llvm.jit import compile_object, load_object
+from lect.backends.native_guards.code import Check
+from lect.backends.native_guards.dispatch import MethodDef, dispatch_text
+from lect.backends.native_guards.layout import torch_libraries
+from lect.backends.native_host.rows import HEADER_BYTES, KINDS, NUMBERS, SLOT_BYTES
+
+OPT_LEVEL = 0  # a row is a few instructions around a call
+
+DECLARATIONS = """
+declare ptr @PyCapsule_GetPointer(ptr, ptr)
+declare void @Py_IncRef(ptr)
+declare void @Py_DecRef(ptr)
+declare ptr @PyList_New(i64)
+declare i32 @PyList_SetItem(ptr, i64, ptr)
+declare ptr @PyUnicode_FromString(ptr)
+declare ptr @PyObject_CallOneArg(ptr, ptr)
+declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
+declare i32 @PyType_IsSubtype(ptr, ptr)
+declare i32 @aoti_torch_empty_strided(i64, ptr, ptr, i32, i32, i32, ptr)
+declare i32 @aoti_torch__reinterpret_tensor(ptr, i64, ptr, ptr, i64, ptr)
+declare i32 @aoti_torch_get_data_ptr(ptr, ptr)
+declare i32 @aoti_torch_delete_tensor_object(ptr)
+declare zeroext i1 @aoti_torch_grad_mode_is_enabled()
+declare void @aoti_torch_grad_mode_set_enabled(i1 zeroext)
+declare ptr @torch_exception_get_what_without_backtrace()
+declare ptr @_Z16THPVariable_WrapRKN2at10TensorBaseE(ptr)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+"""
+
+# program: rows, inputs, bytes of the slots, bytes of all, who raises, the class of tensors, whether gradients are off, a message
+RUN = f"""
+%program = type {{ ptr, i64, i64, i64, ptr, ptr, i64, ptr }}
+%slot = type {{ ptr, ptr, ptr, i64 }}
+
+define internal void @lect_raise(ptr %flat) {{
+  %raiser = load ptr, ptr %flat
+  %what = call ptr @torch_exception_get_what_without_backtrace()
+  call void @lect_say(ptr %raiser, ptr %what)
+  ret void
+}}
+
+define internal void @lect_say(ptr %raiser, ptr %what) {{
+  %text = call ptr @PyUnicode_FromString(ptr %what)
+  %none = icmp eq ptr %text, null
+  br i1 %none, label %done, label %say
+say:
+  %said = call ptr @PyObject_CallOneArg(ptr %raiser, ptr %text)
+  call void @Py_DecRef(ptr %text)
+  br label %done
+done:
+  ret void
+}}
+
+define internal ptr @lect_object(ptr %slot) {{
+  %object.at = getelementptr %slot, ptr %slot, i32 0, i32 2
+  %known = load ptr, ptr %object.at
+  %some = icmp ne ptr %known, null
+  br i1 %some, label %give, label %wrap
+give:
+  ret ptr %known
+wrap:
+  %handle = load ptr, ptr %slot
+  %made = call ptr @_Z16THPVariable_WrapRKN2at10TensorBaseE(ptr %handle)
+  store ptr %made, ptr %object.at
+  %owned.at = getelementptr %slot, ptr %slot, i32 0, i32 3
+  store i64 1, ptr %owned.at
+  ret ptr %made
+}}
+
+define internal void @lect_drop(ptr %slot) {{
+  %heap.at = getelementptr %slot, ptr %slot, i32 0, i32 1
+  %heap = load ptr, ptr %heap.at
+  %own = icmp ne ptr %heap, null
+  br i1 %own, label %delete, label %object
+delete:
+  %gone = call i32 @aoti_torch_delete_tensor_object(ptr %heap)
+  br label %object
+object:
+  %owned.at = getelementptr %slot, ptr %slot, i32 0, i32 3
+  %owned = load i64, ptr %owned.at
+  %object.at = getelementptr %slot, ptr %slot, i32 0, i32 2
+  %known = load ptr, ptr %object.at
+  call void @llvm.memset.p0.i64(ptr %slot, i8 0, i64 {SLOT_BYTES}, i1 false)
+  %both = icmp ne i64 %owned, 0
+  %some = icmp ne ptr %known, null
+  %drop = and i1 %both, %some
+  br i1 %drop, label %release, label %done
+release:
+  call void @Py_DecRef(ptr %known)
+  br label %done
+done:
+  ret void
+}}
+
+define ptr @lect_run(ptr %self, ptr %args, i64 %nargs) {{
+entry:
+  %program = call ptr @PyCapsule_GetPointer(ptr %self, ptr null)
+  %inputs.at = getelementptr %program, ptr %program, i32 0, i32 1
+  %inputs = load i64, ptr %inputs.at
+  %slots.at = getelementptr %program, ptr %program, i32 0, i32 2
+  %slots = load i64, ptr %slots.at
+  %bytes.at = getelementptr %program, ptr %program, i32 0, i32 3
+  %bytes = load i64, ptr %bytes.at
+  %raiser.at = getelementptr %program, ptr %program, i32 0, i32 4
+  %raiser = load ptr, ptr %raiser.at
+  %class.at = getelementptr %program, ptr %program, i32 0, i32 5
+  %class = load ptr, ptr %class.at
+  %flat = alloca i8, i64 %bytes, align 16
+  %end = add i64 %slots, {HEADER_BYTES}
+  call void @llvm.memset.p0.i64(ptr %flat, i8 0, i64 %end, i1 false)
+  store ptr %raiser, ptr %flat
+  %scratch = getelementptr i8, ptr %flat, i64 %end
+  %scratch.at = getelementptr i8, ptr %flat, i64 16
+  store ptr %scratch, ptr %scratch.at
+  %fits = icmp eq i64 %nargs, %inputs
+  br i1 %fits, label %fill, label %wrong
+fill:
+  %i = phi i64 [ 0, %entry ], [ %i.next, %store ]
+  %more = icmp slt i64 %i, %inputs
+  br i1 %more, label %take, label %modes
+take:
+  %arg.at = getelementptr ptr, ptr %args, i64 %i
+  %arg = load ptr, ptr %arg.at
+  %type.at = getelementptr i8, ptr %arg, i64 8
+  %type = load ptr, ptr %type.at
+  %plain = icmp eq ptr %type, %class
+  br i1 %plain, label %store, label %derived
+derived:
+  %kind = call i32 @PyType_IsSubtype(ptr %type, ptr %class)
+  %tensor = icmp ne i32 %kind, 0
+  br i1 %tensor, label %store, label %wrong
+store:
+  %place = mul i64 %i, {SLOT_BYTES}
+  %behind = add i64 %place, {HEADER_BYTES}
+  %slot = getelementptr i8, ptr %flat, i64 %behind
+  %handle = getelementptr i8, ptr %arg, i64 HANDLE
+  store ptr %handle, ptr %slot
+  %object.at = getelementptr %slot, ptr %slot, i32 0, i32 2
+  store ptr %arg, ptr %object.at
+  %i.next = add i64 %i, 1
+  br label %fill
+modes:
+  %grad.at = getelementptr %program, ptr %program, i32 0, i32 6
+  %quiet = load i64, ptr %grad.at
+  %asked = icmp ne i64 %quiet, 0
+  br i1 %asked, label %look, label %go
+look:
+  %on = call zeroext i1 @aoti_torch_grad_mode_is_enabled()
+  br i1 %on, label %off, label %go
+off:
+  call void @aoti_torch_grad_mode_set_enabled(i1 zeroext false)
+  br label %go
+go:
+  %restore = phi i1 [ false, %modes ], [ false, %look ], [ true, %off ]
+  %rows = load ptr, ptr %program
+  %good = call i1 @lect_rows(ptr %rows, ptr %flat)
+  br i1 %restore, label %on.again, label %clean
+on.again:
+  call void @aoti_torch_grad_mode_set_enabled(i1 zeroext true)
+  br label %clean
+clean:
+  %j = phi i64 [ 0, %go ], [ 0, %on.again ], [ %j.next, %cleaning ]
+  %left = icmp slt i64 %j, %slots
+  br i1 %left, label %cleaning, label %result
+cleaning:
+  %from = add i64 %j, {HEADER_BYTES}
+  %each = getelementptr i8, ptr %flat, i64 %from
+  call void @lect_drop(ptr %each)
+  %j.next = add i64 %j, {SLOT_BYTES}
+  br label %clean
+result:
+  %result.at = getelementptr i8, ptr %flat, i64 8
+  %list = load ptr, ptr %result.at
+  br i1 %good, label %give, label %failed
+give:
+  ret ptr %list
+failed:
+  %some = icmp ne ptr %list, null
+  br i1 %some, label %drop, label %null
+drop:
+  call void @Py_DecRef(ptr %list)
+  br label %null
+wrong:
+  %message.at = getelementptr %program, ptr %program, i32 0, i32 7
+  %message = load ptr, ptr %message.at
+  call void @lect_say(ptr %raiser, ptr %message)
+  br label %null
+null:
+  ret ptr null
+}}
+"""
+PROGRAM_WORDS = 8
+
+
+def module_text(handle: int) -> str:
+    """The runner as an LLVM module; `handle` is the offset of the handle in a tensor object."""
+    parts = [DECLARATIONS]
+    for name, body in KINDS.items():
+        check = Check(f"lect_{name}")
+        body(check, handle)
+        parts.append(check.text())
+    return "\n".join([*parts, dispatch_text("lect_rows", NUMBERS), RUN.replace("HANDLE", str(handle))])
+
+
+class Runner:
+    """The compiled runner."""
+
+    def __init__(self, handle: int) -> None:
+        self._code = load_object(compile_object(module_text(handle), OPT_LEVEL, vectorise=False), torch_libraries())
+        self._method = MethodDef.of("run", self._code.address("lect_run"))
+
+    def function(self, address: int, keep: Any) -> Callable[..., list[Any]]:
+        """`run(*tensors)` for the program at an address; `keep` lives as long as the function."""
+        return self._method.bound(address, keep)
+
+
+@cache
+def symbol_address(name: str) -> int | None:
+    """The address of a function of torch; None when there is none of that name."""
+    for path in torch_libraries():
+        found = getattr(ctypes.CDLL(path), name, None)
+        if found is not None:
+            return ctypes.cast(found, ctypes.c_void_p).value
+    return None
+
+
+@cache
+def runner() -> Runner:
+    """The runner of this process, made when first asked for.  Raises `LectError` when it cannot be made."""
+    from lect.backends.native_guards.layout import tensor_handle
+
+    return Runner(tensor_handle())

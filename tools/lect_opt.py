@@ -55,7 +55,7 @@ def argument_parser() -> argparse.ArgumentParser:
     add("-o", "--output", default="-", metavar="FILE", help="where the IR goes (default: standard output)")
     what = "a name as cuda:sm_90, vector_bytes, registers, fma, l1_bytes to l3_bytes, threads"
     add("--target", default="", metavar="KEY=VALUE,...", help=f"the machine that passes decide for: {what}")
-    add("--emit", choices=("python", "llvm", "torch", "triton"), help="print what a backend makes of the result instead of IR")
+    add("--emit", choices=("python", "native", "llvm", "torch", "triton"), help="print what a backend makes of the result instead of IR")
     add("--capture", metavar="FILE.py:FUNCTION", help="start from a Python function, called with what FUNCTION_inputs() or inputs() of the file gives")
     add("--decode", metavar="FILE.py:FUNCTION", help="start from the bytecode of a Python function, which is compiled but not run")
     add("--list-passes", action="store_true", help="name all passes with one line each")

@@ -22,6 +22,7 @@ class Emitter(NamedTuple):
 EMITTERS: Mapping[str, Emitter] = MappingProxyType(
     {
         "python": Emitter("host.func", "lect.backends.python_host:source_text", "#"),
+        "native": Emitter("host.func", "lect.backends.native_host:print_native", "#"),
         "torch": Emitter("fx.graph", "lect.backends.python_fx:source_text", "#", "stop behind the pipeline 'capture'"),
         "llvm": Emitter("kernel.func", "lect.backends.llvm:print_llvm", ";"),
         "triton": Emitter("kernel.func", "lect.backends.triton:print_triton", "#", "lower it first: --target=cuda:sm_90 -p 'aot,loop,kernel'"),

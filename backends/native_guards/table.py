@@ -22,8 +22,20 @@ class Memory:
     """Words that lie together, at an address that stays."""
 
     def __init__(self, words: Sequence[int]) -> None:
+        self.given = tuple(words)
         self.words = (ctypes.c_uint64 * max(len(words), 1))(*[word % 2**64 for word in words])
         self.address = ctypes.addressof(self.words)
+
+
+class Named(int):
+    """An address that has a name, which is printed instead."""
+
+    name: str
+
+    def __new__(cls, address: int, name: str) -> Named:
+        made = super().__new__(cls, address)
+        made.name = name
+        return made
 
 
 class Table:
@@ -67,7 +79,7 @@ class Table:
 
     def text(self) -> str:
         """The rows, one a line, for people."""
-        return "\n".join([f"{kind} {' '.join([_operand_text(each) for each in operands])}".rstrip() for kind, operands in self.text_rows])
+        return rows_text(self.text_rows)
 
 
 def slot(number: int) -> int:
@@ -75,10 +87,15 @@ def slot(number: int) -> int:
     return WORD * number + 1
 
 
+def rows_text(rows: Sequence[Row]) -> str:
+    """Rows as text, one a line; memory shows its words."""
+    return "\n".join([f"{kind} {' '.join([_operand_text(each) for each in operands])}".rstrip() for kind, operands in rows])
+
+
 def _operand_text(operand: Any) -> str:
     if isinstance(operand, Memory):
-        return f"[{' '.join([str(word) for word in operand.words])}]"
-    return str(int(operand))
+        return f"[{' '.join([str(word) for word in operand.given])}]"
+    return operand.name if isinstance(operand, Named) else str(operand)
 
 
 class State:

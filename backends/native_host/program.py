@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from lect.backends.native_guards.layout import dtype_code
-from lect.backends.native_guards.table import Memory, Row
+from lect.backends.native_guards.table import Memory, Named, Row, rows_text
 from lect.backends.native_host.rows import HEADER_BYTES, NUMBERS, SLOT_BYTES
 from lect.backends.native_host.runner import PROGRAM_WORDS, runner, symbol_address
 from lect.backends.python_host.emit import Source, print_operation
@@ -24,7 +24,7 @@ from lect.backends.python_source import load_source
 from lect.dialects.host import ops as host
 from lect.dialects.host.attributes import OperandRef
 from lect.dialects.host.types import BufferType, TensorType, contiguous_strides
-from lect.ir import LectError, Operation, Value
+from lect.ir import Context, LectError, Operation, Value
 
 QUICK = 1 << 16  # elements that kernels read and write in less time than it takes another thread to go on
 # Library functions with a C form that writes to a given tensor, and whose result lies row by row: symbol, and whether a third tensor is added.
@@ -52,7 +52,17 @@ class NativeProgram:
     @property
     def text(self) -> str:
         """The rows, one a line."""
-        return "\n".join([f"{kind} {' '.join([_operand_text(each) for each in operands])}".rstrip() for kind, operands in self.rows])
+        return rows_text(self.rows)
+
+
+def print_native(func: Operation, ctx: Context) -> str:
+    """The rows of a `host.func`, and the functions of Python that they call.  Raises `LectError` as `load` does."""
+    if not isinstance(func, host.FuncOp):
+        raise LectError(f"only 'host.func' has a native form, not '{func.name}'", op=func)
+    kernels = {op.kernel.leaf: 0 for op in func.body if isinstance(op, host.LaunchOp)}
+    writer = _Writer(func, kernels, None, None)
+    writer.write()
+    return "\n".join([rows_text(writer.rows), "", *writer.source.lines])
 
 
 def load(func: Operation, kernels: Mapping[str, Any], launcher: Any, owner: Any = None) -> NativeProgram:
@@ -73,7 +83,7 @@ class _Writer:
         self.func = func
         self.owner = (owner, launcher)
         self.kernels = kernels
-        self.launcher = ctypes.cast(launcher, ctypes.c_void_p).value if launcher is not None else 0
+        self.launcher = Named(ctypes.cast(launcher, ctypes.c_void_p).value or 0 if launcher is not None else 0, "launcher")
         self.rows: list[Row] = []
         self.slots: dict[Value, int] = {}
         self.count = 0
@@ -161,7 +171,7 @@ class _Writer:
         buffers = [self.slots[value] for value in op.buffers]
         self.scratch = max(self.scratch, len(buffers))
         long = op.grid >= 2 * op.grain or sum(value.type.numel for value in op.buffers) > QUICK
-        self.rows.append(("launch", [self.launcher, self.kernels[symbol], op.grid, op.grain, int(long), len(buffers), *buffers]))
+        self.rows.append(("launch", [self.launcher, Named(self.kernels[symbol], f"@{symbol}"), op.grid, op.grain, int(long), len(buffers), *buffers]))
 
     def _inside(self, op: host.ViewOp) -> bool:
         """True for a view that only native code looks at: its relation to the whole is nobody's business."""
@@ -187,7 +197,7 @@ class _Writer:
         address = symbol_address(symbol)
         if not (fits and plain and same) or address is None:
             return None
-        return address, tensors, [float(factor) for factor in factors]
+        return Named(address, symbol), tensors, [float(factor) for factor in factors]
 
     def _call(self, op: host.ExternOp) -> None:
         found = self._product(op)
@@ -267,9 +277,3 @@ def _word(operand: Any, functions: Mapping[str, Any]) -> int:
 
 def _bits(value: float) -> int:
     return int(struct.unpack("<q", struct.pack("<d", value))[0])
-
-
-def _operand_text(operand: Any) -> str:
-    if isinstance(operand, Memory):
-        return f"[{' '.join([str(word) for word in operand.words])}]"
-    return str(operand)

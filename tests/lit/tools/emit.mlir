@@ -3,7 +3,7 @@
 // RUN: not lect-opt %s -p dce --emit=fortran 2>&1 | filecheck %s --check-prefix=UNKNOWN
 // RUN: echo "" | not lect-opt --emit=python 2>&1 | filecheck %s --check-prefix=NOTHING
 
-// UNKNOWN: argument --emit: invalid choice: 'fortran' (choose from 'python', 'llvm', 'torch', 'triton')
+// UNKNOWN: argument --emit: invalid choice: 'fortran' (choose from 'python', 'native', 'llvm', 'torch', 'triton')
 // NOTHING: error: --emit=python prints 'host.func', and the module has none
 
 // LLVM-LABEL: ; @nothing

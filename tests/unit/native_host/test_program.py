@@ -1,0 +1,144 @@
+"""Native host programs beside those in Python: values, who owns what, errors, and what is left to Python."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+
+import pytest
+import torch
+
+from lect.backends import native_host, python_host
+from lect.dialects import make_context
+from lect.ir import LectError, parse_module
+
+PRODUCTS = """
+host.func @f(%x: !host.tensor<3x4xf32>, %y: !host.tensor<4x3xf32>, %z: !host.tensor<3x3xf32>) {
+  %m = host.memory(%x) : !host.buffer<12xf32>
+  %t = host.view(%m) : !host.tensor<4x3xf32, strides [1, 4]>
+  %p = host.extern(%x, %y) {callee = @aten.mm.default, args = [#host.operand<0>, #host.operand<1>]} : !host.tensor<3x3xf32>
+  %q = host.extern(%z, %x, %t) {callee = @aten.addmm.default, args = [#host.operand<0>, #host.operand<1>, #host.operand<2>], kwargs = {beta = 0.5, alpha = 2}}
+    : !host.tensor<3x3xf32>
+  host.free(%t)
+  %c = host.extern(%p) {callee = @aten.cumsum.default, args = [#host.operand<0>, 0]} : !host.tensor<3x3xf32>
+  %s, %i = host.extern(%q) {callee = @aten.sort.default, args = [#host.operand<0>]} : (!host.tensor<3x3xf32>, !host.tensor<3x3xi64>)
+  host.free(%p)
+  host.return(%c, %q, %s, %i, %x)
+}
+"""
+
+
+def program(text):
+    func = parse_module(text, make_context()).body.first
+    return native_host.load(func, {}, None), python_host.load(func, {}, None)
+
+
+def test_values_are_those_of_the_python_host():
+    native, python = program(PRODUCTS)
+    for special in (False, True):
+        x, y, z = torch.randn(3, 4), torch.randn(4, 3), torch.randn(3, 3)
+        if special:
+            x[0, 0], y[1, 1], z[2, 2] = float("inf"), float("nan"), -0.0
+        found, wanted = native.run(x, y, z), python.run(x, y, z)
+        assert len(found) == 5 and found[4] is x
+        for a, b in zip(found, wanted):
+            assert a.stride() == b.stride() and torch.equal(a.isnan(), b.isnan()) and torch.equal(a.nan_to_num(), b.nan_to_num())
+
+
+def test_nothing_outlives_its_use():
+    native, _ = program(PRODUCTS)
+    x, y, z = torch.randn(3, 4), torch.randn(4, 3), torch.randn(3, 3)
+    counts = [sys.getrefcount(each) for each in (x, y, z)]
+    results = native.run(x, y, z)
+    dead = [weakref.ref(each) for each in results[:4]]
+    del results
+    gc.collect()
+    assert [sys.getrefcount(each) for each in (x, y, z)] == counts
+    assert [each() for each in dead] == [None] * 4
+
+
+def test_a_function_keeps_its_program():
+    run = program(PRODUCTS)[0].run
+    gc.collect()
+    assert len(run(torch.randn(3, 4), torch.randn(4, 3), torch.randn(3, 3))) == 5
+
+
+@pytest.mark.parametrize("arguments", [(), (torch.ones(3, 4),), (1, 2, 3), (torch.ones(3, 4), torch.ones(4, 3), None)])
+def test_other_arguments_are_refused(arguments):
+    native, _ = program(PRODUCTS)
+    with pytest.raises(RuntimeError, match="as many tensors"):
+        native.run(*arguments)
+
+
+def test_gradients_are_off_inside_alone():
+    text = "host.func @f(%x: !host.tensor<4xf32>) {\n"
+    text += "  %s = host.extern(%x) {callee = @aten.sin.default, args = [#host.operand<0>]} : !host.tensor<4xf32>\n  host.return(%s)\n}\n"
+    native, _ = program(text)
+    x = torch.ones(4, requires_grad=True)
+    assert native.run(x)[0].requires_grad and not native.quiet(x)[0].requires_grad
+    assert torch.is_grad_enabled()
+    with torch.no_grad():
+        assert not native.quiet(x)[0].requires_grad and not torch.is_grad_enabled()
+
+
+FAILS = """
+host.func @f(%x: !host.tensor<4x4xf32>, %i: !host.tensor<1xi64>) {
+  %e = host.empty() : !host.tensor<4x4xf32>
+  %p = host.extern(%x, %x) {callee = @aten.mm.default, args = [#host.operand<0>, #host.operand<1>]} : !host.tensor<4x4xf32>
+  %s = host.extern(%p, %i) {callee = @aten.index_select.default, args = [#host.operand<0>, 0, #host.operand<1>]} : !host.tensor<1x4xf32>
+  host.free(%e)
+  host.return(%s)
+}
+"""
+
+
+def _raised(run, *arguments):
+    with pytest.raises((RuntimeError, IndexError)) as caught:
+        run(*arguments)
+    return caught.value
+
+
+def test_exceptions_are_torch_s_own():
+    native, python = program(FAILS)
+    x = torch.ones(4, 4)
+    for run in (native.run, native.quiet):
+        found, wanted = _raised(run, x, torch.tensor([7])), _raised(python.run, x, torch.tensor([7]))
+        assert type(found) is type(wanted) and str(found) == str(wanted)
+        assert torch.is_grad_enabled()
+        frame = found.__traceback__
+        while frame.tb_next is not None:
+            frame = frame.tb_next
+        assert frame.tb_frame.f_code in native.codes or "_ops.py" in frame.tb_frame.f_code.co_filename
+
+
+def test_what_native_code_finds_is_raised_out_of_a_known_frame():
+    native, _ = program(FAILS)
+    found = _raised(native.run, torch.ones(3, 5), torch.tensor([0]))  # a matrix that cannot be multiplied by itself
+    assert type(found) is RuntimeError and "3x5" in str(found)
+    assert found.__traceback__.tb_next.tb_frame.f_code in native.codes
+
+
+def test_calls_inside_of_calls():
+    native, _ = program(PRODUCTS)
+    x, y, z = torch.randn(3, 4), torch.randn(4, 3), torch.randn(3, 3)
+    seen = []
+
+    class Mode(torch.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result = func(*args, **(kwargs or {}))
+            if len(seen) < 3:
+                seen.append(func)
+                with torch.utils._python_dispatch._disable_current_modes():
+                    native.run(x, y, z)
+            return result
+
+    with Mode():
+        found = native.run(x, y, z)
+    assert seen and torch.equal(found[0], native.run(x, y, z)[0])
+
+
+def test_memory_elsewhere_has_no_native_program():
+    text = 'host.func @f() {\n  %e = host.empty() : !host.tensor<4xf32, "cuda:0">\n  host.return(%e)\n}\n'
+    with pytest.raises(LectError, match="no memory on cuda"):
+        program(text)

@@ -39,6 +39,9 @@ class Layout:
     dtype: int
     autograd: int
     requires_grad: int
+    grad: int  # in the autograd metadata too: the gradient, or what stands for none
+    no_grad: int
+    object: int  # the tensor object of a `TensorImpl`, with flags in its low bits
     dict_tag: int
     dict_tag_mask: int  # 0 where the tag does not change with every change of the dictionary
     type_tag: int
@@ -174,6 +177,23 @@ def _dict_tag() -> tuple[int, int]:
     return place, 0
 
 
+def _gradient_offsets(autograd: int) -> dict[str, int]:
+    """Where the autograd metadata has the gradient, what is there when there is none, and where a gradient has its object."""
+    places: set[int] | None = None
+    for shape in ((3,), (2, 5)):
+        leaf, gradient = torch.zeros(shape).requires_grad_(), torch.ones(shape)
+        meta = word(leaf._cdata + autograd)
+        before = words(meta, 12)
+        leaf.grad = gradient
+        here = {8 * n for n, (old, new) in enumerate(zip(before, words(meta, 12))) if new == gradient._cdata and old != new}
+        places = here if places is None else places & here
+        nothing = before
+    place = only(places or (), "the gradient of a tensor")
+    samples = [torch.empty(2), torch.empty(3)]
+    found = [{8 * n for n, each in enumerate(words(sample._cdata, 26)) if each & ~3 == id(sample)} for sample in samples]
+    return {"grad": place, "no_grad": nothing[place // 8], "object": only(found[0] & found[1], "the object of a tensor")}
+
+
 class _Plain:
     """An object whose attributes change."""
 
@@ -299,7 +319,7 @@ def layout() -> Layout:
     try:
         tag, mask = _dict_tag()
         autograd, requires_grad = _autograd_offsets()
-        found: dict[str, Any] = {**_tensor_offsets(), **_modes(), "autograd": autograd, "requires_grad": requires_grad}
+        found: dict[str, Any] = {**_tensor_offsets(), **_modes(), **_gradient_offsets(autograd), "autograd": autograd, "requires_grad": requires_grad}
         return Layout(**found, dict_tag=tag, dict_tag_mask=mask, type_tag=_type_tag(), members=_member_offsets(), autocast_keys=_autocast_keys())
     except (AttributeError, OSError, ValueError) as error:
         raise LayoutError(f"{type(error).__name__}: {error}") from error

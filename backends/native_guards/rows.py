@@ -15,6 +15,7 @@
     tuple_item operand number slot               the same of a tuple
     dict_item  operand key hash slot             the value of a dict under a text goes to a slot
     tensor     operand class keys flags rank layout         the dispatch keys, dtype and requires_grad (`flags`), sizes and strides (`layout`)
+    grad       operand class slot                the tensor is of this class itself; its gradient, or None, goes to a slot
     device     operand index                     the tensor is on the device of that number
     int        operand low high                  an int in this range, no bool
     float      operand bits                      a float of this value, which is neither zero nor NaN
@@ -220,6 +221,29 @@ def _requires_grad(c: Check, where: Layout, impl: str, wanted: str) -> None:
     c.same("i1", found, wanted)
 
 
+def _grad(c: Check, where: Layout) -> None:
+    value = c.operand(1)
+    c.class_is(value, c.word(2, "ptr"))
+    impl = c.load("ptr", value, where.handle)
+    none, some, unset, has, done = (c.label(name) for name in ("none", "some", "unset", "has", "done"))
+    meta = c.load("ptr", impl, where.autograd)
+    c.branch(c.compare("ptr", meta, "null"), none, some)
+    c.start(some)
+    gradient = c.load("i64", meta, where.grad)
+    c.branch(c.compare("i64", gradient, str(where.no_grad)), none, has)
+    c.start(has)
+    known = c.emit(f"and i64 {c.load('i64', c.emit(f'inttoptr i64 {gradient} to ptr'), where.object)}, -4")
+    c.require(c.compare("i64", known, "0", "ne"))
+    before = c.block
+    found = c.emit(f"inttoptr i64 {known} to ptr")
+    c.line(f"br label %{done}")
+    c.start(none)
+    c.jump(unset)
+    c.jump(done)
+    c.put(3, c.emit(f"phi ptr [ {found}, %{before} ], [ @_Py_NoneStruct, %{unset} ]"))
+    c.next(4)
+
+
 def _device(c: Check, where: Layout) -> None:
     place = c.emit("alloca i32")  # first, as only memory of the first block is reserved once
     handle = c.at(c.operand(1), where.handle)
@@ -305,6 +329,7 @@ KINDS: Mapping[str, Body] = MappingProxyType(
         "tuple_item": _tuple_item,
         "dict_item": _dict_item,
         "tensor": _tensor,
+        "grad": _grad,
         "device": _device,
         "int": _int,
         "float": _float,

@@ -35,6 +35,7 @@ class _Test:
 
     def run(self) -> None:
         self.tensors()
+        self.gradients()
         self.scalars()
         self.containers()
         self.dictionaries()
@@ -57,6 +58,20 @@ class _Test:
             for other in samples:
                 self.expect(_facts(one) == _facts(other), "two tensors", row, other)
             self.expect(False, "no tensor", row, 1)
+
+    def gradients(self) -> None:
+        gradient = torch.ones(3)
+        for cls in (torch.Tensor, torch.nn.Parameter):
+            for given in (None, gradient):
+                value = torch.zeros(3).requires_grad_() if cls is torch.Tensor else torch.nn.Parameter(torch.zeros(3))
+                value.grad = given
+                for wanted in (None, gradient):
+                    rows: list[Row] = [("grad", [slot(0), id(cls), slot(1)]), ("is", [slot(1), id(wanted)])]
+                    if self.holds(rows, value) != (given is wanted):
+                        raise LayoutError("native guards fail their test: gradients")
+        plain: list[Row] = [("grad", [slot(0), id(torch.Tensor), slot(1)]), ("is", [slot(1), id(None)])]
+        if not self.holds(plain, torch.zeros(2)) or self.holds(plain, 1):
+            raise LayoutError("native guards fail their test: tensors without gradients")
 
     def scalars(self) -> None:
         numbers: list[Any] = [0, 1, -1, 7, 2**31, -(2**40), 2**62, -(2**63), 2**63, 2**80, True, 1.0, "1"]

@@ -55,10 +55,9 @@ class Table:
         self.result = result
         self.header = Memory([self.rows.address, 0, id(piece) if piece is not None else 0, id(result), 0])
         assert len(self.header.words) == TABLE_WORDS
-        header = self.header
 
-        def died(_: Any) -> None:
-            header.words[DEAD] = 1
+        def died(_: Any, words: Any = self.header.words, place: int = DEAD) -> None:
+            words[place] = 1  # by names of its own: it also runs when the process ends and modules are gone
 
         self.watches = [weakref.ref(each, died) for each in watched]
         self.slots = 0  # that the rows write to, with those of the arguments in front

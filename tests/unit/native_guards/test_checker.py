@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -263,3 +265,34 @@ def test_a_compiled_function_comes_to_use_native_guards():
     assert native.find((x,), {}) is not None and native.find((x.double(),), {}) is None
     lect.reset()
     assert native.find((x,), {}) is None
+
+
+def test_a_process_that_ends_says_nothing():
+    program = """
+import torch, lect
+class Part: pass
+part = Part()
+part.scale = 2
+compiled = lect.compile(lambda x: x * part.scale, options={"guards": "both"})
+assert compiled(torch.ones(3))[0] == 2 and compiled(torch.ones(3))[0] == 2
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_gradient_is_read_where_it_is():
+    class Holder:
+        pass
+
+    holder = Holder()
+    holder.p = torch.nn.Parameter(torch.zeros(3))
+    holder.p.grad = torch.ones(3)
+    body = source("g", 'L["x"].p.grad') + "guard.not_none(%g)\nguard.tensor(%g) {dtype = f32, sizes = [3], strides = [1]}\n"
+    check = held(first, body, (holder,))
+    assert check(holder) and check.left == frozenset()
+    holder.p.grad = torch.zeros(3)
+    assert check(holder)
+    holder.p.grad = None
+    assert not check(holder)
+    holder.p.grad = torch.zeros(3, dtype=torch.float32).requires_grad_()
+    assert not check(holder)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping
 from functools import cache
+from threading import RLock
 from types import FunctionType
 from typing import Any
 
@@ -85,14 +86,18 @@ class NativeGuards:
         self._credit: dict[int, float] = {}
         self._pieces: dict[int, tuple[frozenset[int], Any]] = {}
         self._state: Any = None
+        self._lock = RLock()
+        self._forgotten = 0  # how often all tables were forgotten
         self._usable = mode != "python" and not function.__code__.co_flags & VARIABLE
 
     def clear(self) -> None:
         """Forget all tables."""
-        self.find = nothing
-        self._state = None
-        self._credit.clear()
-        self._pieces.clear()
+        with self._lock:
+            self._forgotten += 1
+            self.find = nothing
+            self._state = None
+            self._credit.clear()
+            self._pieces.clear()
 
     def learn(self, version: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """The predicate of `version` holds for this call: make a table for it if that pays."""
@@ -107,10 +112,12 @@ class NativeGuards:
             self._credit[version.number] = credit + CREDIT_PER_ASKED
             return
         self._credit[version.number] = credit - 1
+        forgotten = self._forgotten
         table = self._table(version, args, kwargs)
-        if table is not None:
-            self.armed += 1
-            self._install(table)
+        with self._lock:
+            if table is not None and forgotten == self._forgotten:  # no other thread has forgotten the version in between
+                self.armed += 1
+                self._install(table)
 
     def _tell(self) -> None:
         """Say once for this function that there is no native code."""

@@ -32,6 +32,7 @@ MODULES = (
     "torch.fft",
     "torch.sparse",
     "torch.functional",
+    "torch.nn.modules._functions",
     "torch",
     "operator",
     "builtins",
@@ -106,6 +107,8 @@ def is_callable_name(module: str, rest: Sequence[str]) -> bool:
     whatever else acts on the outside world."""
     if rest[-1] in REFUSED:
         return False
+    if module == "torch.nn.modules._functions":
+        return list(rest) == ["BackwardHookFunction", "apply"]  # a node of autograd that hands gradients on
     if module != "torch" or rest[0] == "Tensor" or ".".join(rest) in ALLOWED:
         return True
     return len(rest) == 1 and (hasattr(namespace("torch._C._VariableFunctions"), rest[0]) or rest[0] in namespace("torch.functional").__all__)

@@ -14,7 +14,6 @@ from lect.frontends.capture.tracer import Box, Tracer
 MODULE_CALL = torch.nn.Module.__call__
 MODULE_CALL_IMPL = torch.nn.Module._call_impl
 MODULE_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
-_BACKWARD_HOOKS = ("_backward_hooks", "_backward_pre_hooks")
 _GLOBAL_HOOKS = ("_global_backward_pre_hooks", "_global_backward_hooks", "_global_forward_hooks", "_global_forward_pre_hooks")
 Kwargs = dict[str, Box]
 
@@ -50,16 +49,15 @@ def global_hooks() -> bool:
 
 
 def _check_plain_hooks(t: Tracer, module: Box) -> None:
-    """Break for hooks that run although the forward raised, and for those that run in the backward."""
+    """Break for hooks on the backward of the kind that sees one node of autograd alone."""
     names = instance_dict(t, module[0]) or {}
     hooks = torch.nn.modules.module
     if names.get("_compiled_call_impl") is not None:
         raise t.stop("LB0017", f"{describe(module[0])}, which torch compiles")
-    if names.get("_forward_hooks_always_called") or hooks._global_forward_hooks_always_called:
-        raise t.stop("LB0017", f"{describe(module[0])} has a hook that is called also when its forward raises")
-    backward = any(names.get(name) for name in _BACKWARD_HOOKS) or hooks._global_backward_hooks or hooks._global_backward_pre_hooks
-    if backward and torch.is_grad_enabled():
-        raise t.stop("LB0017", f"{describe(module[0])} has hooks on its backward")
+    backward = names.get("_backward_hooks") or hooks._global_backward_hooks
+    full = names.get("_is_full_backward_hook") is not False and hooks._global_is_full_backward_hook is not False
+    if backward and not full and torch.is_grad_enabled():
+        raise t.stop("LB0017", f"{describe(module[0])} has hooks on a node of its backward")
 
 
 def check_hooks(t: Tracer, module: Box) -> None:

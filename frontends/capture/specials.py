@@ -38,12 +38,14 @@ from lect.frontends.capture.frames import FRAMES
 from lect.frontends.capture.functorch import FUNCTORCH
 from lect.frontends.capture.generators import Exhausted, TracedGenerator, close, exception_of, in_program, resume
 from lect.frontends.capture.getters import GETTERS
+from lect.frontends.capture.gradient_hooks import GRADIENT_HOOKS
 from lect.frontends.capture.inference import INFERENCE
 from lect.frontends.capture.iteration import get_iter, get_next
 from lect.frontends.capture.locks import LOCKS
 from lect.frontends.capture.log_calls import LOGGING
 from lect.frontends.capture.making import allocate, call_c_init, initialize, new_object
 from lect.frontends.capture.modes import MODES
+from lect.frontends.capture.module_calls import MODULE_CALL_IMPL
 from lect.frontends.capture.module_moves import MODULE_MOVES
 from lect.frontends.capture.numbers import without_numbers
 from lect.frontends.capture.operators import answer_of, truth
@@ -281,7 +283,7 @@ def _state_query(function: Callable[..., Any]) -> Rule:
 
 
 def _is_compiling(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-    if in_arithmetic(t) or _in_padded_encoder(t):
+    if in_arithmetic(t) or _in_padded_encoder(t) or t.frame.function[0] is MODULE_CALL_IMPL:  # which would leave out hooks behind an exception
         return (False, None)
     t.asked_compiling = True
     return (t.policy.compiling, None)
@@ -391,6 +393,7 @@ _BY_SUBJECT = (
     EVALUATED,
     EXCEPTION_GROUPS,
     FRAMES,
+    GRADIENT_HOOKS,
     MODES,
     MODULE_MOVES,
     OPTIMIZERS,

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch._ops import OpOverload, OpOverloadPacket
+from torch.nn.modules._functions import BackwardHookFunction
 
 from lect.dialects.fx.python_values import BUILTINS, MODULES, OPERATORS, is_callable_name, namespace, resolve
 
@@ -61,6 +62,8 @@ def name_of(function: Callable[..., Any]) -> str | None:
         return _lasting_name(function) if function.__objclass__ in _OWNERS else None  # type: ignore[attr-defined]
     if kind is OpOverload or kind is OpOverloadPacket:
         return operator_name(function)  # type: ignore[arg-type]
+    if kind is types.MethodType and function.__self__ is BackwardHookFunction and function.__name__ == "apply":  # type: ignore[attr-defined]
+        return "torch.nn.modules._functions.BackwardHookFunction.apply"
     return _table_name(function) if function is torch.nn.Parameter else None
 
 

@@ -17,6 +17,7 @@ from lect.frontends.capture.arguments import keeps_its_code
 from lect.frontends.capture.breaks import FrameState, GraphBreak, Reached, Refused, Stop, UserError
 from lect.frontends.capture.cut import CutWriter, chain_of
 from lect.frontends.capture.dead_effects import visible_effects
+from lect.frontends.capture.gradient_hooks import check_hooked
 from lect.frontends.capture.inference import blocks_closed
 from lect.frontends.capture.interpreter import Frame, Program, call_frame
 from lect.frontends.capture.modes import changed_modes, current_modes, enter_found_modes, global_state
@@ -288,6 +289,7 @@ def _write(t: Tracer, search: Search, state: dict[str, Any], returned: Box | Non
     loc = func.loc if func.loc.known else Location(func.file, func.first_line, None, func.qualified_name)
     parameters = {"args": rest_parameters(live.rest.resume)} if live.rest is not None else {}
     builder = ResidualBuilder(t, func, f"{name}.graph", parameters)
+    check_hooked(t)
     t.effects = visible_effects(t)
     builder.left_modes = t.left_modes
     cut = None

@@ -134,6 +134,7 @@ class Tracer:
         self.guards.log = self.memo.log if self.memo.on else None
         self.known.asked = self.memo.disturb
         self.context: dict[int, Box] = {}  # context variables that were set, by identity
+        self.hooked: list[tuple[LT, int, Location]] = []  # tensors with hooks, how often they had been written to then, and where
         self.gradients: dict[int, Box] = {}  # what was assigned to the grad of a tensor
         self.draws: dict[int, Any] = {}  # the calls of generators of random numbers, by identity
         self.inputs: list[GraphInput] = []
@@ -217,6 +218,7 @@ class Tracer:
         self.memo.clear()
         self.elements.clear()
         self.gradients.clear()
+        self.hooked.clear()
         self.draws.clear()
         self.context.clear()
         self.frame = None

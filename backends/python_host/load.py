@@ -13,6 +13,7 @@ from lect.backends.python_host.emit import Source, print_python
 from lect.backends.python_source import SourceProgram, load_source
 from lect.backends.results import single, tensors_of
 from lect.backends.writes import write, written
+from lect.dialects.fx import generators
 from lect.ir import LectError, Operation
 
 Launch = Callable[[int, Any, int, int], None]
@@ -104,6 +105,8 @@ def library_function(path: tuple[str, ...], op: Operation) -> Callable[..., Any]
     if path[1] in REFUSED:
         raise LectError(f"a program may not call '{'.'.join(path)}', which acts on files", op=op)
     found = torch.ops
+    if path[0] == "lect":
+        generators.define()
     for part in path:
         try:
             found = getattr(found, part)

@@ -16,6 +16,7 @@ from lect.backends.reference import philox, special
 from lect.backends.results import tensors_of
 from lect.backends.writes import write
 from lect.dialects.functional.python_values import decode_argument
+from lect.dialects.fx import generators
 from lect.dialects.loop import ops as loop
 from lect.dialects.loop.attributes import OperandAttr, ViewAttr
 from lect.ir import LectError, Operation, ScalarType, SymbolRef, Value
@@ -75,6 +76,8 @@ def _run_extern(op: loop.ExternOp, memory: dict[Value, torch.Tensor]) -> None:
 
 def _callee(op: loop.ExternOp) -> Callable[..., Any]:
     found: Any = torch.ops
+    if op.callee.path[0] == "lect":
+        generators.define()
     for part in (".".join(op.callee.path)).split("."):
         found = getattr(found, part, None)
         if found is None:

@@ -58,6 +58,8 @@ def resolve_overload(target: SymbolRef) -> Any:
     """The torch operator of a target such as `@aten.relu.default`.  Raises `LectError` when torch has none."""
     namespace, name, overload = target.leaf.split(".")
     found = importlib.import_module("torch").ops
+    if namespace == "lect":
+        importlib.import_module("lect.dialects.fx.generators").define()
     for part in (namespace, name, overload):
         found = getattr(found, part, None)
     if type(found).__name__ != "OpOverload":

@@ -89,6 +89,8 @@ def _operator(name: str) -> Callable[..., Any]:
     """An operator in torch's registry, all its overloads or one.  Raises `LectError` when there is none."""
     parts = name[len(OPERATORS) :].split(".")
     found = importlib.import_module("torch").ops
+    if parts[0] == "lect":
+        importlib.import_module("lect.dialects.fx.generators").define()
     if len(parts) in (2, 3) and parts[1] not in REFUSED and not any(part.startswith("__") and part.endswith("__") for part in parts):
         found = _walk(found, parts)
     wanted = "OpOverloadPacket" if len(parts) == 2 else "OpOverload"

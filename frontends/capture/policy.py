@@ -192,12 +192,12 @@ STATISTICS = frozenset({"batch_norm", "instance_norm", "native_batch_norm"})
 WITHOUT_TENSOR = frozenset(
     "arange as_tensor bartlett_window blackman_window broadcast_shapes can_cast empty empty_permuted empty_strided eye finfo full hamming_window "
     "hann_window iinfo kaiser_window linspace logspace normal ones promote_types rand randint randn randperm range result_type scalar_tensor tensor "
-    "tril_indices triu_indices zeros _none_or_dtype _canonical_mask _set_grad_enabled Size device".split()
+    "tril_indices triu_indices zeros generator_state _none_or_dtype _canonical_mask _set_grad_enabled Size device".split()
 )
 # Python functions of torch that look at their numbers no further than the function in C that they call.
 TAKES_NUMBERS = frozenset(f"torch.Tensor.__{name}__" for name in "rsub rdiv rtruediv rfloordiv rpow rmod pow ipow floordiv".split())
-# Python functions of torch that call functions of the program.
-FOLLOWED = frozenset({torch.nn.functional.triplet_margin_with_distance_loss})
+# Python functions of torch that call functions of the program, or compute with Python's numbers alone.
+FOLLOWED = frozenset({torch.nn.functional.triplet_margin_with_distance_loss, torch.nn.init.calculate_gain})
 OUTSIDE_WORLD = frozenset({print, input, open, exec, eval, compile, breakpoint, __import__})
 # Special methods that a C function may call on an argument.
 CALLED_BY_C = tuple(

@@ -26,6 +26,7 @@ from lect.dialects.pyframe.attributes import from_python
 from lect.dialects.pyframe.types import OBJECT
 from lect.frontends.capture.attributes import MISSING, find_in_type
 from lect.frontends.capture.breaks import GraphBreak
+from lect.frontends.capture.generator_states import generator_value as random_generator_value
 from lect.frontends.capture.generator_values import ITERATORS, generator_value, iterator_value
 from lect.frontends.capture.generators import IndexIterator, IteratorForC, TracedGenerator, check_finished
 from lect.frontends.capture.keys import hashed_in_python
@@ -580,6 +581,7 @@ _MAKERS: Any = types.MappingProxyType[type, Callable[[ResidualBuilder, Any], Val
         CellType: ResidualBuilder._cell,
         functools.partial: ResidualBuilder._partial,
         weakref.ref: ResidualBuilder._reference,
+        torch.Generator: random_generator_value,
         **MAKERS,
     }
 )

@@ -36,6 +36,7 @@ from lect.frontends.capture.evaluated import EVALUATED
 from lect.frontends.capture.exception_groups import EXCEPTION_GROUPS
 from lect.frontends.capture.frames import FRAMES
 from lect.frontends.capture.functorch import FUNCTORCH
+from lect.frontends.capture.generator_states import GENERATOR_STATES
 from lect.frontends.capture.generators import Exhausted, TracedGenerator, close, exception_of, in_program, resume
 from lect.frontends.capture.getters import GETTERS
 from lect.frontends.capture.gradient_hooks import GRADIENT_HOOKS
@@ -393,6 +394,7 @@ _BY_SUBJECT = (
     EVALUATED,
     EXCEPTION_GROUPS,
     FRAMES,
+    GENERATOR_STATES,
     GRADIENT_HOOKS,
     MODES,
     MODULE_MOVES,

@@ -17,6 +17,7 @@ from lect.frontends.capture.arguments import keeps_its_code
 from lect.frontends.capture.breaks import FrameState, GraphBreak, Reached, Refused, Stop, UserError
 from lect.frontends.capture.cut import CutWriter, chain_of
 from lect.frontends.capture.dead_effects import visible_effects
+from lect.frontends.capture.generator_states import is_state, states_to_set
 from lect.frontends.capture.gradient_hooks import check_hooked
 from lect.frontends.capture.inference import blocks_closed
 from lect.frontends.capture.interpreter import Frame, Program, call_frame
@@ -290,6 +291,7 @@ def _write(t: Tracer, search: Search, state: dict[str, Any], returned: Box | Non
     parameters = {"args": rest_parameters(live.rest.resume)} if live.rest is not None else {}
     builder = ResidualBuilder(t, func, f"{name}.graph", parameters)
     check_hooked(t)
+    states_to_set(t)
     t.effects = visible_effects(t)
     builder.left_modes = t.left_modes
     cut = None
@@ -388,7 +390,7 @@ def _guard_overlap(t: Tracer, gradients: str) -> tuple[str, ...] | None:
             if turned:
                 raise GraphBreak("LB0023", "two inputs share memory, and a write makes one require gradients", loc)
             return "LB0023", "two inputs share memory and the graph writes in place", str(loc) if loc.known else ""
-        t.guards.no_overlap([each.source for each in t.inputs])
+        t.guards.no_overlap([each.source for each in t.inputs if not is_state(each.source)])
     return ("LB0021", gradients) if gradients else None
 
 
@@ -400,7 +402,7 @@ def _made_for_inference(outputs: list[LT]) -> tuple[str, str] | None:
 
 
 def _overlapping(t: Tracer) -> bool:
-    tensors = [t.real_of[id(each.traced)] for each in t.inputs]
+    tensors = [t.real_of[id(each.traced)] for each in t.inputs if not is_state(each.source)]
     storages = [tensor.untyped_storage().data_ptr() for tensor in tensors if tensor.numel()]
     return len(set(storages)) != len(storages)
 

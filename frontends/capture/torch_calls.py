@@ -77,6 +77,12 @@ def _write_counts(tensors: list[LT]) -> list[int]:
 
 def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]) -> Box:
     """Call a torch function (or an operator on tensors) and record it."""
+    if (kwargs and type(kwargs.get("generator", NONE)[0]) is torch.Generator) or (
+        type(function) is FunctionType and any(type(box[0]) is torch.Generator for box in args)
+    ):
+        from lect.frontends.capture.generator_states import draws_from_generator
+
+        return draws_from_generator(t, function, args, kwargs)
     function, args, kwargs = _as_recorded(t, function, args, kwargs)
     raw = [lower_box(t, box) for box in args]
     raw_kwargs = {name: lower_box(t, box) for name, box in kwargs.items()}

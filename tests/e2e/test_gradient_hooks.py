@@ -62,8 +62,7 @@ def one_is_removed(log):
         h.register_hook(lambda g: (log.append("third"), g + 1)[1])
         first.remove()
         with h.register_hook(lambda g: g * 5):
-            y = h * h
-        return y
+            return h * h
 
     return program
 
@@ -72,8 +71,7 @@ def handle_is_returned(log):
     def program(x):
         h = x * 2
         log.append(h.register_hook(lambda g: g * 5))
-        y = h * h
-        return y
+        return h * h
 
     def removed(x):
         y = program(x)

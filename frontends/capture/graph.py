@@ -224,6 +224,9 @@ class GraphRecorder:
 
     def finish(self, name: str, outputs: list[LT], loc: Location) -> fx.GraphOp:
         """The graph with these outputs; the recorder must not be used any more."""
+        for tensor in outputs:
+            if tensor.requires_grad and not getattr(self.value_of(tensor).type, "requires_grad", True):  # since a write through a view of it
+                self.record("torch.Tensor.resolve_neg", [tensor], {}, tensor, loc)  # which gives its operand itself
         self.block.append(fx.ReturnOp([self.value_of(tensor) for tensor in outputs], loc=loc))
         return fx.GraphOp(name, regions=[Region([self.block])], loc=loc)
 

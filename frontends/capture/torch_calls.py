@@ -77,12 +77,8 @@ def _write_counts(tensors: list[LT]) -> list[int]:
 
 def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]) -> Box:
     """Call a torch function (or an operator on tensors) and record it."""
-    if (kwargs and type(kwargs.get("generator", NONE)[0]) is torch.Generator) or (
-        type(function) is FunctionType and any(type(box[0]) is torch.Generator for box in args)
-    ):
-        from lect.frontends.capture.generator_states import draws_from_generator
-
-        return draws_from_generator(t, function, args, kwargs)
+    if _has_generator(function, args, kwargs):
+        return _drawn(t, function, args, kwargs)
     function, args, kwargs = _as_recorded(t, function, args, kwargs)
     raw = [lower_box(t, box) for box in args]
     raw_kwargs = {name: lower_box(t, box) for name, box in kwargs.items()}
@@ -116,10 +112,8 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
             raise
         return known_call(t, function, name, with_constants(raw), with_constants(raw_kwargs), torch_call)
     check_numbers(t, function, name, raw, raw_kwargs, tensors, returned)
-    if out is not None and (returned is not out or layout_of(out) != layout):
-        raise t.stop("LB0004", f"{name} with an out of another shape or type")
-    if out is not None and _write_counts([out]) == [written] != [-1]:
-        raise t.stop("LB0004", f"{name}, which does not write to the out that it is given while it is traced")
+    if out is not None:
+        _check_out(t, name, out, returned, layout, written)
     wrote = _write_counts(tensors) != before or _writes(function, short, raw, raw_kwargs)
     if short in policy.GRADIENT_SWITCHES:
         t.graph.gradients, asked = True, None
@@ -141,6 +135,27 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
     elif asked is not None and recorded and not wrote and raw is given:
         t.repeats.learn(asked, t.graph.block.last, returned, t.mode.draws)
     return _made_of_number(t, function, raw, made)
+
+
+def _has_generator(function: Any, args: list[Box], kwargs: dict[str, Box]) -> bool:
+    """True when a function draws from a generator of the program."""
+    if kwargs and type(kwargs.get("generator", NONE)[0]) is torch.Generator:
+        return True
+    return type(function) is FunctionType and any(type(box[0]) is torch.Generator for box in args)
+
+
+def _drawn(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]) -> Box:
+    from lect.frontends.capture.generator_states import draws_from_generator
+
+    return draws_from_generator(t, function, args, kwargs)
+
+
+def _check_out(t: Tracer, name: str, out: LT, returned: Any, layout: Any, written: int) -> None:
+    """Break where a call did something else with its `out` than writing to it."""
+    if returned is not out or layout_of(out) != layout:
+        raise t.stop("LB0004", f"{name} with an out of another shape or type")
+    if _write_counts([out]) == [written] != [-1]:
+        raise t.stop("LB0004", f"{name}, which does not write to the out that it is given while it is traced")
 
 
 def _made_of_number(t: Tracer, function: Any, raw: list[Any], made: Box) -> Box:

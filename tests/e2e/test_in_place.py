@@ -6,6 +6,7 @@ from torch import nn
 from torch.nn import functional as F
 
 import lect
+from tests.e2e.support import same
 
 CASES = {
     "activation of a product": lambda x, w: F.gelu(x @ w),
@@ -65,3 +66,38 @@ def test_training_keeps_what_its_backward_reads():
     compiled(x).square().sum().backward()
     for parameter, grad in zip(model.parameters(), wanted, strict=True):
         torch.testing.assert_close(parameter.grad, grad, rtol=1e-5, atol=1e-6)
+
+
+def _select(x):
+    made = torch.zeros(3)
+    made.select(0, 1).copy_(x[0])
+    return made
+
+
+def _items(x):
+    made = torch.zeros_like(x)
+    for number in range(2):
+        made[number] = x[number] * 2
+    return made
+
+
+def _shown(x):
+    made = torch.zeros(3)
+    view = made[1:]
+    view.add_(x[1:])
+    return made, view
+
+
+@pytest.mark.parametrize("program", [_select, _items, _shown], ids=lambda program: program.__name__[1:])
+def test_a_write_through_a_view_makes_a_tensor_require_gradients(program):
+    compiled = lect.compile(program)
+    for requires in (False, True):
+        found = []
+        for called in (program, compiled):
+            x = torch.arange(3.0).requires_grad_(requires)
+            returned = called(x)
+            parts = returned if isinstance(returned, tuple) else (returned,)
+            if requires:
+                (parts[0] * torch.tensor([2.0, 3.0, 4.0])).sum().backward()
+            found.append(([part.detach() for part in parts], [part.requires_grad for part in parts], x.grad))
+        same(*found)

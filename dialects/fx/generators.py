@@ -21,7 +21,7 @@ from typing import Any
 from lect.dialects.fx.python_values import resolve
 from lect.ir import LectError
 
-_CONSTANTS = {"dtype": "dtype", "layout": "layout", "memory_format": "memory_format"}
+_CONSTANTS = frozenset({"dtype", "layout", "memory_format"})
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import copyreg
 import inspect
 from abc import ABCMeta
 from collections.abc import Mapping
@@ -19,10 +20,12 @@ from lect.frontends.capture.numbers import RunTimeNumber
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.torch_calls import torch_call
-from lect.frontends.capture.tracer import Box, Tracer
+from lect.frontends.capture.tracer import NONE, Box, Tracer
 from lect.frontends.tensors import LT, layout_of
 
 Kwargs = dict[str, Box]
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that was made by Python code
+_NEW_OBJECT: Any = copyreg.__newobj__  # type: ignore[attr-defined]
 # Copied by reference.
 _ATOMS = (type, FunctionType, BuiltinFunctionType, torch.dtype, torch.device, range)
 # A class that defines one of these says itself how it is copied.
@@ -33,20 +36,27 @@ _ASKED = ("__reduce_ex__", "__reduce__", "__getstate__")  # of an object by name
 
 
 def deepcopy(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-    """`copy.deepcopy(x)` of plain data: numbers, strings, containers, and objects whose class leaves copying to Python."""
-    if len(args) != 1 or kwargs:
-        raise t.stop("LB0003", "copy.deepcopy with a memo")
-    return _deep(t, args[0], {})
+    """`copy.deepcopy(x, memo)`: plain data and objects whose class leaves copying to Python are copied here, and the code of `copy` is followed for the others."""
+    memo = (args[1] if len(args) > 1 else kwargs.get("memo")) or NONE
+    own = memo[0] is None or (type(memo[0]) is dict and t.is_fresh(memo[0]))
+    if len(args) > 2 or set(kwargs) - {"memo"} or not own:
+        return t.code_table.inline(t, t.static(copy.deepcopy), args, kwargs)  # type: ignore[no-any-return]
+    return _deep(t, args[0], memo[0] if memo[0] is not None else t.made({})[0])
 
 
-def _deep(t: Tracer, box: Box, memo: dict[int, Box]) -> Box:
+def _known(t: Tracer, value: Any) -> Box:
+    """The box of a copy that a memo holds."""
+    return t.seen.get(id(value)) or (value, None)
+
+
+def _deep(t: Tracer, box: Box, memo: dict[int, Any]) -> Box:
     made: Any
     value = box[0]
     kind = type(value)
     if kind in SCALAR_TYPES or kind is RunTimeNumber:
         return (t.stored(box), None)
     if id(value) in memo:
-        return memo[id(value)]
+        return _known(t, memo[id(value)])
     if issubclass(type(value), _ATOMS):
         t.register(box)
         return box
@@ -54,37 +64,42 @@ def _deep(t: Tracer, box: Box, memo: dict[int, Box]) -> Box:
         items = iterate(t, box)
         copies = [_deep(t, item, memo) for item in items]
         if id(value) in memo:  # it contains itself
-            return memo[id(value)]
+            return _known(t, memo[id(value)])
         if all(copy[0] is item[0] for copy, item in zip(copies, items)):
             return box
-        made = memo[id(value)] = t.make_tuple(copies)
-        return made
+        made = t.make_tuple(copies)
+        memo[id(value)] = made[0]
+        return made  # type: ignore[no-any-return]
     if kind is LT:
-        made = memo[id(value)] = _deep_tensor(t, box, memo)
-        return made
+        made = _deep_tensor(t, box, memo)
+        memo[id(value)] = made[0]
+        return made  # type: ignore[no-any-return]
     t.guard_type(box)
     if kind is list:
         made = []
-        memo[id(value)] = t.made(made)
+        memo[id(value)] = t.made(made)[0]
         made.extend(_deep(t, item, memo)[0] for item in iterate(t, box))
     elif kind is dict:
         made = {}
-        memo[id(value)] = t.made(made)
+        memo[id(value)] = t.made(made)[0]
         made.update({key: _deep(t, item, memo)[0] for key, item in mapping_items(t, box).items()})
+    elif not _is_plain_class(t, value):
+        return t.code_table.inline(t, t.static(copy.deepcopy), [box, (memo, None)], {})  # type: ignore[no-any-return]
     else:
-        _check_plain_class(t, value)
         _ask(t, box)
         made = object.__new__(kind)
-        memo[id(value)] = t.made(made)
-        _ask_for_none(t, memo[id(value)], "__setstate__")
-        if load_attr(t, memo[id(value)], "__dict__")[0] is not instance_dict(t, made):
+        copied = t.made(made)
+        memo[id(value)] = made
+        _ask_for_none(t, copied, "__setstate__")
+        if load_attr(t, copied, "__dict__")[0] is not instance_dict(t, made):
             raise t.stop("LB0003", f"copy.deepcopy of a {describe(value)}")
         for name, item in mapping_items(t, load_attr(t, box, "__dict__")).items():
             made.__dict__[name] = _deep(t, item, memo)[0]
-    return memo[id(value)]
+    t.keep.append(value)
+    return _known(t, memo[id(value)])
 
 
-def _deep_tensor(t: Tracer, box: Box, memo: dict[int, Box]) -> Box:
+def _deep_tensor(t: Tracer, box: Box, memo: dict[int, Any]) -> Box:
     """A tensor with memory of its own.  Breaks for one that shares memory, which its copy would share with other copies, and for parameters."""
     tensor = box[0]
     real = t.real_of.get(id(tensor))
@@ -98,11 +113,48 @@ def _deep_tensor(t: Tracer, box: Box, memo: dict[int, Box]) -> Box:
     return torch_call(t, torch.clone, [box], {})
 
 
-def _check_plain_class(t: Tracer, value: Any) -> None:
+def _is_plain_class(t: Tracer, value: Any) -> bool:
+    """True for an object that its class has no say about, and that holds nothing but its dictionary.  Breaks for what has memory of its own in C."""
     kind = type(value)
-    own = [name for name in _COPY_HOOKS if find_in_type(kind, name) not in (MISSING, getattr(object, name, MISSING))]
-    if own or issubclass(type(value), ModuleType | MethodType) or kind is LT or type(instance_dict(t, value)) is not dict or _has_slots(kind):
+    if issubclass(type(value), ModuleType | MethodType | torch.nn.Module | torch.Tensor) or kind is LT:
         raise t.stop("LB0003", f"copy.deepcopy of a {describe(value)}")
+    own = [name for name in _COPY_HOOKS if find_in_type(kind, name) not in (MISSING, getattr(object, name, MISSING))]
+    return not (own or type(instance_dict(t, value)) is not dict or _has_slots(kind))
+
+
+def _lies_in_python(cls: type) -> bool:
+    """True for a class whose objects hold a dictionary, and at most the items of a list or dictionary besides."""
+    return all(base in (object, list, dict) or base.__flags__ & _HEAP_TYPE for base in cls.__mro__) and not any(
+        base.__dict__.get("__slots__") for base in cls.__mro__
+    )
+
+
+def reduce_ex(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    """`object.__reduce_ex__(x, protocol)`, as C does it for the protocols since 2."""
+    from lect.frontends.capture.calls import call, call_method
+
+    box = args[0]
+    kind = t.guard_type(box)
+    if find_in_type(kind, "__reduce__") is not object.__dict__["__reduce__"]:
+        return call_method(t, box, "__reduce__", [])
+    protocol = t.leak(args[1]) if len(args) == 2 else 0
+    if type(protocol) is not int or protocol < 2 or not _lies_in_python(kind) or find_in_type(kind, "__getnewargs_ex__") is not MISSING:
+        raise t.stop("LB0003", f"the parts of a {describe(box[0])} for a copy")
+    given = iterate(t, call_method(t, box, "__getnewargs__", [])) if find_in_type(kind, "__getnewargs__") is not MISSING else []
+    state = call_method(t, box, "__getstate__", [])
+    items = call(t, t.static(iter), [box], {}) if issubclass(kind, list) else NONE
+    pairs = call(t, t.static(iter), [call_method(t, box, "items", [])], {}) if issubclass(kind, dict) else NONE
+    return t.make_tuple([t.static(_NEW_OBJECT), t.make_tuple([t.static(kind), *given]), state, items, pairs])
+
+
+def get_state(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    """`object.__getstate__(x)`: the dictionary, None for an empty one."""
+    box = args[0]
+    if not _lies_in_python(t.guard_type(box)):
+        raise t.stop("LB0003", f"the state of a {describe(box[0])} for a copy")
+    names = load_attr(t, box, "__dict__")
+    held = mapping_items(t, names)
+    return names if held else NONE
 
 
 def _ask(t: Tracer, box: Box) -> None:
@@ -167,4 +219,12 @@ def signature(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     return t.made(made)
 
 
-COPYING: Mapping[Any, Any] = MappingProxyType({copy.deepcopy: deepcopy, id: identity, inspect.signature: signature})
+COPYING: Mapping[Any, Any] = MappingProxyType(
+    {
+        copy.deepcopy: deepcopy,
+        object.__reduce_ex__: reduce_ex,
+        object.__getstate__: get_state,  # type: ignore[attr-defined]
+        id: identity,
+        inspect.signature: signature,
+    }
+)

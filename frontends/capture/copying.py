@@ -36,7 +36,7 @@ _ASKED = ("__reduce_ex__", "__reduce__", "__getstate__")  # of an object by name
 
 
 def deepcopy(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-    """`copy.deepcopy(x, memo)`: plain data and objects whose class leaves copying to Python are copied here, and the code of `copy` is followed for the others."""
+    """`copy.deepcopy(x, memo)`: plain data are copied here, and the code of `copy` is followed for objects that have a say in it."""
     memo = (args[1] if len(args) > 1 else kwargs.get("memo")) or NONE
     own = memo[0] is None or (type(memo[0]) is dict and t.is_fresh(memo[0]))
     if len(args) > 2 or set(kwargs) - {"memo"} or not own:

@@ -36,6 +36,7 @@ METADATA = frozenset(
 )
 # Their attributes are those of another object, or of the running thread.
 _LOOK_ELSEWHERE = (threading.local, weakref.ProxyType, weakref.CallableProxyType, types.GenericAlias)
+_OF_ALIAS = frozenset({"__origin__", "__args__", "__parameters__"})
 _REGISTRY: frozenset[type] = frozenset({torch._ops._Ops, torch._ops._OpNamespace, torch._ops.OpOverloadPacket})
 _KINDS: Mapping[type, str] = MappingProxyType(
     {
@@ -252,6 +253,9 @@ def generic_attr(t: Tracer, box: Box, name: str, fallback: bool = True) -> Box:
         from lect.frontends.capture.supers import super_attr
 
         return super_attr(t, box, name)
+    if kind is types.GenericAlias and name in _OF_ALIAS:
+        found = getattr(value, name)
+        return t.static(found) if source is None and issubclass(type(found), type) else t.wrap(found, source.attr(name) if source is not None else None)
     if issubclass(kind, _LOOK_ELSEWHERE):
         raise t.stop("LB0003", f"an attribute of a {kind.__name__}")
     if issubclass(kind, type):

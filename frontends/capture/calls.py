@@ -19,6 +19,7 @@ from lect.dialects.guard.containers import has, own_item
 from lect.frontends.capture import making, module_calls, policy
 from lect.frontends.capture.attributes import MISSING, find_in_type, load_attr, lookup, python_method
 from lect.frontends.capture.breaks import UserError
+from lect.frontends.capture.cached_functions import call_made
 from lect.frontends.capture.class_objects import rule_of_type
 from lect.frontends.capture.effects import mutate, run_real, stored_key
 from lect.frontends.capture.generators import Callback, IterableForC, TracedGenerator
@@ -80,7 +81,7 @@ def call(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
         return making.call_type(t, callee, args, kwargs)
     if kind is functools.partial:
         return _call_partial(t, callee, args, kwargs)
-    if kind is weakref.ref and not args and not kwargs:
+    if issubclass(kind, weakref.ref) and not args and not kwargs and find_in_type(kind, "__call__") is weakref.ref.__dict__["__call__"]:
         return read_reference(t, callee)
     if kind is functools._lru_cache_wrapper:
         return _call_cached(t, callee, args, kwargs)
@@ -132,6 +133,8 @@ def _call_partial(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Bo
 def _call_cached(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
     """A function with `functools.lru_cache`, which says that its result depends on nothing but its arguments: called for real with plain values."""
     value, source = callee
+    if id(value) in t.cached:
+        return call_made(t, value, args, kwargs)
     if source is not None and not t.is_fresh(value):
         t.guards.is_object(source, value)
     args, kwargs = [plain(box) for box in args], {name: plain(box) for name, box in kwargs.items()}
@@ -270,12 +273,8 @@ def call_pure(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
     names_only = function in (dict, collections.OrderedDict, types.SimpleNamespace)
     raw_kwargs = {name: t.leak(box) if names_only else pure_argument(t, function, box) for name, box in kwargs.items()}
     check_look_up(t, function, args, raw)
-    if function not in policy.MOVERS or (function in policy.CALLBACKS and raw and issubclass(type(raw[0]), _COMPARING) and raw[0] not in policy.MOVERS):
-        for value in (*raw, *raw_kwargs.values()):
-            pin(t, value)
-    if function in policy.PAIRING and raw and issubclass(type(raw[0]), list | tuple):
-        for pair in raw[0]:
-            pin(t, tuple(pair)[:1] if issubclass(type(pair), list | tuple) else pair)
+    if function not in policy.OF_NUMBERS:  # they look at values alone
+        _pin_what_decides(t, function, raw, raw_kwargs)
     if function is sorted and not kwargs and _distinct_first_items(raw[0]):
         return t.made(run_real(sorted, raw[0]))
     if function in (sorted, min, max, list.index, list.count, list.__contains__) or getattr(function, "__name__", "") in ("__eq__", "__ne__", "__lt__"):
@@ -293,6 +292,16 @@ def call_pure(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
     if hasattr(type(returned), "__next__") or issubclass(type(returned), DICT_VIEWS):
         t.derive(returned, raw)
     return box
+
+
+def _pin_what_decides(t: Tracer, function: Any, raw: list[Any], raw_kwargs: dict[str, Any]) -> None:
+    """Guard which objects they are that a function compares or hashes."""
+    if function not in policy.MOVERS or (function in policy.CALLBACKS and raw and issubclass(type(raw[0]), _COMPARING) and raw[0] not in policy.MOVERS):
+        for value in (*raw, *raw_kwargs.values()):
+            pin(t, value)
+    if function in policy.PAIRING and raw and issubclass(type(raw[0]), list | tuple):
+        for pair in raw[0]:
+            pin(t, tuple(pair)[:1] if issubclass(type(pair), list | tuple) else pair)
 
 
 def _on_numbers(t: Tracer, function: Any, args: list[Box]) -> Box | None:

@@ -30,6 +30,7 @@ from lect.ir import LectError
 
 _DEFAULT_FACTORY: Any = defaultdict.__dict__["default_factory"]
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that was made by Python code, whose attributes can be set
+_NAMES_OF_FUNCTIONS = frozenset({"__name__", "__qualname__"})
 _KEYED = frozenset({"__setitem__", "__delitem__", "pop", "setdefault"})
 _SET_OPERATORS = frozenset({"__ior__", "__iand__", "__isub__", "__ixor__"})
 _BULK = _SET_OPERATORS | {"extend", "update", "__iadd__", "extendleft", "difference_update", "intersection_update", "symmetric_difference_update"}
@@ -308,6 +309,9 @@ def generic_store_attr(t: Tracer, box: Box, name: str, item: Box) -> None:
         return
     if kind is types.CellType and name == "cell_contents":
         store_cell(t, box, item)
+        return
+    if kind is types.FunctionType and name in _NAMES_OF_FUNCTIONS and source is not None and type(item[0]) is str and getattr(value, name) == item[0]:
+        t.guards.equals(source.attr(name), t.leak(item))  # it has that name, as the functions that `total_ordering` shares get it each time
         return
     found = lookup(t, kind, name)
     if _set_by_descriptor(t, found, box, item):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import builtins
 import sys
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -48,7 +49,7 @@ def _module_name(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
 
 def frame_attr(t: Tracer, box: Box, name: str) -> Box:
     """An attribute of a frame."""
-    from lect.frontends.capture.effects import globals_box, load_cell
+    from lect.frontends.capture.effects import globals_box
 
     frame = box[0].frame
     if name == "f_globals":
@@ -60,11 +61,27 @@ def frame_attr(t: Tracer, box: Box, name: str) -> Box:
     if name == "f_locals" and frame.namespace is not None:
         return frame.namespace  # type: ignore[no-any-return]
     if name == "f_locals" and sys.version_info < (3, 13):
-        cells = {name: load_cell(t, cell) for name, cell in frame.cells.items()}
-        return t.made({name: t.stored(box) for name, box in (*frame.locals.items(), *cells.items()) if box is not None and name.isidentifier()})
+        return _variables(t, frame)
     raise t.stop("LB0030", f"{name} of a frame")
 
 
+def _variables(t: Tracer, frame: Any) -> Box:
+    """The variables of a function that have a value, in the order of its code object."""
+    from lect.frontends.capture.effects import load_cell
+
+    cells = {name: load_cell(t, cell) for name, cell in frame.cells.items()}
+    code = frame.program.code
+    found = {**frame.locals, **cells}
+    names = [name for name in (*code.co_varnames, *code.co_cellvars, *code.co_freevars) if found.get(name) is not None and name.isidentifier()]
+    return t.made({name: t.stored(found[name]) for name in names})
+
+
+def _locals(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    """`locals()`."""
+    frame = t.frame
+    return frame.namespace if frame.namespace is not None else _variables(t, frame)
+
+
 FRAMES: Mapping[Any, Any] = MappingProxyType(
-    {sys._getframe: _get_frame, **({sys._getframemodulename: _module_name} if sys.version_info >= (3, 12) else {})}  # type: ignore[attr-defined]
+    {sys._getframe: _get_frame, builtins.locals: _locals, **({sys._getframemodulename: _module_name} if sys.version_info >= (3, 12) else {})}  # type: ignore[attr-defined]
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable
 from typing import Any
 
@@ -37,6 +38,8 @@ def check_key(t: Tracer, key: Any, depth: int = 0) -> None:
             raise t.stop("LB0003", f"a key of tuples nested deeper than {MAX_NESTING}")
         for item in key:
             check_key(t, item, depth + 1)
+    elif issubclass(kind, weakref.ref) and key() is not None:
+        check_key(t, key(), depth)  # it is hashed and compared as its object is
     elif kind is LT or not compares_in_c(kind):
         raise t.stop("LB0003", f"a look-up with a {kind.__name__} as key")
 

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+import torch
+
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.tracer import NONE, Box, Effect, Tracer
 
@@ -22,12 +24,17 @@ def _logged(method: Any) -> Rule:
         logger, source = args[0]
         if source is None and id(logger) not in t.seen:
             raise t.stop("LB0007", "a logger")
-        if kwargs or not all(type(box[0]) in SCALAR_TYPES for box in args[1:]):
+        if kwargs or not all(_is_plain(box[0]) for box in args[1:]):
             raise t.stop("LB0013", "a message with other than plain values is logged")
         t.effects.append(Effect(method, args[0], t.leak_all(args[1:]), {}, t.loc))
         return NONE
 
     return rule
+
+
+def _is_plain(value: Any) -> bool:
+    """True for a value whose text is the same whenever the message is made."""
+    return type(value) in SCALAR_TYPES or (type(value) in (tuple, torch.Size) and all(_is_plain(item) for item in value))
 
 
 def may_log_now(t: Tracer, box: Box) -> bool:

@@ -80,7 +80,23 @@ def new_object(t: Tracer, new: Any, cls: type, args: list[Box], kwargs: Kwargs) 
         return t.made(run_real(new, cls, *[hashed(t, t.now(box) if _has_hashes(t, box) else iterate_raw(t, box)) for box in args]))
     if issubclass(cls, int | str | float) and not kwargs and all(type(box[0]) in SCALAR_TYPES for box in args):
         return t.made(run_real(new, cls, *t.leak_all(args)))
+    if issubclass(cls, weakref.ref) and not kwargs and 1 <= len(args) <= 2:
+        return _make_reference(t, new, cls, args)
     raise t.stop("LB0003", f"making a {describe(cls)}")
+
+
+def nothing_to_do(referent: Any) -> None:
+    """Stands for the function that a weak reference of the library calls when its object goes: while the frame is followed none goes."""
+
+
+def _make_reference(t: Tracer, new: Any, cls: type, args: list[Box]) -> Box:
+    """A weak reference, with the function that it calls in the end if that is one of the library's own."""
+    called = args[1][0] if len(args) == 2 else None
+    if called is None:
+        return t.made(run_real(new, cls, args[0][0]))
+    if type(called) is not FunctionType or called.__module__ not in ("weakref", "_weakrefset"):
+        raise t.stop("LB0018", "a weak reference that calls a function when its object goes")
+    return t.made(run_real(new, cls, args[0][0], nothing_to_do))
 
 
 def initialize(t: Tracer, made: Box, args: list[Box], kwargs: Kwargs) -> None:
@@ -96,6 +112,8 @@ def initialize(t: Tracer, made: Box, args: list[Box], kwargs: Kwargs) -> None:
         if (args or kwargs) and new is object.__new__:
             raise UserError(TypeError(f"{cls.__name__}() takes no arguments"))
     elif issubclass(type(made[0]), tuple | int | str | float | frozenset) or init is type.__init__:
+        return
+    elif issubclass(cls, weakref.ref):
         return
     elif t.is_fresh(made[0]) and issubclass(type(made[0]), dict | list | set | collections.deque | BaseException):
         call_c_init(t, init, made, args, kwargs)

@@ -474,7 +474,7 @@ def load_item(t: Tracer, container: Box, key: Box) -> Box:
         return _class_item(t, container, key)
     if issubclass(type(value), dict):
         return dict_item(t, container, key)
-    index = t.leak(key)
+    index = t.leak(_as_number(t, key))
     check_index(t, index)
     if kind is tuple and source is None and id(value) in t.tuples:
         boxes = run_real(operator.getitem, t.tuples[id(value)][1], index)
@@ -501,6 +501,21 @@ def without_address(t: Tracer, text: str, given: Sequence[Any] = ()) -> str:
     if " at 0x" in text and not any(type(each) is str and " at 0x" in each for each in given):
         raise t.stop("LB0019", "a text with the address of an object")
     return text
+
+
+def _as_number(t: Tracer, key: Box) -> Box:
+    """What an object of the program is as an index of a container: what its `__index__` gives."""
+    from lect.frontends.capture.calls import call_function
+
+    kind = type(key[0])
+    method = python_method(t, kind, "__index__") if kind not in SCALAR_TYPES and kind is not slice and kind is not LT else None
+    if method is None:
+        return key
+    t.guard_type(key)
+    number = call_function(t, t.static(method), [key], {})
+    if not issubclass(type(number[0]), int):
+        raise UserError(TypeError(f"__index__ returned non-int (type {type(number[0]).__name__})"))
+    return number
 
 
 def check_index(t: Tracer, value: Any) -> None:

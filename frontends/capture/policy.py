@@ -6,14 +6,19 @@ compiled frame; `LEAF_MODULES` hold Python functions that are recorded as one ca
 
 from __future__ import annotations
 
+import binascii
 import builtins
+import cmath
 import collections
 import functools
 import itertools
 import math
 import operator
+import os
 import re
+import struct
 import sys
+import time
 import types
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -94,11 +99,15 @@ def _pure() -> frozenset[Any]:
     found |= {value for value in vars(operator).values() if type(value) is types.BuiltinFunctionType}
     found |= {functools.reduce, sys.intern, sys.getrecursionlimit, object.__eq__, object.__ne__, object.__hash__, itertools.chain.from_iterable, dict.fromkeys}
     found |= METHODS
+    found |= {value for value in vars(cmath).values() if callable(value)}
+    found |= {struct.pack, struct.unpack, struct.calcsize, os.fspath, binascii.hexlify, binascii.unhexlify, binascii.crc32}
     found |= {str.maketrans, bytes.fromhex, float.fromhex, int.from_bytes}
     return frozenset(found)
 
 
 PURE = _pure()
+# Of these, those that take numbers for what they are worth.
+OF_NUMBERS = frozenset(value for module in (math, cmath) for value in vars(module).values() if callable(value))
 
 
 def _movers() -> frozenset[Any]:
@@ -198,7 +207,9 @@ WITHOUT_TENSOR = frozenset(
 TAKES_NUMBERS = frozenset(f"torch.Tensor.__{name}__" for name in "rsub rdiv rtruediv rfloordiv rpow rmod pow ipow floordiv".split())
 # Python functions of torch that call functions of the program, or compute with Python's numbers alone.
 FOLLOWED = frozenset({torch.nn.functional.triplet_margin_with_distance_loss, torch.nn.init.calculate_gain})
-OUTSIDE_WORLD = frozenset({print, input, open, exec, eval, compile, breakpoint, __import__})
+# What stands in front of a clock must have run when it is read.
+CLOCKS = frozenset(getattr(time, name + end) for name in ("time", "perf_counter", "monotonic", "process_time", "thread_time") for end in ("", "_ns"))
+OUTSIDE_WORLD = CLOCKS | frozenset({time.sleep, print, input, open, exec, eval, compile, breakpoint, __import__})
 # Special methods that a C function may call on an argument.
 CALLED_BY_C = tuple(
     f"__{name}__"

@@ -444,6 +444,8 @@ class ResidualBuilder:
         return self.emit(py.CallOp(callee, arguments, keywords=tuple(value.keywords)))
 
     def _reference(self, value: weakref.ref) -> Value:
+        if value.__callback__ is not None:
+            raise GraphBreak("LB0008", "a weak reference that calls a function when its object goes", self.loc)
         return self.call(weakref.ref, self.value(value()))
 
     def _cell(self, value: CellType) -> Value:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import abc
 import collections
 import copy
 import functools
@@ -12,6 +13,7 @@ import re
 import sys
 import types
 import warnings
+import weakref
 from collections.abc import Callable, Mapping
 from types import FunctionType, MappingProxyType, MethodType
 from typing import Any
@@ -23,6 +25,7 @@ from lect.frontends.capture.arity import with_arity
 from lect.frontends.capture.attributes import bound_method, generic_attr, load_attr, lookup, python_method, type_attr
 from lect.frontends.capture.autograd import AUTOGRAD
 from lect.frontends.capture.breaks import UserError
+from lect.frontends.capture.cached_functions import CACHED_FUNCTIONS
 from lect.frontends.capture.calls import call_function
 from lect.frontends.capture.checkpointing import CHECKPOINTS
 from lect.frontends.capture.class_checks import class_of, is_instance, is_subclass, stand_in
@@ -53,6 +56,7 @@ from lect.frontends.capture.operators import answer_of, truth
 from lect.frontends.capture.optimizers import OPTIMIZERS, in_arithmetic
 from lect.frontends.capture.ordering import ORDERING
 from lect.frontends.capture.patterns import PATTERNS
+from lect.frontends.capture.plain_calls import PLAIN_CALLS
 from lect.frontends.capture.random_draws import RANDOM_DRAWS
 from lect.frontends.capture.random_state import RANDOM_STATE
 from lect.frontends.capture.scalars import SCALAR_TYPES
@@ -63,6 +67,7 @@ from lect.frontends.capture.texts import TEXTS
 from lect.frontends.capture.torch_calls import torch_call
 from lect.frontends.capture.tracebacks import TRACEBACKS, traceback_of
 from lect.frontends.capture.tracer import NONE, Box, Tracer
+from lect.frontends.capture.weak_references import read_reference
 from lect.frontends.tensors import LT
 
 LAZY_PROPERTY: Any = torch.distributions.utils._lazy_property_and_property  # type: ignore[attr-defined]
@@ -158,6 +163,16 @@ def _object_new(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
 
 def _nothing(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     return NONE
+
+
+def _referent(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    """`super().__call__()` in a class of weak references."""
+    return read_reference(t, args[0])
+
+
+def _cache_token(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    """`abc.get_cache_token()`, another number behind each registration of a class."""
+    return t.wrap(abc.get_cache_token(), t.static_source(abc.get_cache_token).step("call"))
 
 
 def _object_init(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
@@ -386,6 +401,7 @@ _BY_SUBJECT = (
     COPYING,
     TRACEBACKS,
     AUTOGRAD,
+    CACHED_FUNCTIONS,
     LOCKS,
     CHECKPOINTS,
     CLASSES,
@@ -401,6 +417,7 @@ _BY_SUBJECT = (
     OPTIMIZERS,
     ORDERING,
     PATTERNS,
+    PLAIN_CALLS,
     RANDOM_DRAWS,
     RANDOM_STATE,
     CONTEXT_VARS,
@@ -455,6 +472,9 @@ def special_table() -> Mapping[Any, Rule]:
         object.__init__: _object_init,
         object.__init_subclass__: _nothing,
         type.__call__: _type_call,
+        weakref.ref.__init__: _nothing,
+        weakref.ref.__call__: _referent,
+        abc.get_cache_token: _cache_token,
         len: _len,
         iter: _iter,
         next: _next,

@@ -31,7 +31,7 @@ def read_reference(t: Tracer, reference: Box) -> Box:
     """`reference()` for a plain weak reference.  Breaks when its object may be held by the trace alone."""
     value, source = reference
     t.guard_type(reference)
-    found = value()
+    found = weakref.ref.__call__(value)  # also where a class derived from it has another way of being called
     if found is not None and not _is_held(t, found):
         raise t.stop("LB0018", f"a weak reference to a {type(found).__name__} that may be alive no more")
     return t.wrap(found, source.step("call") if source is not None else None)

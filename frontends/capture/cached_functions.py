@@ -35,7 +35,7 @@ def make(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     size = t.leak(args[1])
     if kwargs or len(args) != 4 or not (size is None or type(size) is int):
         raise t.stop("LB0003", "a cache with other arguments than a size")
-    made = WRAPPER(args[0][0], size, bool(t.leak(args[2])), args[3][0])  # type: ignore[call-arg]
+    made: Any = WRAPPER(args[0][0], size, bool(t.leak(args[2])), args[3][0])  # type: ignore[call-arg]
     t.cached[id(made)] = Cached(args[0], size, bool(t.leak(args[2])))
     return t.made(made)
 

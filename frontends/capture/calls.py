@@ -144,6 +144,8 @@ def _call_cached(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box
     for box in given:
         key_of(t, box)
     returned = run_real(value, *t.leak_all(args), **{name: t.leak(box) for name, box in kwargs.items()})
+    if type(returned) in (list, dict) and all(_is_plain(item) for item in ([*returned, *returned.values()] if type(returned) is dict else returned)):
+        return t.static(returned)  # the very object that the cache holds, what is read of it is guarded
     if not _is_plain(returned):
         raise t.stop("LB0003", f"the cached function {value.__qualname__}, which returns a {type(returned).__name__}")
     return (returned, None) if type(returned) in SCALAR_TYPES or type(returned) is tuple else t.static(returned)

@@ -18,6 +18,7 @@ from torch.nn.modules._functions import BackwardHookFunction
 from torch.utils.hooks import BackwardHook, RemovableHandle
 
 from lect.frontends.capture.breaks import UserError
+from lect.frontends.capture.module_hooks import remove_hook
 from lect.frontends.capture.torch_calls import torch_call
 from lect.frontends.capture.tracer import NONE, Box, Effect, Tracer
 from lect.frontends.tensors import LT
@@ -71,6 +72,9 @@ def _registered(t: Tracer, tensor: LT, method: Any, hook: Box) -> Box:
 def _remove(t: Tracer, args: list[Box], kwargs: dict[str, Box]) -> Box:
     """`handle.remove()` of a handle that the frame was given."""
     handle = args[0]
+    done = remove_hook(t, handle)
+    if done is not None:
+        return done
     if not _is_of_frame(t, handle):
         return t.code_table.inline(t, t.static(RemovableHandle.remove), args, kwargs)  # type: ignore[no-any-return]
     t.effects.append(Effect(RemovableHandle.remove, handle, [], {}, t.loc))

@@ -50,6 +50,7 @@ from lect.frontends.capture.log_calls import LOGGING
 from lect.frontends.capture.making import allocate, call_c_init, initialize, new_object
 from lect.frontends.capture.modes import MODES
 from lect.frontends.capture.module_calls import MODULE_CALL_IMPL
+from lect.frontends.capture.module_hooks import MODULE_HOOKS_IN_FRAMES
 from lect.frontends.capture.module_moves import MODULE_MOVES
 from lect.frontends.capture.numbers import without_numbers
 from lect.frontends.capture.operators import answer_of, truth
@@ -413,6 +414,7 @@ _BY_SUBJECT = (
     GENERATOR_STATES,
     GRADIENT_HOOKS,
     MODES,
+    MODULE_HOOKS_IN_FRAMES,
     MODULE_MOVES,
     OPTIMIZERS,
     ORDERING,

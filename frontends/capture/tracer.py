@@ -136,6 +136,7 @@ class Tracer:
         self.context: dict[int, Box] = {}  # context variables that were set, by identity
         self.hooked: list[tuple[LT, int, Location]] = []  # tensors with hooks, how often they had been written to then, and where
         self.gradients: dict[int, Box] = {}  # what was assigned to the grad of a tensor
+        self.module_hooks: dict[int, Any] = {}  # hooks that the frame has registered on modules, by the identity of their handles
         self.cached: dict[int, Any] = {}  # functions with caches that the frame has made, by identity
         self.generator_states: dict[int, Any] = {}  # what is known of torch's generators, by identity
         self.draws: dict[int, Any] = {}  # the calls of generators of random numbers, by identity
@@ -224,6 +225,7 @@ class Tracer:
         self.draws.clear()
         self.generator_states.clear()
         self.cached.clear()
+        self.module_hooks.clear()
         self.context.clear()
         self.frame = None
 

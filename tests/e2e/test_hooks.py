@@ -212,3 +212,58 @@ def test_error_of_a_written_result_names_no_part_of_the_compiler():
         (exponential.sum() + double.sum()).backward()
     assert "[torch.FloatTensor [3]] is at version 1; expected version 0 instead" in str(caught.value)
     assert "_Step" not in str(caught.value)
+
+
+def kept_in_the_frame(net):
+    def program(x):
+        found = []
+        handles = [module.register_forward_hook(lambda module, args, output: found.append(output)) for module in (net, net.fc)]
+        try:
+            y = net(x)
+        finally:
+            for handle in handles:
+                handle.remove()
+        return y, found, net(x)
+
+    return program
+
+
+def changed_in_the_frame(net):
+    def program(x):
+        with net.fc.register_forward_pre_hook(lambda module, args: (args[0] + 1,)):
+            first = net(x)
+        one = net.fc.register_forward_hook(lambda module, args, output: output * 2)
+        other = net.fc.register_forward_hook(lambda module, args, kwargs, output: output + 1, prepend=True, with_kwargs=True)
+        second = net(x)
+        one.remove()
+        third = net(x)
+        other.remove()
+        return first, second, third, len(net.fc._forward_hooks)
+
+    return program
+
+
+@pytest.mark.parametrize("make", [kept_in_the_frame, changed_in_the_frame], ids=lambda make: make.__name__)
+def test_hooks_that_the_frame_registers_and_removes(net, make):
+    program = make(net)
+    compiled = lect.compile(program, fullgraph=True)
+    for _ in range(3):
+        check(program, torch.randn(2, 4), compiled=compiled)
+    assert (stops(), versions(), len(net.fc._forward_hooks)) == ([], 1, 0)
+
+
+def test_hook_that_the_frame_registers_for_good(net):
+    def program(x):
+        return net(x), net.fc.register_forward_hook(lambda module, args, output: output + 1)
+
+    compiled = lect.compile(program, fullgraph=True)
+    x = torch.randn(2, 4)
+    want, first = program(x)
+    first.remove()
+    got, handle = compiled(x)
+    same(want, got)
+    assert handle.id in net.fc._forward_hooks and handle.id > first.id
+    same(torch.relu(net.fc(x)), net(x))
+    handle.remove()
+    same(want, net(x))
+    assert (stops(), len(net.fc._forward_hooks)) == ([], 0)

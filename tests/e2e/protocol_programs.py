@@ -22,7 +22,8 @@ SORTED = [1, 5, 9]
 
 
 class Thing:
-    pass
+    def factor(self):
+        return 2
 
 
 class Grown:
@@ -209,11 +210,7 @@ def weak_containers(x):
 
 
 def weak_method(x):
-    class Doubling:
-        def factor(self):
-            return 2
-
-    thing = Doubling()
+    thing = Thing()
     return x * weakref.WeakMethod(thing.factor)()(), thing is not None
 
 

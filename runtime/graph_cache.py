@@ -5,7 +5,7 @@ object code of the kernels.  Neither passes nor the code generator run.  Backwar
 
 An entry of the level `graph` holds
 
-    host.mlir        the host function; for a GPU also the kernels, which Triton has a cache of its own for
+    host.mlir        the host function; for a GPU also the kernels, whose machine code is found by their source
     facts.json       what the runtime knows beside the text: which entry of the level `kernel` has the object code, what autograd is told
 
 What cannot be read back is removed and made again.
@@ -96,6 +96,7 @@ class Place:
         module = parse_module(entry.text("host.mlir"), ctx, "host.mlir")
         ctx.statistics.update({name: int(number) for name, number in facts["statistics"].items()})
         if facts["object"] is None:  # for a GPU, or without kernels
+            ctx.resources["code_store"] = self.objects
             return Restored(module, None, facts)
         from lect.backends.llvm import CompiledKernels
 
@@ -106,9 +107,10 @@ class Place:
 
     def keep(self, module: Operation, ctx: Context, facts: dict[str, Any]) -> None:
         """Write a lowered module here, with further facts for who restores it."""
-        digest = self.objects.last
         kernels = [op for op in module.body if op.name == "kernel.func"]
-        if kernels and digest is None and not any(op.attrs.get("target") == "cuda" for op in kernels):
+        on_gpu = any(op.attrs.get("target") == "cuda" for op in kernels)
+        digest = None if on_gpu else self.objects.last
+        if kernels and digest is None and not on_gpu:
             return  # the object code could not be kept
         told = {
             "object": digest,

@@ -137,7 +137,8 @@ class Training:
         start = time.perf_counter()
         strides = self._own_strides(tangents) if strides is None else strides
         place = self._place(tangents, strides)
-        found: Backward | None = place.restore(self._context(), self._restored) if place is not None else None
+        ctx = self._context()
+        found: Backward | None = place.restore(ctx, lambda kept: self._restored(kept, ctx)) if place is not None else None
         if found is not None:
             self.log.add(BackwardCompile(self.name, time.perf_counter() - start, tangents))
             return found
@@ -173,9 +174,9 @@ class Training:
         ctx.target.update(self._target())
         return ctx
 
-    def _restored(self, found: Restored) -> Backward:
+    def _restored(self, found: Restored, ctx: Context) -> Backward:
         """A backward out of the cache."""
-        executable, run = link_graph(found.module, self._context(), found.code)
+        executable, run = link_graph(found.module, ctx, found.code)
         return backward_from_json(found.facts["backward"], _without_autocast(run, executable))
 
     def _tell(self, error: Exception, lowering: Lowering) -> None:

@@ -7,15 +7,20 @@ Pointers are taken to be multiples of 16 bytes, as torch allocates; for memory t
 from __future__ import annotations
 
 import builtins
+import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, fields
 from functools import cache
+from importlib.metadata import version as version_of
 from importlib.util import find_spec
 from threading import Lock
+from types import MappingProxyType
 from typing import Any
 
+from lect.backends.code_store import CodeStore
 from lect.backends.python_source import load_source
 from lect.backends.triton.source import ENTRY, Source, triton_source
 from lect.ir import Context, LectError, Operation
@@ -48,6 +53,56 @@ def load_kernel(source: Source) -> Any:
     return load_source("kernel", source.name, source.text, namespace).run
 
 
+@dataclass(frozen=True)
+class Metadata:
+    """What a launch has to know of machine code; Triton's own metadata has these and more."""
+
+    name: str
+    num_warps: int
+    shared: int
+    global_scratch_size: int = 0
+    profile_scratch_size: int = 0
+
+
+@dataclass(frozen=True)
+class KeptKernel:
+    """Machine code out of a store, in the form of Triton's compiled kernels."""
+
+    metadata: Metadata
+    asm: Mapping[str, bytes]
+
+    def pack(self) -> bytes:
+        """One line of JSON, and the machine code behind it."""
+        return json.dumps(asdict(self.metadata)).encode() + b"\n" + self.asm["cubin"]
+
+    @classmethod
+    def unpack(cls, data: bytes) -> KeptKernel | None:
+        """The kernel that `pack` gave; None for anything else."""
+        head, _, code = data.partition(b"\n")
+        try:
+            told = json.loads(head)
+            numbers = {name: int(told[name]) for name in ("num_warps", "shared", "global_scratch_size", "profile_scratch_size")}
+            return cls(Metadata(str(told["name"]), **numbers), MappingProxyType({"cubin": code}))
+        except (ValueError, KeyError, TypeError):
+            return None
+
+
+def find_or_compile(source: Source, arch: int, aligned: Sequence[bool], store: CodeStore | None) -> Any:
+    """The compiled kernel of a source, out of the store where it is there; Triton is imported only where it is not."""
+    if store is None:
+        return compile_source(source, arch, aligned)
+    depends = {"triton": version_of("triton"), "arch": arch, "aligned": list(map(int, aligned)), "warps": source.warps, "signature": source.signature}
+    key = "\n".join(["lect cubin 1", *[f"{name} {value}" for name, value in depends.items()], _without_comments(source.text)])
+    kept = store.find(key)
+    found = KeptKernel.unpack(kept) if kept is not None else None
+    if found is not None:
+        return found
+    compiled = compile_source(source, arch, aligned)
+    facts: dict[str, Any] = {field.name: getattr(compiled.metadata, field.name, 0) for field in fields(Metadata)}
+    store.keep(key, KeptKernel(Metadata(**facts), compiled.asm).pack())
+    return compiled
+
+
 def compile_source(source: Source, arch: int, aligned: Sequence[bool]) -> Any:
     """Triton's compiled kernel for a GPU of compute capability `arch`; `aligned` says which pointers are multiples of 16 bytes."""
     import triton
@@ -63,8 +118,9 @@ def compile_source(source: Source, arch: int, aligned: Sequence[bool]) -> Any:
 class Kernel:
     """One kernel: its source, the number of programs, and a compiled version for each combination of aligned pointers that occurred."""
 
-    def __init__(self, func: Any, source: Source, arch: int) -> None:
+    def __init__(self, func: Any, source: Source, arch: int, store: CodeStore | None = None) -> None:
         self.func = func
+        self.store = store
         self.source = source
         self.arch = arch
         self.programs: int = func.programs
@@ -91,8 +147,8 @@ class Kernel:
 
     def _compiled(self, aligned: tuple[bool, ...]) -> Any:
         if self.grouped and not all(aligned):  # of the addresses in the table; the table itself is torch's
-            return compile_source(triton_source(self.func, None, False), self.arch, (True,))
-        return compile_source(self.source, self.arch, aligned)
+            return find_or_compile(triton_source(self.func, None, False), self.arch, (True,), self.store)
+        return find_or_compile(self.source, self.arch, aligned, self.store)
 
 
 class CompiledKernels:
@@ -116,14 +172,14 @@ class KernelTable:
         self.known: dict[tuple[Any, ...], Kernel] = {}
         self.lock = Lock()
 
-    def kernel(self, func: Any, arch: int) -> Kernel:
+    def kernel(self, func: Any, arch: int, store: CodeStore | None = None) -> Kernel:
         """The kernel of a function, which bears the name of the first function that computes the same."""
         anonymous = triton_source(func, ENTRY)
         key = (_without_comments(anonymous.text), func.programs, anonymous.warps, arch)
         with self.lock:
             found = self.known.get(key)
             if found is None:
-                found = self.known[key] = Kernel(func, triton_source(func), arch)
+                found = self.known[key] = Kernel(func, triton_source(func), arch, store)
                 while len(self.known) > MOST_KERNELS:
                     self.known.pop(next(iter(self.known)))
         return found
@@ -144,14 +200,15 @@ def kernel_table() -> KernelTable:
 def compile_kernels(funcs: Sequence[Operation], ctx: Context) -> CompiledKernels:
     """Machine code of all kernels of a graph.  Raises `LectError` for what has no GPU code, and where Triton is missing.
 
+    The resource `code_store` of the context is a `CodeStore`, where machine code is looked for and kept.
     `ctx.resources["kernel_progress"]`, if there is one, is called with each kernel that has been compiled, and the seconds that it took.
     """
     reason = available()
     if reason is not None:
         raise LectError(reason, hint="pip install 'lect[gpu]'")
     arch = int(ctx.target.get("arch", DEFAULT_ARCH))
-    table = kernel_table()
-    kernels = {str(func.symbol): table.kernel(func, arch) for func in funcs}  # type: ignore[attr-defined]
+    table, store = kernel_table(), ctx.resources.get("code_store")
+    kernels = {str(func.symbol): table.kernel(func, arch, store) for func in funcs}  # type: ignore[attr-defined]
     new = [kernel for kernel in dict.fromkeys(kernels.values()) if not kernel.is_compiled]
     try:
         compile_all(new, ctx.resources.get("kernel_progress"))

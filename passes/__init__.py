@@ -41,6 +41,7 @@ PASSES: Mapping[str, str] = MappingProxyType(
         "functional-to-loop": "lect.passes.convert.functional_to_loop:FunctionalToLoop",
         "loop-realize": "lect.passes.loop.loop_realize:LoopRealize",
         "loop-fold-one-hot": "lect.passes.loop.loop_fold_one_hot:LoopFoldOneHot",
+        "loop-join-moments": "lect.passes.loop.loop_join_moments:LoopJoinMoments",
         "loop-inline": "lect.passes.loop.loop_inline:LoopInline",
         "loop-split-dims": "lect.passes.loop.loop_split_dims:LoopSplitDims",
         "loop-split-reduction": "lect.passes.loop.loop_split_reduction:LoopSplitReduction",

@@ -26,6 +26,12 @@ the cut moves up to there.
 **When the frame runs eagerly instead.**  Some places cannot be cut, such as a comprehension whose variable nested functions share: LB0029 says so.
 Functions that raise out of the frame (LB0012) or compute nothing (LB0022) are run as written, which is what they need.
 
+**What is no break.**  Hooks on gradients (see [training](training.md)), draws from a `torch.Generator` (see [random numbers](random-numbers.md)), `except*`,
+copies that classes make of themselves, dispatch and caches made in the frame, JSON of plain data: these are followed, or done by the residual code.
+
+**Clocks are one on purpose.**  A program that reads the time in front of and behind an operation wants to know how long that took.  So what stands in
+front of the call has run when it is made.
+
 **Lifetimes.**  A residual function and a step have returned before the next part begins, and what is alive is all that is handed on: what the program
 lets go of in front of a cut is released there.  Between two cuts an object lives to the end of the piece, and the arguments of the compiled call itself
 live until that returns.  A variable that lets go of an object with a finaliser is a cut of its own (LB0018).

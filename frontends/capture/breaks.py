@@ -51,7 +51,11 @@ REASONS: Mapping[str, Reason] = MappingProxyType(
         "LB0010": Reason("class definition", "making this class runs code that cannot be followed", "define the class outside"),
         "LB0011": Reason("import of a module", "a module that is not loaded would run its code", "import it at the top of the file"),
         "LB0012": Reason("exception", "the program raises out of the frame", "nothing to do: the frame runs eagerly and raises the same"),
-        "LB0013": Reason("input or output", "the effect on the outside world happens while the function runs", "call it outside of the compiled function"),
+        "LB0013": Reason(
+            "input or output",
+            "the program acts on the outside world or asks it something, such as the time, between two operations",
+            "call it outside of the compiled function",
+        ),
         "LB0014": Reason(
             "context manager", "entering this context manager has effects that are not known", "enter it around the call of the compiled function"
         ),

@@ -418,7 +418,7 @@ def global_count(x):
 
 
 def logs(x):
-    LOG.warning("shape %s", tuple(x.shape))
+    LOG.warning("shape %s", list(x.shape))
     return x + 1
 
 

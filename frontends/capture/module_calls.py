@@ -76,7 +76,9 @@ def _guard_forward(t: Tracer, module: Box) -> FunctionType | None:
         raise t.stop("LB0017", describe(value))
     own = "forward" in names
     if source is not None:
-        t.guards.no_hooks(source)
+        before = object.__getattribute__(value, "__dict__")
+        if not any(before.get(hook) for hook in MODULE_HOOKS):  # else the frame has removed them: which there were is guarded
+            t.guards.no_hooks(source)
         if not own:
             t.guards.no_attr(source, "forward")
     forward = lookup(t, type(value), "forward")

@@ -300,10 +300,15 @@ def _state_query(function: Callable[..., Any]) -> Rule:
 
 
 def _is_compiling(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-    if in_arithmetic(t) or _in_padded_encoder(t) or t.frame.function[0] is MODULE_CALL_IMPL:  # which would leave out hooks behind an exception
+    if in_arithmetic(t) or _in_padded_encoder(t) or _around_hooks(t):
         return (False, None)
     t.asked_compiling = True
     return (t.policy.compiling, None)
+
+
+def _around_hooks(t: Tracer) -> bool:
+    """True in the code around the hooks of a module, which would leave some out behind an exception if it were told that it is compiled."""
+    return t.frame is not None and t.frame.function[0] is MODULE_CALL_IMPL
 
 
 def _in_padded_encoder(t: Tracer) -> bool:

@@ -267,3 +267,19 @@ def test_hook_that_the_frame_registers_for_good(net):
     handle.remove()
     same(want, net(x))
     assert (stops(), len(net.fc._forward_hooks)) == ([], 0)
+
+
+def test_hook_that_a_part_behind_a_break_removes(net):
+    def program(x):
+        handle = net.fc.register_forward_hook(lambda module, args, output: output * 2)
+        y = net(x)
+        print(end="")
+        z = net(y)
+        handle.remove()
+        return y, z, net(z)
+
+    compiled = lect.compile(program)
+    for _ in range(2):
+        check(program, torch.randn(2, 4), compiled=compiled)
+    assert "LB0020" not in stops()
+    assert len(net.fc._forward_hooks) == 0

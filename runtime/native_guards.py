@@ -22,7 +22,7 @@ from lect.runtime.guards import HOLDS, Predicate
 
 MODES = ("native", "python", "both")
 Find = Callable[[tuple[Any, ...], dict[str, Any]], Any]
-VARIABLE = 0x04 | 0x08  # flags of code with *args or **kwargs
+REST, OTHERS = 0x04, 0x08  # flags of code with *args and **kwargs
 
 GUARDS_BEFORE_NATIVE = 4000  # asked in Python by this process before the checker is compiled: as much time as compiling takes
 TABLES_PER_VERSION = 8  # of objects of one class that take turns, say
@@ -88,7 +88,7 @@ class NativeGuards:
         self._state: Any = None
         self._lock = RLock()
         self._forgotten = 0  # how often all tables were forgotten
-        self._usable = mode != "python" and not function.__code__.co_flags & VARIABLE
+        self._usable = mode != "python"
 
     def clear(self) -> None:
         """Forget all tables."""
@@ -133,8 +133,8 @@ class NativeGuards:
         from lect.runtime.arming_places import Arming, Unarmed
         from lect.runtime.arming_rules import arm
 
-        names = self._names()
-        values = _bound(self.function, names, args, kwargs)
+        names = all_names(self.function)
+        values = bound(self.function, args, kwargs)
         if values is None:
             return None
         predicate: Predicate = version.predicate
@@ -167,15 +167,13 @@ class NativeGuards:
             known = self._pieces[version.number] = (left, version.predicate.piece(left))
         return known[1]
 
-    def _names(self) -> tuple[str, ...]:
-        code = self.function.__code__
-        return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-
     def _install(self, table: Any) -> None:
         from lect.backends.native_guards.table import State
 
         if self._state is None:
-            self._state = State(self._names(), self.function.__code__.co_argcount, _defaults(self.function))
+            code = self.function.__code__
+            flags = code.co_flags
+            self._state = State(named(self.function), code.co_argcount, _defaults(self.function), bool(flags & REST), bool(flags & OTHERS))
             find = shared_checker().finder(self._state)
             self.find = self._compared(find) if self.mode == "both" else find
         known = [each for each in self._state.in_order() if not each.dead]
@@ -215,10 +213,29 @@ def _defaults(function: FunctionType) -> Mapping[str, Any]:
     return {**dict(zip(last, values)), **(function.__kwdefaults__ or {})}
 
 
-def _bound(function: FunctionType, names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
-    """The arguments of a call in the order of the parameters; None when they do not fit."""
-    given = dict(zip(names, args)) | kwargs
-    if len(args) > function.__code__.co_argcount or len(given) != len(args) + len(kwargs) or not given.keys() <= set(names):
+def named(function: FunctionType) -> tuple[str, ...]:
+    """The parameters but for *args and **kwargs."""
+    code = function.__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def all_names(function: FunctionType) -> tuple[str, ...]:
+    """All parameters, as the slots of a table have them."""
+    flags = function.__code__.co_flags
+    return function.__code__.co_varnames[: len(named(function)) + bool(flags & REST) + bool(flags & OTHERS)]
+
+
+def bound(function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
+    """The arguments of a call in the order of the parameters, as native code binds them; None when they do not fit, or not in native code."""
+    names, positional, flags = named(function), function.__code__.co_argcount, function.__code__.co_flags
+    extra = args[positional:]
+    given = dict(zip(names, args[:positional]))
+    known = kwargs.keys() & set(names)
+    wanted = set() if flags & OTHERS else kwargs.keys()  # native code makes no dictionary of the others without the known ones
+    if (extra and not flags & REST) or known & given.keys() or known != wanted:
         return None
-    found = {**_defaults(function), **given}
-    return [found[name] for name in names] if len(found) == len(names) else None
+    found = {**_defaults(function), **given, **{name: kwargs[name] for name in known}}
+    if len(found) != len(names):
+        return None
+    values = [found[name] for name in names]
+    return [*values, *([extra] if flags & REST else []), *([kwargs] if flags & OTHERS else [])]

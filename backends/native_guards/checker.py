@@ -38,6 +38,8 @@ declare ptr @PyErr_GetHandledException()
 declare void @Py_IncRef(ptr)
 declare void @Py_DecRef(ptr)
 declare ptr @PyObject_Call(ptr, ptr, ptr)
+declare ptr @PyTuple_GetSlice(ptr, i64, i64)
+declare i64 @llvm.smin.i64(i64, i64)
 declare i32 @PyObject_RichCompareBool(ptr, ptr, i32)
 declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
 declare double @PyFloat_AsDouble(ptr)
@@ -54,9 +56,10 @@ declare ptr @_ZN2at9functorch20getDynamicLayerStackEv()
 declare ptr @_ZN5torch3jit6tracer15getTracingStateEv()
 """
 
-# state: tables, their number, parameters, positional ones, defaults, (name, hash) of each, slots, calls in progress, what a piece gives when it holds
-STATE = "{ ptr, i64, i64, i64, ptr, ptr, i64, i64, ptr }"
-STATE_WORDS = 9
+# state: tables, their number, parameters, positional ones, defaults, (name, hash) of each, slots, calls in progress, what a piece gives when it holds,
+# and the slots of *args and **kwargs, -1 where there is none
+STATE = "{ ptr, i64, i64, i64, ptr, ptr, i64, i64, ptr, i64, i64 }"
+STATE_WORDS = 11
 # table: rows, dead, piece, result, hits
 TABLE = "{ ptr, i64, ptr, ptr, i64 }"
 TABLE_WORDS = 5
@@ -90,14 +93,23 @@ bind:
   %slots.at = getelementptr %state, ptr %state, i32 0, i32 6
   %slots = load i64, ptr %slots.at
   %flat = alloca ptr, i64 %slots
+  %rest.at = getelementptr %state, ptr %state, i32 0, i32 9
+  %rest.slot = load i64, ptr %rest.at
+  %has.rest = icmp sge i64 %rest.slot, 0
+  %others.at = getelementptr %state, ptr %state, i32 0, i32 10
+  %others.slot = load i64, ptr %others.at
+  %has.others = icmp sge i64 %others.slot, 0
   %many = icmp sgt i64 %given, %positional
-  br i1 %many, label %none, label %copy
+  %single = xor i1 %has.rest, true
+  %unfit = and i1 %many, %single
+  br i1 %unfit, label %none, label %copy
 copy:
+  %direct = call i64 @llvm.smin.i64(i64 %given, i64 %positional)
   %items = getelementptr i8, ptr %tuple, i64 24
   br label %copying
 copying:
   %i = phi i64 [ 0, %copy ], [ %i.next, %copied ]
-  %more = icmp slt i64 %i, %given
+  %more = icmp slt i64 %i, %direct
   br i1 %more, label %copied, label %fill
 copied:
   %item.at = getelementptr ptr, ptr %items, i64 %i
@@ -113,7 +125,7 @@ fill:
   %defaults = load ptr, ptr %defaults.field
   br label %filling
 filling:
-  %j = phi i64 [ %given, %fill ], [ %j.next, %filled ]
+  %j = phi i64 [ %direct, %fill ], [ %j.next, %filled ]
   %left = phi i64 [ %named, %fill ], [ %left.next, %filled ]
   %missing = icmp slt i64 %j, %total
   br i1 %missing, label %ask, label %bound
@@ -143,9 +155,30 @@ filled:
   %j.next = add i64 %j, 1
   br label %filling
 bound:
-  %unknown = icmp ne i64 %left, 0
-  br i1 %unknown, label %none, label %try
+  %all.known = icmp eq i64 %left, 0
+  %none.known = icmp eq i64 %left, %named
+  %open = select i1 %has.others, i1 %none.known, i1 %all.known
+  br i1 %open, label %keywords.too, label %none
+keywords.too:
+  br i1 %has.others, label %pass.keywords, label %slice
+pass.keywords:
+  %others.place = getelementptr ptr, ptr %flat, i64 %others.slot
+  store ptr %keywords, ptr %others.place
+  br label %slice
+slice:
+  br i1 %has.rest, label %sliced, label %try
+sliced:
+  %made = call ptr @PyTuple_GetSlice(ptr %tuple, i64 %direct, i64 %given)
+  %nothing.made = icmp eq ptr %made, null
+  br i1 %nothing.made, label %null, label %keep
+keep:
+  %rest.place = getelementptr ptr, ptr %flat, i64 %rest.slot
+  store ptr %made, ptr %rest.place
+  br label %try
+null:
+  ret ptr null
 try:
+  %extra = phi ptr [ null, %slice ], [ %made, %keep ]
   %active.at = getelementptr %state, ptr %state, i32 0, i32 7
   %active = load i64, ptr %active.at
   %entered = add i64 %active, 1
@@ -224,9 +257,11 @@ found:
   %count.in = load i64, ptr %active.at
   %count.out = add i64 %count.in, -1
   store i64 %count.out, ptr %active.at
+  call void @Py_DecRef(ptr %extra)
   ret ptr %result
 error:
   call void @Py_DecRef(ptr %result)
+  call void @Py_DecRef(ptr %extra)
   %count.in.e = load i64, ptr %active.at
   %count.out.e = add i64 %count.in.e, -1
   store i64 %count.out.e, ptr %active.at
@@ -235,6 +270,7 @@ nothing:
   %count.in.n = load i64, ptr %active.at
   %count.out.n = add i64 %count.in.n, -1
   store i64 %count.out.n, ptr %active.at
+  call void @Py_DecRef(ptr %extra)
   br label %none
 none:
   call void @Py_IncRef(ptr @_Py_NoneStruct)

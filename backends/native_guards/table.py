@@ -100,18 +100,21 @@ def _operand_text(operand: Any) -> str:
 class State:
     """What a finder works on: the tables of all versions of one function, and the function's parameters.
 
-    `names` are the parameters in order, `positional` of which a call may give by position, `defaults` their default values where they have one.
+    `names` are the parameters in order, `positional` of which a call may give by position, `defaults` their default values where they have one.  Behind
+    them are the slots of further arguments, by position where `rest` and by name where `others`.
     """
 
-    def __init__(self, names: Sequence[str], positional: int, defaults: Mapping[str, Any]) -> None:
+    def __init__(self, names: Sequence[str], positional: int, defaults: Mapping[str, Any], rest: bool = False, others: bool = False) -> None:
         self.names = tuple(names)
+        count = len(names)
         self.tables: list[Table] = []
         self._keep = (names, defaults, HOLDS)
         self._defaults = Memory([id(defaults[name]) if name in defaults else 0 for name in names])
         self._names = Memory([word for name in names for word in (id(name), hash(name))])
         self._pointers = Memory([])
         self._retired: list[Any] = []
-        parts = [self._pointers.address, 0, len(names), positional, self._defaults.address, self._names.address, len(names), 0, id(HOLDS)]
+        parts = [self._pointers.address, 0, count, positional, self._defaults.address, self._names.address, count + rest + others, 0, id(HOLDS)]
+        parts += [count if rest else -1, count + rest if others else -1]
         self.memory = Memory(parts)
         assert len(parts) == STATE_WORDS
 
@@ -124,7 +127,7 @@ class State:
             self._retired.clear()
         pointers = Memory([table.header.address for table in tables])
         words[COUNT] = 0
-        words[SLOTS] = max(slots, words[SLOTS], len(self.names))
+        words[SLOTS] = max(slots, words[SLOTS])
         words[0] = pointers.address
         words[COUNT] = len(tables)
         self._pointers, self.tables = pointers, list(tables)

@@ -36,14 +36,15 @@ class _Version:
 class _Held:
     """A function with guards, native and as Python."""
 
-    def __init__(self, function, text, args, objects=()):
+    def __init__(self, function, text, args, objects=(), kwargs=None, parameters=None):
         module = parse_module(text, make_context())
+        kwargs = kwargs or {}
         names = list(function.__code__.co_varnames[: function.__code__.co_argcount])
-        predicate = build_predicate(module.body.first, function, {"args": names}, objects, dict(zip(names, args)))
+        bound = {"rest": args[len(names) :], "others": kwargs, **dict(zip(names, args))}
+        predicate = build_predicate(module.body.first, function, parameters or {"args": names}, objects, bound)
         self.version = _Version(predicate)
         self.native = NativeGuards(function, "native")
-        self.native._usable = True
-        table = self.native._table(self.version, args, {})
+        table = self.native._table(self.version, args, kwargs)
         assert table is not None
         self.table = table
         self.native._install(table)
@@ -75,6 +76,24 @@ def test_arguments_bind_by_position_by_name_and_by_default():
     assert check(1) and check(1, 2) and check(1, 2, "wo" + "".join(["rd"])) and check(x=1) and check(1, z="word", y=2)
     assert not any([check(2), check(1, 3), check(1.0), check(True), check(1, z="other")])
     assert not any([check(), check(1, 2, "word", 4), check(1, x=1), check(1, w=2), check(y=2)])
+
+
+def of_any(x, *rest, y=2, **others):
+    return x
+
+
+def test_further_arguments_bind_as_python_binds_them():
+    body = source("r", 'L["rest"][1]') + source("y", 'L["y"]') + source("o", 'L["others"]["z"]') + source("n", 'L["rest"]')
+    body += "guard.equals(%r) {value = 5}\nguard.equals(%y) {value = 2}\nguard.equals(%o) {value = 7}\nguard.length(%n) {length = 2}\n"
+    check = _Held(of_any, f"guard.set @g() {{\n{body}}}\n", (1, 4, 5), (), {"z": 7}, {"args": ["x"], "varargs": "rest", "varkw": "others", "keyword_only": ["y"]})
+    assert check(1, 4, 5, z=7) and check(9, 8, 5, z=7, w=3) and check.left == frozenset()
+    assert not check(1, 4, 6, z=7) and not check(1, 4, 5, 6, z=7) and not check(1, 4, z=7) and not check(1, 4, 5) and not check(1, 4, 5, z=8)
+    assert not check(1, 4, 5, z=7, y=2)  # which Python finds
+    rest = object()
+    before = sys.getrefcount(rest)
+    for _ in range(100):
+        check.native.find((1, rest, 5), {"z": 7})
+    assert sys.getrefcount(rest) == before
 
 
 def test_other_defaults_are_noticed():

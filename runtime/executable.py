@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import cache, cached_property
 from types import CodeType
 from typing import Any
@@ -93,7 +94,8 @@ def _executable(func: Operation, entries: dict[str, Any], compiled: Any, ctx: Co
     made = Executable(func.attrs["sym_name"], lambda: python_host.load(func, entries, launcher), compiled)
     if ctx.options.get("host", "native") == "native" and all(getattr(value.type, "device", "cpu") == "cpu" for op in func.body for value in op.results):
         try:
-            made.native = native_host.load(func, entries, launcher, compiled)
+            store = copy(ctx.resources.get("code_store"))  # one of its own, as the store notes what the kernels of a graph are
+            made.native = native_host.load(func, entries, launcher, compiled, store)
         except LectError as error:
             made.refused = error.message
     if made.native is None:

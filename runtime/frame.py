@@ -17,7 +17,7 @@ from lect.runtime.continuation import REST_VERSIONS, ResumePoints
 from lect.runtime.events import Compile, EventLog, Fallback, NotNative, Recompile, Trace
 from lect.runtime.explain_miss import explain_miss
 from lect.runtime.failures import Failure, with_file
-from lect.runtime.graph_cache import GraphCache
+from lect.runtime.graph_cache import GraphCache, Objects
 from lect.runtime.guards import HOLDS, RAISED, build_predicate
 from lect.runtime.module_calls import call_of, does_more
 from lect.runtime.native_guards import NativeGuards
@@ -68,7 +68,8 @@ class CompiledFrame:
         self.code_table = code_table
         self.observe = observe
         self.graphs = graphs
-        native = NativeGuards(function, settings.options.get("guards", DEFAULT_GUARDS), self._no_native_guards)
+        store = Objects(graphs.store) if graphs is not None else None
+        native = NativeGuards(function, settings.options.get("guards", DEFAULT_GUARDS), self._no_native_guards, store)
         self.cache = CodeCache(function, settings.options.get("version_limit", VERSION_LIMIT), native)
         self.numbers = NumberPolicy(arguments=settings.dynamic is True)
         whole = settings.fullgraph or settings.options.get("breaks") == "eager"

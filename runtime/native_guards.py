@@ -17,6 +17,7 @@ from threading import RLock
 from types import FunctionType
 from typing import Any
 
+from lect.backends.code_store import CodeStore
 from lect.ir import LectError
 from lect.runtime.guards import HOLDS, Predicate
 
@@ -43,16 +44,18 @@ class Meter:
     def __init__(self) -> None:
         self.asked = 0
         self.refused: str | None = None  # why there is no checker
+        self.checker: Any = None
 
-    def ready(self, guards: int, at_once: bool) -> bool:
-        """True when tables may be made; `guards` more were asked in Python."""
+    def ready(self, guards: int, at_once: bool, store: CodeStore | None) -> bool:
+        """True when tables may be made; `guards` more were asked in Python.  `store` may have the checker's code."""
         self.asked += guards
         if self.refused is not None or (self.asked < GUARDS_BEFORE_NATIVE and not at_once):
             return False
-        try:
-            shared_checker()
-        except LectError as error:
-            self.refused = error.message
+        if self.checker is None:
+            try:
+                self.checker = make_checker(store)
+            except LectError as error:
+                self.refused = error.message
         return self.refused is None
 
 
@@ -62,13 +65,13 @@ def meter() -> Meter:
     return Meter()
 
 
-@cache
-def shared_checker() -> Any:
-    """The checker of this process, tested.  Raises `LectError` when it cannot be used here."""
-    from lect.backends.native_guards.checker import checker
+def make_checker(store: CodeStore | None = None) -> Any:
+    """A checker that has passed its test.  Raises `LectError` when there can be none here."""
+    from lect.backends.native_guards.checker import Checker
+    from lect.backends.native_guards.layout import layout
     from lect.backends.native_guards.selftest import test
 
-    made = checker()
+    made = Checker(layout(), store)
     test(made)
     return made
 
@@ -76,13 +79,14 @@ def shared_checker() -> Any:
 class NativeGuards:
     """The tables of one function.  `find(args, kwargs)` gives the version that native code knows to be right, or None."""
 
-    def __init__(self, function: FunctionType, mode: str, refused: Callable[[str], None] | None = None) -> None:
+    def __init__(self, function: FunctionType, mode: str, refused: Callable[[str], None] | None = None, store: CodeStore | None = None) -> None:
         self.function = function
         self.mode = mode
         self.find: Find = nothing
         self.armed = 0  # how many tables were made
         self.failed = 0  # how many tables did not hold for their own call
         self._refused = refused
+        self._store = store
         self._credit: dict[int, float] = {}
         self._pieces: dict[int, tuple[frozenset[int], Any]] = {}
         self._state: Any = None
@@ -104,7 +108,7 @@ class NativeGuards:
         if not self._usable:
             return
         both = self.mode == "both"
-        if not meter().ready(version.predicate.length, both):
+        if not meter().ready(version.predicate.length, both, self._store):
             self._tell()
             return
         credit = self._credit.get(version.number, CREDIT)
@@ -138,7 +142,7 @@ class NativeGuards:
         if values is None:
             return None
         predicate: Predicate = version.predicate
-        checker = shared_checker()
+        checker = meter().checker
         arming = Arming(self.function, names, values, predicate.object, checker.layout)
         left = arm(arming, predicate.conditions)
         try:
@@ -174,7 +178,7 @@ class NativeGuards:
             code = self.function.__code__
             flags = code.co_flags
             self._state = State(named(self.function), code.co_argcount, _defaults(self.function), bool(flags & REST), bool(flags & OTHERS))
-            find = shared_checker().finder(self._state)
+            find = meter().checker.finder(self._state)
             self.find = self._compared(find) if self.mode == "both" else find
         known = [each for each in self._state.in_order() if not each.dead]
         for each in known:

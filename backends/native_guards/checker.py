@@ -1,6 +1,6 @@
 """The checker: one piece of native code for all guard sets of the process, and the function that finds the version for a call.
 
-    find = checker().finder(state)         # state: a `State`
+    find = Checker(layout()).finder(state)  # state: a `State`
     find(args, kwargs)                     # the first result whose table holds, or None
 
 The function puts the arguments in the order of the parameters, defaults included, and asks one table after another; a table that holds goes to the
@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
-from lect.backends.llvm.jit import compile_object, load_object
+from lect.backends.code_store import CodeStore
 from lect.backends.native_guards.code import Check
-from lect.backends.native_guards.dispatch import MethodDef, dispatch_text
-from lect.backends.native_guards.layout import Layout, layout, torch_libraries
+from lect.backends.native_guards.dispatch import MethodDef, dispatch_text, stored_object
+from lect.backends.native_guards.layout import Layout, torch_libraries
 from lect.backends.native_guards.rows import KINDS, NUMBERS
 
 OPT_LEVEL = 1  # level 2 takes twice the time for code that is no faster
@@ -297,9 +296,9 @@ def module_text(where: Layout) -> str:
 class Checker:
     """The compiled checker."""
 
-    def __init__(self, where: Layout) -> None:
+    def __init__(self, where: Layout, store: CodeStore | None = None) -> None:
         self.layout = where
-        self._code = load_object(compile_object(module_text(where), OPT_LEVEL, vectorise=False), torch_libraries())
+        self._code = stored_object(module_text(where), OPT_LEVEL, torch_libraries(), store)
         self._method = MethodDef.of("find", self._code.address("lect_find"))
         self._try = ctypes.PYFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_void_p)(self._code.address("lect_try"))
 
@@ -310,9 +309,3 @@ class Checker:
     def finder(self, state: Any) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
         """`find(args, kwargs)` for a `State`."""
         return self._method.bound(state.memory.address, state)
-
-
-@cache
-def checker() -> Checker:
-    """The checker of this process, made when first asked for.  Raises `LectError` when it cannot be made."""
-    return Checker(layout())

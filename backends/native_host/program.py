@@ -14,10 +14,11 @@ from typing import Any
 
 import torch
 
+from lect.backends.code_store import CodeStore
 from lect.backends.native_guards.layout import dtype_code
 from lect.backends.native_guards.table import Memory, Named, Row, rows_text
 from lect.backends.native_host.rows import HEADER_BYTES, NUMBERS, SLOT_BYTES
-from lect.backends.native_host.runner import PROGRAM_WORDS, runner, symbol_address
+from lect.backends.native_host.runner import PROGRAM_WORDS, Runner, runner, symbol_address
 from lect.backends.python_host.emit import Source, print_operation
 from lect.backends.python_host.load import DTYPES, namespace_of
 from lect.backends.python_source import load_source
@@ -65,17 +66,17 @@ def print_native(func: Operation, ctx: Context) -> str:
     return "\n".join([rows_text(writer.rows), "", *writer.source.lines])
 
 
-def load(func: Operation, kernels: Mapping[str, Any], launcher: Any, owner: Any = None) -> NativeProgram:
+def load(func: Operation, kernels: Mapping[str, Any], launcher: Any, owner: Any = None, store: CodeStore | None = None) -> NativeProgram:
     """The native program of a `host.func` on the CPU.
 
-    `kernels` gives the address of each kernel by symbol, which is valid as long as `owner` lives; `launcher` is what runs one (a function of ctypes).
-    Raises `LectError` when there can be none.
+    `kernels` gives the address of each kernel by symbol, which is valid as long as `owner` lives; `launcher` is what runs one (a function of ctypes),
+    `store` may have the code of the runner.  Raises `LectError` when there can be none.
     """
     if not isinstance(func, host.FuncOp):
         raise LectError(f"only 'host.func' has a native form, not '{func.name}'", op=func)
     writer = _Writer(func, kernels, launcher, owner)
     writer.write()
-    return writer.program()
+    return writer.program(runner(store))
 
 
 class _Writer:
@@ -244,7 +245,7 @@ class _Writer:
 
     # ---- the whole -----------------------------------------------------------------------------------------------------
 
-    def program(self) -> NativeProgram:
+    def program(self, runner: Runner) -> NativeProgram:
         """The program in memory."""
         lines = ["def raise_error(text):", "    raise RuntimeError(text)", ""]
         self.source.lines[:0] = lines
@@ -261,7 +262,7 @@ class _Writer:
         programs = [Memory([*common, quiet, ctypes.addressof(message)]) for quiet in (0, 1)]
         assert len(programs[0].words) == PROGRAM_WORDS
         keep = (rows, message, programs, raiser, functions, self.rows, self.owner)
-        plain, quiet = [runner().function(each.address, keep) for each in programs]
+        plain, quiet = [runner.function(each.address, keep) for each in programs]
         codes = frozenset([raiser.__code__, *[function.__code__ for function in functions.values()]])
         return NativeProgram(self.rows, plain, quiet, codes)
 

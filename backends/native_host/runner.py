@@ -7,10 +7,10 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from lect.backends.llvm.jit import compile_object, load_object
+from lect.backends.code_store import CodeStore
 from lect.backends.native_guards.code import Check
-from lect.backends.native_guards.dispatch import MethodDef, dispatch_text
-from lect.backends.native_guards.layout import torch_libraries
+from lect.backends.native_guards.dispatch import MethodDef, dispatch_text, stored_object
+from lect.backends.native_guards.layout import tensor_handle, torch_libraries
 from lect.backends.native_host.rows import HEADER_BYTES, KINDS, NUMBERS, SLOT_BYTES
 
 OPT_LEVEL = 0  # a row is a few instructions around a call
@@ -216,8 +216,8 @@ def module_text(handle: int) -> str:
 class Runner:
     """The compiled runner."""
 
-    def __init__(self, handle: int) -> None:
-        self._code = load_object(compile_object(module_text(handle), OPT_LEVEL, vectorise=False), torch_libraries())
+    def __init__(self, handle: int, store: CodeStore | None) -> None:
+        self._code = stored_object(module_text(handle), OPT_LEVEL, torch_libraries(), store)
         self._method = MethodDef.of("run", self._code.address("lect_run"))
 
     def function(self, address: int, keep: Any) -> Callable[..., list[Any]]:
@@ -235,9 +235,20 @@ def symbol_address(name: str) -> int | None:
     return None
 
 
-@cache
-def runner() -> Runner:
-    """The runner of this process, made when first asked for.  Raises `LectError` when it cannot be made."""
-    from lect.backends.native_guards.layout import tensor_handle
+class _Once:
+    """The runner of this process."""
 
-    return Runner(tensor_handle())
+    made: Runner | None = None
+
+
+@cache
+def _once() -> _Once:
+    return _Once()
+
+
+def runner(store: CodeStore | None = None) -> Runner:
+    """The runner of this process, made when first asked for; `store` may have its code.  Raises `LectError` when it cannot be made."""
+    once = _once()
+    if once.made is None:
+        once.made = Runner(tensor_handle(), store)
+    return once.made

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 import torch
@@ -16,11 +17,36 @@ from lect.backends.native_guards.table import Memory, State, Table, slot
 from lect.dialects import make_context
 from lect.ir import LectError, parse_module
 from lect.runtime.guards import build_predicate
-from lect.runtime.native_guards import NativeGuards, shared_checker
+from lect.runtime.native_guards import NativeGuards, make_checker, meter
+
+
+@cache
+def shared_checker():
+    made = make_checker()
+    meter().checker = meter().checker or made
+    return made
 
 
 def test_the_checker_passes_its_test():
     run_selftest(shared_checker())
+
+
+def test_its_code_is_taken_from_the_store():
+    class Kept(dict):
+        def find(self, key):
+            return self.get(key)
+
+        keep = dict.__setitem__
+
+    store = Kept()
+    make_checker(store)
+    ((key, code),) = store.items()
+    assert key.startswith("lect module 1\n") and len(code) > 1000
+    make_checker(store)
+    assert list(store) == [key]
+    store[key] = b"no code"
+    make_checker(store)
+    assert store[key] == code
 
 
 class _Version:
@@ -43,6 +69,7 @@ class _Held:
         bound = {"rest": args[len(names) :], "others": kwargs, **dict(zip(names, args))}
         predicate = build_predicate(module.body.first, function, parameters or {"args": names}, objects, bound)
         self.version = _Version(predicate)
+        shared_checker()
         self.native = NativeGuards(function, "native")
         table = self.native._table(self.version, args, kwargs)
         assert table is not None

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from lect.backends.native_guards.selftest import modes_row, tensor_row
+from lect.backends.native_guards.selftest import apart_row, modes_row, tensor_row
 from lect.dialects.fx.python_values import dtype_of
 from lect.dialects.guard import ops as guard
 from lect.dialects.guard.containers import redefines
@@ -191,6 +191,10 @@ def _has_key(a: Arming, op: Any) -> None:
     a.whole(place)
 
 
+def _no_overlap(a: Arming, op: Any) -> None:
+    a.rows.append(apart_row([a.place(tensor).operand for tensor in op.tensors]))
+
+
 def _no_keys(a: Arming, op: Any) -> None:
     path = op.object.owner.path
     if path.steps and path.steps[-1] == ("attr", "__dict__"):
@@ -276,6 +280,7 @@ RULES: Mapping[type, Callable[[Arming, Any], None]] = MappingProxyType(
         guard.KeysOp: _elements,
         guard.ItemsOp: _elements,
         guard.HasKeyOp: _has_key,
+        guard.NoOverlapOp: _no_overlap,
         guard.NoKeysOp: _no_keys,
         guard.MroOp: _mro,
         guard.BuiltinsOp: _builtins,

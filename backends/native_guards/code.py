@@ -75,7 +75,10 @@ class Check:
 
     def operand(self, number: int) -> str:
         """The object that a word of the row stands for."""
-        code = self.word(number)
+        return self.resolve(self.word(number))
+
+    def resolve(self, code: str) -> str:
+        """The object that an operand stands for."""
         slot, done, before = self.label("slot"), self.label("known"), self.block
         fixed = self.emit(f"inttoptr i64 {code} to ptr")
         self.branch(self.emit(f"trunc i64 {code} to i1"), slot, done)

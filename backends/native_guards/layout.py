@@ -14,6 +14,7 @@ from functools import cache
 from types import CellType, FunctionType
 from typing import Any
 
+import numpy
 import torch
 
 from lect.ir import LectError
@@ -41,6 +42,9 @@ class Layout:
     requires_grad: int
     grad: int  # in the autograd metadata too: the gradient, or what stands for none
     no_grad: int
+    numel: int
+    storage: int
+    data: int  # in the storage: the address of its memory
     object: int  # the tensor object of a `TensorImpl`, with flags in its low bits
     dict_tag: int
     dict_tag_mask: int  # 0 where the tag does not change with every change of the dictionary
@@ -194,6 +198,17 @@ def _gradient_offsets(autograd: int) -> dict[str, int]:
     return {"grad": place, "no_grad": nothing[place // 8], "object": only(found[0] & found[1], "the object of a tensor")}
 
 
+def _memory_offsets() -> dict[str, int]:
+    """Where a tensor has its number of elements and its storage, and that its memory."""
+    tensors = [torch.empty(17, 3), torch.empty(5, 7)[1:, 2:], torch.empty(41, 43).t()]
+    memories = [torch.empty(5).untyped_storage(), torch.from_numpy(numpy.zeros(7)).untyped_storage()]
+    return {
+        "numel": common([(_impl(each), _u64(each.numel())) for each in tensors], "the number of elements of a tensor", POINTER),
+        "storage": common([(_impl(each), _u64(each.untyped_storage()._cdata)) for each in tensors], "the storage of a tensor", POINTER),
+        "data": common([(bytes_at(each._cdata, 10 * POINTER), _u64(each.data_ptr())) for each in memories], "the memory of a storage", POINTER),
+    }
+
+
 class _Plain:
     """An object whose attributes change."""
 
@@ -319,7 +334,8 @@ def layout() -> Layout:
     try:
         tag, mask = _dict_tag()
         autograd, requires_grad = _autograd_offsets()
-        found: dict[str, Any] = {**_tensor_offsets(), **_modes(), **_gradient_offsets(autograd), "autograd": autograd, "requires_grad": requires_grad}
+        found: dict[str, Any] = {**_tensor_offsets(), **_modes(), **_gradient_offsets(autograd), **_memory_offsets()}
+        found |= {"autograd": autograd, "requires_grad": requires_grad}
         return Layout(**found, dict_tag=tag, dict_tag_mask=mask, type_tag=_type_tag(), members=_member_offsets(), autocast_keys=_autocast_keys())
     except (AttributeError, OSError, ValueError) as error:
         raise LayoutError(f"{type(error).__name__}: {error}") from error

@@ -17,6 +17,7 @@
     tensor     operand class keys flags rank layout         the dispatch keys, dtype and requires_grad (`flags`), sizes and strides (`layout`)
     grad       operand class slot                the tensor is of this class itself; its gradient, or None, goes to a slot
     device     operand index                     the tensor is on the device of that number
+    apart      class class n mask places operand...         of one of both classes each, and no two of them have one memory
     int        operand low high                  an int in this range, no bool
     float      operand bits                      a float of this value, which is neither zero nor NaN
     text       operand object                    equal to `object`, a str, bytes or device
@@ -252,6 +253,41 @@ def _device(c: Check, where: Layout) -> None:
     c.next(3)
 
 
+def _apart(c: Check, where: Layout) -> None:
+    """Each memory goes to its place in a table of 2**k, `mask` + 1, words, or the next that is free; what is there already is found there."""
+    first, second, count, mask, places = c.word(1, "ptr"), c.word(2, "ptr"), c.word(3), c.word(4), c.word(5, "ptr")
+    length = c.emit(f"mul i64 {c.emit(f'add i64 {mask}, 1')}, {WORD}")
+    c.line(f"call void @llvm.memset.p0.i64(ptr {places}, i8 0, i64 {length}, i1 false)")
+    operands = c.at("%row", 6 * WORD)
+    with c.repeat(count) as number:
+        value = c.resolve(c.load("i64", operands, c.emit(f"mul i64 {number}, {WORD}")))
+        cls = c.load("ptr", value, WORD)
+        c.require(c.emit(f"or i1 {c.compare('ptr', cls, first)}, {c.compare('ptr', cls, second)}"))
+        impl = c.load("ptr", value, where.handle)
+        some, search, taken, free, done = (c.label(name) for name in ("some", "search", "taken", "free", "done"))
+        c.branch(c.compare("i64", c.load("i64", impl, where.numel), "0"), done, some)
+        c.start(some)
+        storage = c.load("ptr", impl, where.storage)
+        c.require(c.compare("ptr", storage, "null", "ne"))
+        memory = c.emit(f"or i64 {c.load('i64', storage, where.data)}, 1")  # which is not 0, as a free place is
+        start = c.emit(f"and i64 {c.emit(f'lshr i64 {memory}, 6')}, {mask}")
+        before = c.block
+        c.jump(search)
+        step = c.label("%at")
+        following = c.label("%next")
+        c.line(f"{step} = phi i64 [ {start}, %{before} ], [ {following}, %{taken} ]")
+        place = c.at(places, c.emit(f"mul i64 {step}, {WORD}"))
+        found = c.load("i64", place)
+        c.branch(c.compare("i64", found, "0"), free, taken)
+        c.start(taken)
+        c.line(f"{following} = and i64 {c.emit(f'add i64 {step}, 1')}, {mask}")
+        c.branch(c.compare("i64", found, memory), "fail", search)
+        c.start(free)
+        c.store("i64", memory, place)
+        c.jump(done)
+    c.line(f"ret ptr {c.at(operands, c.emit(f'mul i64 {count}, {WORD}'))}")
+
+
 def _int(c: Check, where: Layout) -> None:
     place = c.emit("alloca i32")
     value = c.operand(1)
@@ -331,6 +367,7 @@ KINDS: Mapping[str, Body] = MappingProxyType(
         "tensor": _tensor,
         "grad": _grad,
         "device": _device,
+        "apart": _apart,
         "int": _int,
         "float": _float,
         "text": _text,

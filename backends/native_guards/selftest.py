@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -36,6 +36,7 @@ class _Test:
     def run(self) -> None:
         self.tensors()
         self.gradients()
+        self.memories()
         self.scalars()
         self.containers()
         self.dictionaries()
@@ -72,6 +73,21 @@ class _Test:
         plain: list[Row] = [("grad", [slot(0), id(torch.Tensor), slot(1)]), ("is", [slot(1), id(None)])]
         if not self.holds(plain, torch.zeros(2)) or self.holds(plain, 1):
             raise LayoutError("native guards fail their test: tensors without gradients")
+
+    def memories(self) -> None:
+        base = torch.zeros(6)
+        empty = torch.zeros(0)
+        for tensors in (
+            [base, base[2:]],
+            [base, base.clone()],
+            [empty, empty],
+            [base[:2], empty, torch.nn.Parameter(torch.zeros(2)), base[4:]],
+            [torch.zeros(1) for _ in range(9)],
+            [*[torch.zeros(1) for _ in range(9)], base, base],
+        ):
+            used = [each.untyped_storage().data_ptr() for each in tensors if each.numel()]
+            self.expect(len(set(used)) == len(used), "several tensors", apart_row([slot(n) for n in range(len(tensors))]), *tensors)
+        self.expect(False, "no tensors", apart_row([slot(0), slot(1)]), base, 1)
 
     def scalars(self) -> None:
         numbers: list[Any] = [0, 1, -1, 7, 2**31, -(2**40), 2**62, -(2**63), 2**63, 2**80, True, 1.0, "1"]
@@ -180,6 +196,12 @@ def tensor_row(operand: int, value: torch.Tensor, where: Layout) -> Row:
     flags = word(impl + where.dtype) & 0xFFFF | int(value.requires_grad) << 16
     layout = Memory([*value.shape, *value.stride()])
     return "tensor", [operand, id(type(value)), word(impl + where.keys), flags, value.dim(), layout]
+
+
+def apart_row(operands: Sequence[int]) -> Row:
+    """The row for tensors of which no two have one memory."""
+    mask = (1 << (2 * len(operands)).bit_length()) - 1
+    return "apart", [id(torch.Tensor), id(torch.nn.Parameter), len(operands), mask, Memory([0] * (mask + 1)), *operands]
 
 
 def modes_row(grad: bool, inference: bool, dtype: torch.dtype, deterministic: bool, where: Layout) -> Row:

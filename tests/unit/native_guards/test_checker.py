@@ -247,6 +247,15 @@ def test_what_has_no_row_is_asked_in_python():
     assert check({3, 4}) and not check({3}) and not check({1, 2}, 3)
 
 
+def test_memory_that_two_tensors_share_is_found():
+    body = "".join([source(name, f'L["{name}"]') for name in "xyz"]) + "guard.no_overlap(%x, %y, %z)\n"
+    base = torch.zeros(8)
+    check = held(first, body, (base, torch.zeros(8), torch.zeros(8)))
+    assert check.left == frozenset() and check(base, torch.zeros(1), torch.nn.Parameter(torch.zeros(1)))
+    assert check(base[:0], base, base[8:]) and check(*[torch.zeros(1) for _ in range(3)])
+    assert not any(check(*each) for each in ((base, base, torch.zeros(1)), (base[:1], torch.zeros(1), base[4:]), (base, base.view(2, 4), torch.zeros(1))))
+
+
 def test_no_version_is_found_under_a_mode():
     check = held(first, source("x", 'L["x"]') + "guard.global_state() {grad = true, default_dtype = f32}\nguard.not_none(%x)\n", (1,))
     assert check(1) and not check(None)

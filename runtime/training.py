@@ -87,7 +87,9 @@ class TrainingStep:
 
     def __call__(self, *arguments: Any) -> list[Any]:
         call = _Call(self, arguments)
-        with torch.enable_grad():  # also where the program switches it on by itself
+        if torch.is_grad_enabled():
+            return self._recorded(call, arguments)
+        with torch.enable_grad():  # where the program switches it on by itself
             return self._recorded(call, arguments)
 
     def _recorded(self, call: _Call, arguments: tuple[Any, ...]) -> list[Any]:

@@ -6,6 +6,11 @@ import pytest
 
 from lect.runtime import entry, frame_hook
 
+# Whose native guards are there from the first call on, and compared with Python's in each.
+BOTH_GUARDS = frozenset(
+    "test_guards test_stale_values test_class_checks test_class_entries test_classes test_hooks test_shared_state test_replaced_code test_numbers".split()
+)
+
 
 def use_trigger(name, monkeypatch):
     """Make this the default of the option `trigger`."""
@@ -18,3 +23,10 @@ def use_trigger(name, monkeypatch):
 def trigger(request, monkeypatch):
     """The default of the option `trigger`."""
     use_trigger(request.param, monkeypatch)
+
+
+@pytest.fixture(autouse=True)
+def guards(request, trigger, monkeypatch):
+    """The default of the option `guards`."""
+    if request.module.__name__.rpartition(".")[2] in BOTH_GUARDS and entry.RUNTIME.environment.guards is None:
+        monkeypatch.setattr(entry.RUNTIME, "environment", replace(entry.RUNTIME.environment, guards="both"))

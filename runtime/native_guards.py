@@ -117,7 +117,13 @@ class NativeGuards:
             return
         self._credit[version.number] = credit - 1
         forgotten = self._forgotten
-        table = self._table(version, args, kwargs)
+        try:
+            table = self._table(version, args, kwargs)
+        except Exception as error:  # an error of lect, which must not be the program's: the predicates are right without tables
+            if both:
+                raise
+            self._stay_python(f"{type(error).__name__}: {error}")
+            return
         with self._lock:
             if table is not None and forgotten == self._forgotten:  # no other thread has forgotten the version in between
                 self.armed += 1
@@ -125,11 +131,13 @@ class NativeGuards:
 
     def _tell(self) -> None:
         """Say once for this function that there is no native code."""
-        reason = meter().refused
-        if reason is not None:
-            self._usable = False
-            if self._refused is not None:
-                self._refused(reason)
+        if meter().refused is not None:
+            self._stay_python(str(meter().refused))
+
+    def _stay_python(self, reason: str) -> None:
+        self._usable = False
+        if self._refused is not None:
+            self._refused(reason)
 
     def _table(self, version: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A table for this call, or None when there can be none."""
@@ -144,8 +152,8 @@ class NativeGuards:
         predicate: Predicate = version.predicate
         checker = meter().checker
         arming = Arming(self.function, names, values, predicate.object, checker.layout)
-        left = arm(arming, predicate.conditions)
         try:
+            left = arm(arming, predicate.conditions)
             rows = arming.finished()
             piece = self._piece(version, left)
             table = Table(rows, arming.keep, list(arming.watched.values()), piece, version)

@@ -306,6 +306,17 @@ def test_both_raises_where_they_differ():
         native._compared(check.native.find)((1,), {})
 
 
+def test_an_error_of_lect_leaves_the_guards_to_python(monkeypatch):
+    told = []
+    check = held(first, source("x", 'L["x"]') + "guard.equals(%x) {value = 1}\n", (1,))
+    native = NativeGuards(first, "native", told.append)
+    monkeypatch.setattr(meter(), "asked", 10**6)
+    monkeypatch.setattr(native, "_table", lambda *args: 1 / 0)
+    native.learn(check.version, (1,), {})
+    native.learn(check.version, (1,), {})
+    assert told == ["ZeroDivisionError: division by zero"] and native.find((1,), {}) is None
+
+
 def test_a_compiled_function_comes_to_use_native_guards():
     def double(x):
         return x * 2

@@ -30,7 +30,7 @@ class Location:
         end_line: int | None = None,
         end_column: int | None = None,
     ) -> Location:
-        return location_of((file, line, column, function, end_line, end_column))
+        return location_of(locations_of(file, function), file, function, (line, end_line, column, end_column))
 
     @property
     def known(self) -> bool:
@@ -50,16 +50,26 @@ class Location:
         return self
 
 
-Key = tuple[str, int, int | None, str | None, int | None, int | None]
-_TABLE: dict[Key, Location] = {}
+Position = tuple[int | None, ...]  # line, end line, column and end column, as code objects give them
+Located = dict[Position, Location]
+_TABLE: dict[tuple[str, str | None], Located] = {}
 
 
-def location_of(key: Key) -> Location:
-    """The location with these fields: file, line, column, function, end line and end column."""
-    found = _TABLE.get(key)
+def locations_of(file: str, function: str | None) -> Located:
+    """The locations that are known in a function of a file, for `location_of`."""
+    found = _TABLE.get((file, function))
     if found is None:
-        found = _TABLE[key] = object.__new__(Location)
-        found.file, found.line, found.column, found.function, found.end_line, found.end_column = key
+        found = _TABLE[file, function] = {}
+    return found
+
+
+def location_of(known: Located, file: str, function: str | None, position: Position) -> Location:
+    """The location at `position` of a function of a file, where `known` are the locations."""
+    found = known.get(position)
+    if found is None:
+        found = known[position] = object.__new__(Location)
+        found.file, found.function = file, function
+        found.line, found.end_line, found.column, found.end_column = position  # type: ignore[assignment]
     return found
 
 

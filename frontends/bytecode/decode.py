@@ -22,7 +22,7 @@ from lect.dialects.pyframe.control import NEVER_RAISES, BranchOp, FuncOp
 from lect.dialects.pyframe.types import OBJECT, PLACE
 from lect.frontends.bytecode.reader import NAMES, NEVER_RAISES_NUMBERS, VERSION, Handler, read_listing
 from lect.ir import UNKNOWN, Block, Context, LectError, Location, Operation, Region, Value
-from lect.ir.location import location_of
+from lect.ir.location import location_of, locations_of
 
 Decode = Callable[["FrameDecoder", Any], None]
 
@@ -174,6 +174,7 @@ class FrameDecoder:
         self.place = 0
         self.done = False
         self.loc = UNKNOWN
+        self.locations = locations_of(code.co_filename, code.co_qualname)
         self.last_result: Value | None = None
         self._kept: list[Value | None] | None = None
         self._handler: Handler | None = None
@@ -252,13 +253,13 @@ class FrameDecoder:
 
     def _locate(self, position: tuple[int | None, ...]) -> None:
         self._position = position
-        line, end_line, column, end_column = position
+        line, _, column, end_column = position
         if line is None:
             self.loc = UNKNOWN
         elif column is None or end_column is None:
             self.loc = Location(self.code.co_filename, line, None, self.code.co_qualname)
         else:
-            self.loc = location_of((self.code.co_filename, line, column, self.code.co_qualname, end_line, end_column))
+            self.loc = location_of(self.locations, self.code.co_filename, self.code.co_qualname, position)
 
     def _name_blocks(self, blocks: list[Block]) -> None:
         taken: dict[str, int] = {}

@@ -14,6 +14,7 @@ class ObjectTable:
     def __init__(self) -> None:
         self.objects: list[Any] = []
         self._numbers: dict[int, int] = {}
+        self._refs: dict[int, ObjectRef] = {}
 
     def number(self, value: Any) -> int:
         """The number of `value`, which the table keeps alive from now on."""
@@ -25,7 +26,11 @@ class ObjectTable:
 
     def ref(self, value: Any) -> ObjectRef:
         """The attribute that names `value`."""
-        return ObjectRef(self.number(value), describe(value))
+        number = self.number(value)
+        found = self._refs.get(number)
+        if found is None:
+            found = self._refs[number] = ObjectRef(number, describe(value))
+        return found
 
 
 _NAMED = (

@@ -290,6 +290,8 @@ def run(frame: Frame, suspended: Any = None) -> Box | None:
             except GraphBreak as stop:
                 _left(frame, op, stop)
                 raise
+            if block is None:
+                raise  # from here, where no variable is left to refer to it: its traceback would keep all frames below alive
         except GraphBreak as stop:
             _left(frame, op, stop)
             raise
@@ -323,8 +325,8 @@ def _reached(frame: Frame, op: Any) -> None:
     raise Reached("LB0029", "the cut is reached", op.loc)
 
 
-def _unwind(frame: Frame, block: Block, op: Any, raised: UserError) -> Block:
-    """Hand an exception that `op` raises to the handler of `block`."""
+def _unwind(frame: Frame, block: Block, op: Any, raised: UserError) -> Block | None:
+    """Hand an exception that `op` raises to the handler of `block`; None when it has none."""
     terminator: Any = block.last
     handler = terminator.handler
     t = frame.t
@@ -333,7 +335,7 @@ def _unwind(frame: Frame, block: Block, op: Any, raised: UserError) -> Block:
         raise t.stop("LB0030", "except* looks at the tracebacks of exceptions from outside of the frame")
     note_raise(t, raised.error, again)
     if handler is None:
-        raise raised
+        return None
     error = raised.error
     kept = [frame.env[value] for value in terminator.unwind_operands]
     if any(acts_when_released(t, box) for value, box in frame.env.items() if value not in terminator.unwind_operands):

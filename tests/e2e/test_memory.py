@@ -2,11 +2,13 @@
 
 import gc
 import sys
+import types
 
 import pytest
 import torch
 
 import lect
+from lect.frontends.capture import interpreter
 from lect.runtime.entry import RUNTIME
 from tests.unit.frame_hook.support import resident
 
@@ -82,3 +84,30 @@ def test_functions_that_died_leave_nothing(eager):
     memory, objects = growth(compile_functions(eager), FUNCTIONS, 4500)
     assert memory < 16 * MIB
     assert objects < 2000
+
+
+def test_exceptions_that_cross_frames_keep_no_frame_of_the_interpreter():
+    def third(names, key):
+        return names[key]
+
+    def second(names, key):
+        return third(names, key)
+
+    def fn(x):
+        found = 0
+        for key in ("a", "b", "c"):
+            try:
+                found += second({"b": 2}, key)
+            except KeyError:
+                found += 10
+        return x + found
+
+    x = torch.ones(3)
+    gc.collect()
+    gc.disable()
+    try:
+        assert torch.equal(lect.compile(fn, options={"level": "fx"}, fullgraph=True)(x), x + 22)
+        left = [each for each in gc.get_objects() if type(each) is types.FrameType and each.f_code is interpreter.run.__code__]
+        assert left == []
+    finally:
+        gc.enable()

@@ -40,13 +40,15 @@ def shown_in_c(mapping: Any) -> bool:
 
 
 def compares_in_c(cls: type) -> bool:
-    """True when hash and equality are C code, or Python code of the library that only reads what never changes.
-
-    A weak reference is hashed and compared as its object is, while that is alive.
-    """
-    if issubclass(cls, weakref.ref):
-        return False
+    """True when hash and equality are C code, or Python code of the library that only reads what never changes."""
     return cls.__module__ in _PURE_MODULES or not any(redefines(cls, name) and getattr(cls, name) not in _HASHES for name in ("__hash__", "__eq__"))
+
+
+def is_hashed_in_c(key: Any) -> bool:
+    """`compares_in_c` for a key.  A weak reference is hashed and compared as its object is, while that is alive."""
+    if issubclass(type(key), weakref.ref):
+        key = key()
+    return compares_in_c(type(key))
 
 
 def value_at(container: Any, number: int) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from lect.dialects.guard.containers import base_of, compares_in_c, elements
+from lect.dialects.guard.containers import base_of, elements, is_hashed_in_c
 from lect.frontends.capture.attributes import MISSING, Found, find_in_type, forget_lookups, instance_dict, load_attr, lookup, python_method
 from lect.frontends.capture.breaks import Crossing, GraphBreak, UserError
 from lect.frontends.capture.gradients import store_grad
@@ -94,7 +94,7 @@ def _can_be_copied(value: Any) -> bool:
     if kind in _COPIED:
         return True
     base = base_of(kind)
-    return base in _COPIED and (base in (list, deque) or all(compares_in_c(type(key)) for key in elements(value)))
+    return base in _COPIED and (base in (list, deque) or all(is_hashed_in_c(key) for key in elements(value)))
 
 
 def _copy_of(value: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from lect.dialects.guard.containers import compares_in_c, elements
+from lect.dialects.guard.containers import compares_in_c, elements, is_hashed_in_c
 from lect.frontends.capture import policy
 from lect.frontends.capture.identities import check_nan
 from lect.frontends.capture.numbers import RunTimeNumber, plain
@@ -40,13 +40,17 @@ def check_key(t: Tracer, key: Any, depth: int = 0) -> None:
             check_key(t, item, depth + 1)
     elif issubclass(kind, weakref.ref) and key() is not None:
         check_key(t, key(), depth)  # it is hashed and compared as its object is
-    elif kind is LT or not compares_in_c(kind):
+    elif kind is LT or not is_hashed_in_c(key):
         raise t.stop("LB0003", f"a look-up with a {kind.__name__} as key")
 
 
 def hashed_in_python(keys: Iterable[Any]) -> bool:
     """True when one of the keys is hashed or compared by code of the program.  Tensors are not: they are hashed by identity."""
-    return any(not (kind in SCALAR_TYPES or issubclass(kind, torch.Tensor) or compares_in_c(kind)) for kind in set(map(type, keys)))
+    keys = list(keys)
+    kinds = {kind for kind in set(map(type, keys)) if kind not in SCALAR_TYPES and not issubclass(kind, torch.Tensor)}
+    if any(issubclass(kind, weakref.ref) for kind in kinds) and not all(is_hashed_in_c(key) for key in keys if issubclass(type(key), weakref.ref)):
+        return True
+    return not all(map(compares_in_c, kinds))
 
 
 def check_compared(t: Tracer, containers: Iterable[Any]) -> None:
@@ -88,3 +92,7 @@ def _guard(t: Tracer, box: Box) -> None:
             _guard(t, t.wrap(item, source.item(number)))
     elif source is not None and kind is not LT:
         t.guards.is_object(source, value)
+    elif issubclass(kind, weakref.ref):  # it is looked for by what it refers to
+        known = t.seen.get(id(value()))
+        if known is not None and known[1] is not None and type(known[0]) is not LT:
+            t.guards.is_object(known[1], known[0])

@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from lect.dialects.guard.containers import compares_in_c, elements, redefines, shown_in_c
+from lect.dialects.guard.containers import elements, is_hashed_in_c, redefines, shown_in_c
 from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.call_memo import CallMemo
 from lect.frontends.capture.class_objects import disown
@@ -70,7 +70,7 @@ def entry(t: Tracer, container: Any, source: Source, key: Any) -> Source:
 
     Below a tensor, and below a key that Python code hashes or compares, a value is found by its number: a guard runs no code of the program.
     """
-    if issubclass(type(key), torch.Tensor) or (issubclass(type(container), dict) and not compares_in_c(type(key))):
+    if issubclass(type(key), torch.Tensor) or (issubclass(type(container), dict) and not is_hashed_in_c(key)):
         number = next(number for number, found in enumerate(elements(container)) if found is key)
         guard_tensor_key(t, source.step("key", number), key)
         return source.step("value", number)
@@ -480,7 +480,7 @@ class Tracer:
 
     def _is_in_order(self, value: Any) -> bool:
         """False for a dictionary that cannot be iterated over in C."""
-        if not all(type(key) in SCALAR_TYPES or compares_in_c(type(key)) for key in dict.keys(value)):
+        if not all(type(key) in SCALAR_TYPES or is_hashed_in_c(key) for key in dict.keys(value)):
             return False
         try:
             return len(list(OrderedDict.__iter__(value))) == len(dict.keys(value))
@@ -491,7 +491,7 @@ class Tracer:
         self.register_keys(value, source)
         keys, items = list(dict.keys(value)), list(dict.values(value))
         found = [self._registered(item, entry(self, value, source, key), deep) for key, item in zip(keys, items)]
-        in_c = type(value) is dict and all(compares_in_c(type(key)) for key in keys)
+        in_c = type(value) is dict and all(is_hashed_in_c(key) for key in keys)
         self._show(value, dict(zip(keys, found)) if in_c else None, found)
 
     def _register_tensor_keys(self, keys: tuple[Any, ...], source: Source) -> None:

@@ -188,3 +188,20 @@ def test_guards_on_the_keys_of_a_dictionary_do_not_keep_them():
     del key, table
     gc.collect()
     assert reference() is None
+
+
+def test_keys_that_are_weak_references_to_plain_objects_are_followed():
+    inside, outside = Plain(1), Plain(2)
+    members, table = weakref.WeakSet([inside]), weakref.WeakKeyDictionary({inside: 3.0})
+
+    def function(x, key):
+        return x + table.get(key, 0.5), key in members
+
+    compiled = lect.compile(function, fullgraph=True)
+    for key in (inside, outside, inside, Plain(1)):
+        same(function(ones(), key), compiled(ones(), key))
+    members.add(outside)
+    table[outside] = 7.0
+    del table[inside]
+    for key in (inside, outside):
+        same(function(ones(), key), compiled(ones(), key))

@@ -20,7 +20,7 @@ import io
 import json
 import os
 import re
-import subprocess
+import signal
 import sys
 import sysconfig
 import tempfile
@@ -31,7 +31,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import Any, NoReturn
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = ROOT / "docs" / "cpython-tests.md"
@@ -231,23 +231,42 @@ def run_module(name: str, skipped: set[str], followed: bool) -> None:
     sys.stdout = out
 
 
-def lines_of(command: list[str]) -> Iterator[str]:
-    """What a process prints; it is ended when it has printed nothing for `SECONDS`.  It runs in a folder of its own: some tests leave files behind."""
-    paths = os.pathsep.join(filter(None, [str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]))
-    environment = {**os.environ, "PYTHONPATH": paths}
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=folder, env=environment) as process,
-    ):
-        assert process.stdout is not None
-        timer = threading.Timer(SECONDS, process.kill)
+def lines_of(name: str, skipped: set[str], followed: bool) -> Iterator[str]:
+    """What the tests of a module print in a process of their own, a copy of this one, which has imported lect already.
+
+    It is ended when it has printed nothing for `SECONDS`, and it runs in a folder of its own: some tests leave files behind.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        read, write = os.pipe()
+        sys.stdout.flush()
+        child = os.fork()
+        if not child:
+            _run_in_child(write, folder, name, skipped, followed)
+        os.close(write)
+        timer = threading.Timer(SECONDS, os.kill, (child, signal.SIGKILL))
         timer.start()
-        for line in process.stdout:
-            timer.cancel()
-            timer = threading.Timer(SECONDS, process.kill)
-            timer.start()
-            yield line
+        with os.fdopen(read) as pipe:
+            for line in pipe:
+                timer.cancel()
+                timer = threading.Timer(SECONDS, os.kill, (child, signal.SIGKILL))
+                timer.start()
+                yield line
         timer.cancel()
+        os.waitpid(child, 0)
+
+
+def _run_in_child(write: int, folder: str, name: str, skipped: set[str], followed: bool) -> NoReturn:
+    """Run the tests and end the process."""
+    try:
+        os.dup2(write, 1)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        os.chdir(folder)
+        sys.stdout = os.fdopen(1, "w")
+        sys.argv = [__file__, name]
+        run_module(name, skipped, followed)
+        sys.stdout.flush()
+    finally:
+        os._exit(0)
 
 
 def outcomes(name: str, followed: bool) -> dict[str, tuple[str, list[list[str]]]]:
@@ -255,9 +274,8 @@ def outcomes(name: str, followed: bool) -> dict[str, tuple[str, list[list[str]]]
     found: dict[str, tuple[str, list[list[str]]]] = {}
     lost: dict[str, str] = {}
     for _ in range(4):
-        command = [sys.executable, "-m", "tests.interop.cpython_tests", "--run", name, str(int(followed)), *found, *lost]
         open_test = None
-        for line in lines_of(command):
+        for line in lines_of(name, {*found, *lost}, followed):
             test, how, events = json.loads(line)
             open_test = test if how == "started" else None
             if how != "started":
@@ -365,13 +383,12 @@ def differences(sentences: list[str]) -> str:
 def main() -> None:
     """What the command line asks for."""
     warnings.simplefilter("ignore")
-    if sys.argv[1:2] == ["--run"]:
-        run_module(sys.argv[2], set(sys.argv[4:]), sys.argv[3] == "1")
-        return
     if sys.argv[1:2] == ["--table"]:
         rows = [json.loads(line) for path in sys.argv[2:] for line in Path(path).read_text(encoding="utf-8").splitlines()]
         TABLE.write_text(table(sorted([row for row in rows if row["tests"]], key=lambda row: row["module"])), encoding="utf-8")
         return
+    import lect  # noqa: F401  # once: what runs the tests are copies of this process
+
     for name in sys.argv[1:] or MODULES:
         print(json.dumps(compare(name)), flush=True)
 

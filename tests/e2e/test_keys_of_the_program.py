@@ -202,3 +202,16 @@ def test_iterators_that_call_none(maker):
         return x + 1, [each[0] for each in made]
 
     same(outcome(program, torch.ones(2)), outcome(lect.compile(program), torch.ones(2)))
+
+
+def test_executed_text_with_builtins_of_its_own():
+    def program(x):
+        names = {"__builtins__": {"twice": lambda y: y * 2}}
+        try:
+            exec("y = twice(3)\nz = len([])", names)
+        except NameError as error:
+            return x + names["y"], str(error)
+        return x
+
+    same(program(torch.ones(2)), lect.compile(program)(torch.ones(2)))
+    assert "LB0020" not in fallbacks()

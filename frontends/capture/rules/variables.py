@@ -127,7 +127,7 @@ def read_builtin(frame: Any, name: str) -> Box | None:
     if held is not vars(builtins):
         box = t.wrap(held, source.attr("__builtins__")) if source is not None else t.static(held)
         if found is frame:
-            t.guards.has_key(box[1], name, False) if before else None
+            t.guards.has_key(box[1], name, False) if before and box[1] is not None else None
             return None
         return t.wrap(found, box[1].item(name) if before and box[1] is not None else None)
     if found is OWN.get(name, frame) and found is not frame:

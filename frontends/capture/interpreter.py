@@ -30,6 +30,7 @@ from lect.frontends.capture.rules import RESUMED, RULES
 from lect.frontends.capture.specials import special_table
 from lect.frontends.capture.tracebacks import note_raise
 from lect.frontends.capture.tracer import Box, Tracer
+from lect.frontends.capture.weak_references import check_alive
 from lect.ir import UNKNOWN, Block, Operation, Value
 
 Step = tuple[Callable[["Frame", Any], Any], Operation]
@@ -148,6 +149,8 @@ class CodeTable:
         """Run a Python function inside of the trace."""
         program = self.program(t, callee[0].__code__)
         keeps_its_code(t, callee)
+        if t.weakly:
+            check_alive(t, callee[0], args)
         if program.is_generator or not t.memo.on:
             return self._follow(t, program, callee, args, kwargs)
         asked = t.memo.ask(callee, args, kwargs)

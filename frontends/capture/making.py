@@ -24,6 +24,7 @@ from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.slots import NOT_MADE
 from lect.frontends.capture.targets import name_of
 from lect.frontends.capture.tracer import Box, Tracer
+from lect.frontends.capture.weak_references import LIBRARY
 from lect.frontends.tensors import LT
 
 Kwargs = dict[str, Box]
@@ -86,7 +87,7 @@ def new_object(t: Tracer, new: Any, cls: type, args: list[Box], kwargs: Kwargs) 
 
 
 def nothing_to_do(referent: Any) -> None:
-    """Stands for the function that a weak reference of the library calls when its object goes: while the frame is followed none goes."""
+    """Stands for the function that a weak reference of the library calls when its object goes: see `check_alive`."""
 
 
 def _make_reference(t: Tracer, new: Any, cls: type, args: list[Box]) -> Box:
@@ -94,8 +95,10 @@ def _make_reference(t: Tracer, new: Any, cls: type, args: list[Box]) -> Box:
     called = args[1][0] if len(args) == 2 else None
     if called is None:
         return t.made(run_real(new, cls, args[0][0]))
-    if type(called) is not FunctionType or called.__module__ not in ("weakref", "_weakrefset"):
+    if type(called) is not FunctionType or called.__module__ not in LIBRARY:
         raise t.stop("LB0018", "a weak reference that calls a function when its object goes")
+    if t.is_fresh(args[0][0]) or type(args[0][0]) is LT:
+        t.weakly.append(args[0][0])
     return t.made(run_real(new, cls, args[0][0], nothing_to_do))
 
 

@@ -149,6 +149,7 @@ class Tracer:
         self.real_of: dict[int, torch.Tensor] = {}
         self.shadows = Shadows()
         self.compared: set[int] = set()  # dictionaries and sets by identity whose keys no code of the program compares
+        self.weakly: list[Any] = []  # objects made in the trace on which containers of the library keep an eye
         self.dented: set[int] = set()  # sets made in the trace out of which something was taken
         self.showing: set[int] = set()  # the containers whose shadow holds their run-time numbers
         self.origins: dict[int, tuple[Any, list[Any]]] = {}  # views and iterators made in C, and the containers outside of the trace that they read
@@ -210,6 +211,7 @@ class Tracer:
         for found in (self.class_attrs, self.getters, self.operators, self.guarded_entries, self.namespaces):
             found.clear()  # type: ignore[attr-defined]
         self.keep.clear()
+        self.weakly.clear()
         disown(self.classes)
         self.classes.clear()
         self.effects.clear()

@@ -21,6 +21,7 @@ from lect.ir import Block
 
 REFERENCES = (weakref.ref, weakref.ProxyType, weakref.CallableProxyType)
 _OUTLIVE = (type, types.ModuleType)  # what lives on without the variables of a frame
+LIBRARY = ("weakref", "_weakrefset")
 _CODE = (types.FunctionType, types.BuiltinFunctionType, types.CodeType)
 _CONTAINERS = (list, tuple, dict, set, frozenset, deque)
 SEARCHED = 5_000  # objects, until it is unknown whether one is held
@@ -78,6 +79,15 @@ def _is_held(t: Tracer, value: Any) -> bool:
     return issubclass(type(value), _OUTLIVE) or any(each is value for each in _reached(t))
 
 
+def check_alive(t: Tracer, function: Any, args: list[Box]) -> None:
+    """Break in front of a call of the library's weak containers when an object that one has seen may be alive no more: it would have been taken out."""
+    if function.__module__ in LIBRARY:
+        held = set(map(id, _reached(t, [box[0] for box in args])))
+        gone = next((value for value in t.weakly if id(value) not in held), None)
+        if gone is not None:
+            raise t.stop("LB0018", f"a weak container of a {type(gone).__name__} that may be alive no more")
+
+
 def _has_let_go(t: Tracer) -> bool:
     """True when a write of the trace has taken an object out of something that exists before it."""
     shadows: dict[Any, Any] = t.shadows
@@ -100,9 +110,9 @@ def _lacks(original: Any, now: Collection[Any]) -> bool:
     return any(id(each) not in kept for each in gc.get_referents(original) if type(each) not in SCALAR_TYPES and not issubclass(type(each), _OUTLIVE))
 
 
-def _reached(t: Tracer) -> Iterator[Any]:
-    """Objects that the variables and operand stacks of the running frames hold, and what the program holds through them."""
-    waiting: deque[Any] = deque()
+def _reached(t: Tracer, given: Collection[Any] = ()) -> Iterator[Any]:
+    """Objects that the variables and operand stacks of the running frames hold, what is `given` to a call, and what the program holds through them."""
+    waiting: deque[Any] = deque(given)
     frame = t.frame
     while frame is not None:
         waiting.extend(_held_by_frame(frame))

@@ -148,8 +148,6 @@ class Tracer:
         self.registered: dict[int, tuple[Any, bool]] = {}
         self.real_of: dict[int, torch.Tensor] = {}
         self.shadows = Shadows()
-        self.compared: set[int] = set()  # dictionaries and sets by identity whose keys no code of the program compares
-        self.weakly: list[Any] = []  # objects made in the trace on which containers of the library keep an eye
         self.dented: set[int] = set()  # sets made in the trace out of which something was taken
         self.showing: set[int] = set()  # the containers whose shadow holds their run-time numbers
         self.origins: dict[int, tuple[Any, list[Any]]] = {}  # views and iterators made in C, and the containers outside of the trace that they read
@@ -177,7 +175,9 @@ class Tracer:
         self.chained: set[int] = set()  # exceptions whose context is the program's
 
     def _know_no_classes(self) -> None:
-        """What is known of classes and functions."""
+        """What is known of classes and functions, of keys and of what weak containers see."""
+        self.compared: set[int] = set()  # dictionaries and sets by identity whose keys no code of the program compares
+        self.weakly: list[Any] = []  # objects made in the trace on which containers of the library keep an eye
         self.classes: list[type] = []  # made in the trace
         self.lookups: dict[tuple[type, str], Any] = {}
         self.class_attrs: dict[tuple[type, str], Box] = {}

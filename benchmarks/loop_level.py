@@ -18,7 +18,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from lect.backends.llvm.kernels import cpu_target, module_text
+from lect.backends.llvm import cpu_target
+from lect.backends.llvm.kernels import module_text
 from lect.backends.python_host import print_python
 from lect.dialects import make_context
 from lect.ir import Context, Operation, parse_module

@@ -265,6 +265,11 @@ def _find_view(seen: Seen) -> ViewAttr | None:
     return ViewAttr(type.shape, type.strides, offset)
 
 
+@lru_cache(maxsize=1024)
+def _callee(name: str) -> SymbolRef:
+    return SymbolRef(name)
+
+
 @lru_cache(maxsize=256)
 def operand_attr(number: int) -> OperandAttr:
     """The marker of an operand."""
@@ -376,7 +381,7 @@ class Lowering:
         call = ExternOp(
             [buffer for buffer, _ in operands],
             self.name("e"),
-            SymbolRef(callee),
+            _callee(callee),
             tuple([view for _, view in operands]),
             written,
             named,

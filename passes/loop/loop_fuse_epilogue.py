@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import ClassVar
 
 from lect.dialects.loop.attributes import BlockedAttr, FuseAttr, OperandAttr, ViewAttr
@@ -92,7 +92,7 @@ def defer(product: Product, forms: Forms, l1_bytes: int) -> int:
         refusal = forms.together((nest,), what, partial(_read_twice, nest, product))
         if refusal:
             raise Blocked(refusal)
-    wide = ViewAttr((1,) * (3 - len(view.sizes)) + view.sizes, (0,) * (3 - len(view.sizes)) + tuple(view.strides or ()), view.offset)
+    wide = _wide(view)
     one_row = wide.sizes[:2] == (1, 1) or not any(stride for size, stride in zip(wide.sizes[:2], wide.strides or ()) if size != 1)
     read = 0 if one_row and product.columns * product.element_bytes <= l1_bytes else len(nests) * nbytes(result)
     saves = 2 * nbytes(result) - read
@@ -105,6 +105,16 @@ def defer(product: Product, forms: Forms, l1_bytes: int) -> int:
     plain = "aten.bmm.default" if call.callee.leaf == "aten.baddbmm.default" else "aten.mm.default"
     _replace_call(product, call, plain, [product.a, product.b], "the nests behind it add")
     return saves
+
+
+@lru_cache(maxsize=4096)
+def _wide(view: ViewAttr) -> ViewAttr:
+    """A view as batch, rows and columns."""
+    missing = 3 - len(view.sizes)
+    return ViewAttr((1,) * missing + view.sizes, (0,) * missing + tuple(view.strides or ()), view.offset)
+
+
+_callee, _operand = lru_cache(maxsize=64)(SymbolRef), lru_cache(maxsize=256)(OperandAttr)
 
 
 def _read_twice(nest: NestOp, product: Product) -> str:
@@ -211,9 +221,9 @@ def _replace_call(
     order = list(dict.fromkeys(given))
     attrs = {
         **call.attrs,
-        "callee": SymbolRef(callee),
+        "callee": _callee(callee),
         "views": tuple([view for _, view in order]),
-        "args": tuple([OperandAttr(order.index(pair)) for pair in given]),
+        "args": tuple([_operand(order.index(pair)) for pair in given]),
         "chosen": "; ".join(text for text in (call.chosen, chosen) if text),
     }
     made = ExternOp.create([value for value, _ in order], [value.type for value in call.results], attrs, (), (), call.loc)

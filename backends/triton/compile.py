@@ -112,6 +112,8 @@ def compile_source(source: Source, arch: int, aligned: Sequence[bool]) -> Any:
     attributes = {(number,): [["tt.divisibility", ALIGNMENT]] for number, good in enumerate(aligned) if good}
     unit = ASTSource(load_kernel(source), dict(source.signature), {}, attributes)
     options = {"num_warps": source.warps, "enable_fp_fusion": False}
+    if source.stages is not None:
+        options["num_stages"] = source.stages
     return triton.compile(unit, target=GPUTarget("cuda", arch, 32), options=options)
 
 
@@ -175,7 +177,7 @@ class KernelTable:
     def kernel(self, func: Any, arch: int, store: CodeStore | None = None) -> Kernel:
         """The kernel of a function, which bears the name of the first function that computes the same."""
         anonymous = triton_source(func, ENTRY)
-        key = (_without_comments(anonymous.text), func.programs, anonymous.warps, arch)
+        key = (_without_comments(anonymous.text), func.programs, anonymous.warps, anonymous.stages, arch)
         with self.lock:
             found = self.known.get(key)
             if found is None:

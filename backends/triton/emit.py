@@ -49,6 +49,21 @@ def python_name(text: str) -> str:
     return name
 
 
+class Names(dict[Any, str]):
+    """The variable of each value.  A value in `sides` has one for each factor of a product that it belongs to, of which `side` says the one at hand."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sides: dict[Value, set[str]] = {}
+        self.side = ""
+
+    def __getitem__(self, value: Any) -> str:
+        return super().__getitem__((self.side, value) if value in self.sides else value)
+
+    def __setitem__(self, value: Any, name: str) -> None:
+        super().__setitem__((self.side, value) if value in self.sides else value, name)
+
+
 class FunctionEmitter:
     """Writes one function.  `names` holds the variable of each value, or the literal of a constant."""
 
@@ -60,7 +75,9 @@ class FunctionEmitter:
         self.blocks = dict(func.blocks.sizes)
         self.dims = [axis for axis in func.axes.names if self.blocks[axis] > 1]
         self.approximate = func.approximate is not None
-        self.names: dict[Value, str] = {}
+        self.names = Names()
+        self.frames = {"": self.dims}
+        self._find_factors()
         self.constants: dict[Value, kernel.ConstOp] = {}
         self.taken: set[str] = {name}
         self.lines: list[str] = []
@@ -83,6 +100,25 @@ class FunctionEmitter:
         if not self.lines:
             self.line("return")
         return "\n".join([f"@triton.jit\ndef {self.name}({parameters}):", *self.lines]) + "\n"
+
+    def _find_factors(self) -> None:
+        """Of a product of tiles: the axis that is summed is the last dim of the first factor and the first of the second, and none of the rest."""
+        for dot in [op for op in self.func.walk() if isinstance(op, kernel.DotOp)]:
+            for side, factor in (("left", dot.lhs), ("right", dot.rhs)):
+                others = [axis for axis in self.dims if axis != dot.axis and axis in axes_of(factor.type)]
+                self.frames[side] = [*others, dot.axis] if side == "left" else [dot.axis, *others]
+                pending = [factor]
+                while pending:
+                    value = pending.pop()
+                    if dot.axis in axes_of(value.type) and side not in self.names.sides.setdefault(value, set()):
+                        self.names.sides[value].add(side)
+                        pending += value.op.operands if value.op is not None else []
+            self.frames[""] = [axis for axis in self.dims if axis != dot.axis]
+        self.dims = self.frames[""]
+
+    def _turn_to(self, side: str) -> None:
+        """What follows is of one factor of a product, or of none."""
+        self.names.side, self.dims = side, self.frames[side]
 
     # ---- writing -----------------------------------------------------------------------------------------------------
 
@@ -184,11 +220,11 @@ class FunctionEmitter:
         for op in block:
             if op.results or not isinstance(op, (kernel.YieldOp, kernel.ReturnOp)):
                 self.source(op.loc)
-            handler = HANDLERS.get(op.name)
-            if handler is not None:
+            handler = HANDLERS.get(op.name, FunctionEmitter._scalar)
+            for side in sorted(self.names.sides.get(op.results[0], ("",)) if op.results else ("",)):
+                self._turn_to(side)
                 handler(self, op)
-            else:
-                self._scalar(op)
+            self._turn_to("")
 
     def _scalar(self, op: Operation) -> None:
         """One operation of the scalar table."""
@@ -364,6 +400,14 @@ class FunctionEmitter:
         best = self.fresh("best")
         self.line(f"{best}, {self.define(op.result, 'found')} = tl.reduce(({', '.join(texts)}), {self._dim_first(along, name)})")
 
+    def dot(self, op: kernel.DotOp) -> None:
+        factors = []
+        for side, value in (("left", op.lhs), ("right", op.rhs)):
+            self._turn_to(side)
+            factors.append(self.use(value))
+        self._turn_to("")
+        self.assign(op.result, "dot", f"tl.dot({', '.join(factors)}, {self.use(op.accumulator)})")
+
     def scan(self, op: kernel.ScanOp) -> None:
         element, text = element_of(op.tile.type), self.use(op.tile)
         if op.axis not in self.dims:
@@ -456,7 +500,7 @@ HANDLERS: MappingProxyType[str, Handler] = MappingProxyType(
         "kernel.reduce": FunctionEmitter.reduce,
         "kernel.reduce_index": FunctionEmitter.reduce_index,
         "kernel.scan": FunctionEmitter.scan,
-        "kernel.dot": FunctionEmitter.refused,
+        "kernel.dot": FunctionEmitter.dot,
         "kernel.for": FunctionEmitter.for_loop,
         "kernel.yield": FunctionEmitter.nothing,
         "kernel.return": FunctionEmitter.nothing,

@@ -21,12 +21,14 @@ ENTRY = "kernel"
 
 
 class Source(NamedTuple):
-    """The text of a module, the name of its kernel, the types of its parameters as Triton spells them, and how many warps run a program."""
+    """The text of a module, the name of its kernel, the types of its parameters as Triton spells them, how many warps run a program, and how many steps of
+    a loop over a product are read ahead, if that is said."""
 
     text: str
     name: str
     signature: dict[str, str]
     warps: int
+    stages: int | None = None
 
 
 def triton_source(func: Operation, name: str | None = None, aligned: bool = True) -> Source:
@@ -45,7 +47,7 @@ def triton_source(func: Operation, name: str | None = None, aligned: bool = True
         signature[emitter.names[value]] = POINTERS[element.spelling]
     if func.groups is not None:
         signature = {"table": "*i64"}
-    return Source(f"{prelude(emitter.calls)}\n\n{body}", emitter.name, signature, func.warps or 4)
+    return Source(f"{prelude(emitter.calls)}\n\n{body}", emitter.name, signature, func.warps or 4, func.stages)
 
 
 def print_triton(func: Operation, ctx: Context) -> str:

@@ -79,8 +79,9 @@ class FuncOp(Operation):
     """One program of a grid of `grid[0] * grid[1] * ...` programs; parameters are the memory it works on.
 
     `vector` names the axis whose lanes lie next to each other in memory: vector registers on a CPU, neighbouring threads on a GPU.  `target` is the kind
-    of machine that it was cut for; on a GPU a program is `warps` warps.  With `groups` so many grids run at once, each on memory of its own: a launch
-    gives the parameters of one group after those of the other.  `approximate` says why functions of f32 may have an error of some ulp (2^-20) in this kernel.
+    of machine that it was cut for; on a GPU a program is `warps` warps, and `stages` steps of a loop over a product are read ahead.  With `groups` so many
+    grids run at once, each on memory of its own: a launch gives the parameters of one group after those of the other.  `approximate` says why functions of
+    f32 may have an error of some ulp (2^-20) in this kernel.
     """
 
     sym_name: Attr[str]
@@ -90,6 +91,7 @@ class FuncOp(Operation):
     vector: Attr[str] = None
     target: Attr[frozenset({"cpu", "cuda"})] = "cpu"
     warps: Attr[int] = None
+    stages: Attr[int] = None
     groups: Attr[int] = None
     approximate: Attr[str] = None
     contents: RegionField
@@ -113,6 +115,7 @@ class FuncOp(Operation):
         many = self.groups is None or (self.groups > 0 and self.target == "cuda")
         require(many, self, "'groups' counts grids that run at once on a GPU, got {}", self.groups)
         require(self.warps is None or self.warps in (1, 2, 4, 8, 16, 32), self, "a program has 1, 2, 4, 8, 16 or 32 warps, got {}", self.warps)
+        require(self.stages is None or 1 <= self.stages <= 8, self, "a loop is read ahead by 1 to 8 steps, got {}", self.stages)
         for axis in self.axes.axes:
             whole = axis.role != "whole" or self.blocks.size(axis.name) >= axis.extent
             require(whole, self, "axis {} is taken whole, so its block must cover {}", axis.name, axis.extent)

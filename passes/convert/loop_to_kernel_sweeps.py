@@ -24,6 +24,7 @@ from lect.passes.convert.loop_to_kernel_values import KERNEL_OPS, Level, NestVal
 
 COMBINE = MappingProxyType({"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum", "any": "or", "all": "and", "xor": "xor"})
 POSITIONS = MappingProxyType({i32: (1 << 31) - 1, i64: (1 << 63) - 1})  # the type that positions are carried in, and what stands for none
+PRODUCT = "product"  # the variant whose sums of products are products of tiles
 Reduction = loop.ReduceOp | loop.ReduceIndexOp
 
 
@@ -65,6 +66,7 @@ class NestSweeps(NestValues):
         self.loops = [axis for axis in self.tiles if axis.role == "loop" and axis not in chosen] + chosen
         self.loop_mask = sum(1 << axis.dim for axis in self.loops)
         self.vector = tiles.vector
+        self.dots = tiles.variant == PRODUCT
         self.late = frozenset(axis.name for axis in chosen if tiles.wide or axis.name == tiles.vector)
         self.whole = [axis for axis in tiles.axes if axis.role == "whole" and axis.dim in self.reduced]
         self.first_values: list[Value] = []
@@ -246,6 +248,9 @@ class NestSweeps(NestValues):
 
     def _accumulate(self, op: Reduction, old: tuple[Value, ...]) -> list[Value]:
         level, axis = self.levels[-1], self.loops[-1]
+        if self.dots and isinstance(op, loop.ReduceOp) and op.contract:
+            left, right = [self._factor(value) for value in op.value.op.operands]  # type: ignore[union-attr]
+            return [self.insert(level, kernel.DotOp(left, right, old[0], axis.name)).result]
         rows = axis.name not in self.late and axis.name in self.cut
         masked = any(each.name in bounds for each in (axis, *self.whole) for bounds in (level.bounds, self.levels[0].bounds))
         if isinstance(op, loop.ReduceOp) and op.contract and not rows and not masked:
@@ -257,6 +262,12 @@ class NestSweeps(NestValues):
         if rows:
             value = self.insert(level, kernel.ReduceOp(self._over(value, axis), op.kind, axis.name)).result
         return [self.insert(level, KERNEL_OPS[COMBINE[op.kind]](old[0], value)).result]
+
+    def _factor(self, value: Value) -> Value:
+        """A factor of a product of tiles: halves as they are, and zero outside of the extent of the sum, as loads are there."""
+        source = value.op.value if isinstance(value.op, loop.CastOp) and value.op.value.type.is_half else value
+        found = self.value(source)
+        return found if isinstance(source.op, loop.LoadOp) else self._masked(found, 0.0)
 
     def _position_type(self, op: loop.ReduceIndexOp) -> ScalarType:
         """The type in which positions are carried: half as wide where they all fit."""

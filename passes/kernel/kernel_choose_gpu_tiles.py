@@ -25,14 +25,17 @@ from typing import Any, ClassVar
 from lect.dialects.kernel.attributes import TileAxis, TilesAttr
 from lect.dialects.loop.ops import NestOp, ScanOp
 from lect.ir import Context, Operation
+from lect.ir.index_map import coefficient
 from lect.passes.base import Pass, option
 from lect.passes.kernel.kernel_choose_tiles import choose_tiles
 from lect.passes.loop.forms import FORMS
+from lect.passes.loop.gpu_products import OWN
 from lect.passes.loop.nests import nests_of, unit_stride_bytes
 from lect.passes.targets import is_gpu
 
 SQUARE = 64
 FEWEST = 128
+SIDE, DEPTH, FEWEST_DOT = 128, 64, 16  # of a tile of a product: its sides, the steps of its sums, and the least that hardware multiplies
 SECTOR = 32  # bytes that memory gives at once
 COLUMN_BYTES = 512
 
@@ -79,6 +82,8 @@ class Chooser:
         scans = [op for op in self.nest.body if isinstance(op, ScanOp) and self.sizes[op.over] != 1]
         if scans:
             return self._scan(scans)
+        if self.nest.products and self.nest.chosen.startswith(OWN):
+            return self._product()
         if self.nest.reduced:
             return self._row() if self.best in self.nest.reduced else self._columns()
         return self._parallel()
@@ -136,6 +141,24 @@ class Chooser:
             columns //= 2  # a short tile for each processor takes fewer steps than a wide one for a few of them
         rows = min(cover(self.sizes[folded]), max(chunk // columns, 1))
         return TilesAttr("columns", [TileAxis("R", folded, rows, "loop"), TileAxis("X", best, columns, "grid")], "X", True)
+
+    def _product(self) -> TilesAttr:
+        """Squares of the result; fewer columns or rows where there are few, and shorter rows where the squares would be too few."""
+        (inner,) = [k for k in self.nest.reduced if self.sizes[k] > 1] or self.nest.reduced[-1:]
+        parallel = [k for k in self._parallel_dims() if self.sizes[k] > 1]
+        columns = max(parallel, key=lambda k: (self._stored_with(k) == 1, k))
+        rows = max([k for k in parallel if k != columns], key=lambda k: (self.sizes[k], k))
+        across = min(max(cover(self.sizes[columns]), FEWEST_DOT), SIDE)
+        down = min(max(cover(self.sizes[rows]), FEWEST_DOT), SIDE)
+        others = prod([self.sizes[k] for k in parallel if k not in (rows, columns)])
+        while down > SIDE // 2 and others * -(-self.sizes[rows] // down) * -(-self.sizes[columns] // across) < int(self.target["processors"]):
+            down //= 2
+        depth = min(max(cover(self.sizes[inner]), FEWEST_DOT), DEPTH)
+        return TilesAttr("product", [TileAxis("Y", rows, down, "grid"), TileAxis("X", columns, across, "grid"), TileAxis("R", inner, depth, "loop")], "X")
+
+    def _stored_with(self, dim: int) -> Any:
+        """How far apart neighbours along a dim are stored."""
+        return coefficient(self.nest.stores[0].map.offset, dim)
 
     def _bytes(self) -> int:
         """Bytes of the narrowest element that is read along the vector axis."""

@@ -3,7 +3,7 @@
     kernel.func @n0(..) {blocks = #kernel.blocks<R = 8192>, target = "cuda"}  =>  ... {.., target = "cuda", warps = 16}
 
 A thread gets about `each` elements, so that it moves several times 16 bytes; a tile of at least 1024 elements has four warps or more, and none has more
-than `most`.  A kernel that has `warps` already keeps them.
+than `most`.  A product of tiles has 4 or 8, and reads `stages` steps ahead.  A kernel that has `warps` already keeps them.
 """
 
 from __future__ import annotations
@@ -23,16 +23,22 @@ class KernelChooseWarps(Pass):
     name: ClassVar[str] = "kernel-choose-warps"
     each: int = option(16, "elements of a thread")
     most: int = option(16, "warps of a program")
+    stages: int = option(3, "steps that a product of matrices reads ahead")
 
     def run(self, op: Operation, ctx: Context) -> None:
         for func in [inner for inner in op.body if isinstance(inner, kernel.FuncOp)]:
             if func.target == "cuda" and func.warps is None:
                 func.attrs["warps"] = self._warps(func)
+                if any(isinstance(inner, kernel.DotOp) for inner in func.walk()):
+                    func.attrs["stages"] = func.stages or self.stages
                 ctx.count(f"kernels of {func.warps} warps")
 
     def _warps(self, func: kernel.FuncOp) -> int:
         lanes = 1
-        for _, size in func.blocks.sizes:
-            lanes *= size
+        folded = {inner.axis for inner in func.walk() if isinstance(inner, kernel.DotOp)}
+        for name, size in func.blocks.sizes:
+            lanes *= 1 if name in folded else size
+        if folded:
+            return 8 if lanes >= 1 << 14 else 4
         warps = max(lanes // (32 * self.each), 4 if lanes >= 1024 else lanes // 256, 1)
         return min(warps, self.most)

@@ -8,7 +8,9 @@ behind it reads its result again.  A nest computes at `own_rate`; pointwise work
 does that), else its launch costs `launch_ns`; and the second matrix may have to be copied into panels first.  So small products with something behind
 them, batches of tiny ones and products whose result is large beside the length of their sums become nests; others stay calls.
 The `own_rate` holds for sums of at most `longest_sum` products, which are added one after another as the library's are; the error grows with their number.
-Products of halves, those with factors, and those on a GPU stay with the library.
+Products of halves and those with factors stay with the library.
+
+On a GPU products of halves are looked at, and convolutions that are products: see `gpu_products`.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from lect.dialects.loop.ops import ExternOp, FuncOp, NestOp
 from lect.ir import Context, Operation
 from lect.passes.base import Pass, option
 from lect.passes.loop.forms import FORMS
+from lect.passes.loop.gpu_products import CONVOLUTION, TileProduct
 from lect.passes.loop.nests import functions, readers
 from lect.passes.loop.products import CALLS, Product, ProductNests
 from lect.passes.targets import is_gpu
@@ -47,10 +50,17 @@ class LoopChooseKernel(Pass):
     near_bytes_per_ns: int = option(32, "bytes that are read or written in a nanosecond in the second cache")
     far_bytes_per_ns: int = option(14, "the same beyond it")
     own_margin: int = option(5, "by how much a nest must be faster, in percent")
+    gpu_library_rate: int = option(700, "operations of the library's products of halves on a GPU, in teraflops")
+    gpu_own_rate: int = option(450, "operations of products by tiles, in teraflops")
+    gpu_launch_ns: int = option(3000, "what a launch on a GPU costs beside its work, in nanoseconds")
     longest_sum: int = option(512, "longest sum that a nest adds up")
 
     def run(self, op: Operation, ctx: Context) -> None:
-        if is_gpu(ctx.target) or not ctx.target.get("fma"):
+        if is_gpu(ctx.target):
+            for func in functions(op):
+                self._choose_tiles(func, ctx)
+            return
+        if not ctx.target.get("fma"):
             return
         for func in functions(op):
             for call in [inner for inner in func.body if isinstance(inner, ExternOp) and inner.callee.leaf in CALLS]:
@@ -64,6 +74,22 @@ class LoopChooseKernel(Pass):
                 else:
                     call.chosen = choice.reason
                     ctx.count("products by the library")
+
+    def _choose_tiles(self, func: FuncOp, ctx: Context) -> None:
+        """The choice on a GPU."""
+        for call in [inner for inner in func.body if isinstance(inner, ExternOp) and (inner.callee.leaf in CALLS or inner.callee.leaf == CONVOLUTION)]:
+            product = TileProduct.of(call)
+            if product is None:
+                continue
+            own, reason = product.is_faster(self, ctx.target)
+            ctx.count("products by nests" if own else "products by the library")
+            if not own:
+                call.chosen = reason
+                continue
+            assert call.parent is not None
+            made = call.parent.insert_before(call, product.nest("a product", reason))
+            made.results[0].hint = call.results[0].hint
+            call.replace(made.results)
 
 
 class Choice:

@@ -43,15 +43,15 @@ class Product:
     added: int | None
 
     @classmethod
-    def of(cls, op: ExternOp) -> Product | None:
-        """What a library call multiplies; None when it is no product, or one with factors, symbolic sizes or elements that are no f32 or f64."""
+    def of(cls, op: ExternOp, elements: tuple[str, ...] = ("f32", "f64")) -> Product | None:
+        """What a library call multiplies; None when it is no product, or one with factors, symbolic sizes or other elements than these."""
         leaf = op.callee.leaf
         if leaf not in CALLS or any(op.kwargs.get(name, 1) != 1 for name in op.kwargs) or set(op.kwargs) - {"beta", "alpha"}:
             return None
         if not all(isinstance(value, OperandAttr) for value in op.args):
             return None
         types = tuple([value.type for value in (*op.operands, *op.results)])
-        found = _sizes(leaf, tuple([value.number for value in op.args]), op.views, op.result_views, types)
+        found = _sizes(leaf, tuple([value.number for value in op.args]), op.views, op.result_views, types, elements)
         return None if found is None else cls(op, *found)
 
     @property
@@ -82,7 +82,12 @@ class Product:
 
 @lru_cache(maxsize=4096)
 def _sizes(
-    leaf: str, numbers: tuple[int, ...], given: tuple[ViewAttr, ...], results: tuple[ViewAttr, ...], types: tuple[BufferType, ...]
+    leaf: str,
+    numbers: tuple[int, ...],
+    given: tuple[ViewAttr, ...],
+    results: tuple[ViewAttr, ...],
+    types: tuple[BufferType, ...],
+    elements: tuple[str, ...],
 ) -> tuple[int, int, int, int, int, int, int | None] | None:
     """The fields of a `Product` behind its operation; None when it is none."""
     kind = CALLS[leaf]
@@ -90,7 +95,7 @@ def _sizes(
         return None
     views = [given[number] for number in numbers]
     element = types[-1].element
-    if str(element) not in ("f32", "f64") or any(types[number].element is not element for number in numbers):
+    if str(element) not in elements or any(types[number].element is not element for number in numbers):
         return None
     if not all(type(size) is int for view in (*views, *results) for size in (*view.sizes, *(view.strides or ()), view.offset)):
         return None

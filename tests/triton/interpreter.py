@@ -66,6 +66,25 @@ def rounding_conversion() -> Any:
     return mock.patch.object(interpreter, "_convert_float", convert)
 
 
+def product_of_halves() -> Any:
+    """A context in which the interpreter multiplies tiles of bf16 as numbers; it takes their bits for integers by itself."""
+    import triton.language as tl
+    from triton.runtime import interpreter
+
+    plain = interpreter.InterpreterBuilder.create_dot
+
+    def widened(factor: Any) -> Any:
+        if factor.dtype.scalar != tl.bfloat16:
+            return factor
+        bits = torch.from_numpy(np.array(factor.data)).view(torch.bfloat16)
+        return interpreter.TensorHandle(bits.float().numpy(), tl.float32)
+
+    def create_dot(self: Any, a: Any, b: Any, *rest: Any) -> Any:
+        return plain(self, widened(a), widened(b), *rest)
+
+    return mock.patch.object(interpreter.InterpreterBuilder, "create_dot", create_dot)
+
+
 class Interpreted(CompiledKernels):
     """Kernels whose launches run in the interpreter."""
 
@@ -81,7 +100,7 @@ class Interpreted(CompiledKernels):
             if kernel.grouped:
                 table = torch.tensor(pointers)
                 pointers = (table.data_ptr(),)
-            with np.errstate(all="ignore"), rounding_conversion():
+            with np.errstate(all="ignore"), rounding_conversion(), product_of_halves():
                 function[(kernel.programs,)](*[memory_at(pointer, dtype) for pointer, dtype in zip(pointers, types)])
 
         return launch

@@ -84,8 +84,16 @@ def test_operations_are_not_contracted() -> None:
     assert "fma" not in compiled.asm["ptx"]
 
 
+def test_product_with_what_stands_behind_it_is_one_kernel_of_tile_instructions() -> None:
+    x, w, b = torch.randn(4096, 128, dtype=torch.bfloat16), torch.randn(128, 256, dtype=torch.bfloat16), torch.randn(256, dtype=torch.bfloat16)
+    (compiled,) = machine_code(lambda x, w, b: torch.relu(torch.addmm(b, x, w)) ** 2, [x, w, b])
+    assert "wgmma.mma_async" in compiled.asm["ptx"]
+    assert "cp.async" in compiled.asm["ptx"]  # steps are read ahead
+    assert compiled.metadata.num_stages == 3
+
+
 def test_equal_kernels_are_compiled_once() -> None:
-    found = machine_code(lambda x, y, z: ((x @ y).relu() @ z).relu(), [torch.randn(64, 64)] * 3)
+    found = machine_code(lambda x, y, z: ((x @ y).relu() @ z).relu(), [torch.randn(64, 64)] * 3)  # products of f32 are the library's
     assert len(found) == 1
 
 

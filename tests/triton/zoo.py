@@ -323,6 +323,22 @@ def matmul_epilogue(x, w, b):
     return F.relu(torch.addmm(b, x, w)) ** 2, (x @ w).softmax(-1)
 
 
+@program(lambda t: (t(40, 72, dtype=BF16), t(72, 24, dtype=BF16), t(24, dtype=BF16), t(40, 24, dtype=BF16)), 2 * HALF)
+def products_of_halves(x, w, b, y):
+    return F.gelu(torch.addmm(b, x, w)) + y, (x @ w).relu(), torch.tanh(F.linear(x, w.t().contiguous())) * 2
+
+
+@program(lambda t: (t(3, 40, 32, dtype=F16), t(3, 32, 16, dtype=F16), t(3, 16, 40, dtype=F16)), 2 * HALF)
+def batches_of_products(x, y, z):
+    return (x @ y).relu() * 2, torch.bmm(x.transpose(1, 2), z.transpose(1, 2)).sigmoid()
+
+
+@program(lambda t: (t(2, 16, 5, 6, dtype=F16), t(24, 16, 1, 1, dtype=F16), t(24, dtype=F16), t(2, 24, 5, 6, dtype=F16)), 2 * HALF)
+def convolution_of_points(x, w, b, y):
+    x, y = x.to(memory_format=torch.channels_last), y.to(memory_format=torch.channels_last)
+    return F.relu(F.conv2d(x, w, b) + y), F.hardswish(F.conv2d(x, w))
+
+
 @program(lambda t: (t(6, 10), t(6, 10)))
 def writes(x, y):
     x.add_(y).mul_(2)

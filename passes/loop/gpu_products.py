@@ -1,0 +1,152 @@
+"""Matrix products on a GPU: when a kernel of our own is faster than the library with a kernel behind it, and the nest that becomes such a kernel.
+
+The library multiplies faster, but what stands behind a product then reads the result from memory again.  Where memory is what a product waits for, short sums
+above all, one kernel that does both moves a third less.  Convolutions with a filter of one point, in tensors whose channels lie next to each other, are
+products too.  Halves alone are looked at: their products are summed in f32 by tile instructions, and rounded once, as the library's are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from lect.dialects.loop.attributes import OperandAttr, SpaceAttr, ViewAttr
+from lect.dialects.loop.building import NestBuilder
+from lect.dialects.loop.ops import ExternOp, NestOp
+from lect.ir import Value
+from lect.ir.index_map import contiguous_strides, strided
+from lect.ir.types import f32
+from lect.passes.loop.nests import points, readers
+from lect.passes.loop.products import Product, broadcast, offset_of
+
+OWN = "own tiles"  # how the reason of such a nest begins
+CONVOLUTION = "aten.convolution.default"
+HALVES = ("f16", "bf16")
+WIDTH = 8  # halves of 16 bytes
+
+
+class Rates(Protocol):
+    """What the choice weighs: teraflops of the library and of tiles, nanoseconds of a launch, and by how many percent tiles must be faster."""
+
+    gpu_library_rate: int
+    gpu_own_rate: int
+    gpu_launch_ns: int
+    own_margin: int
+
+
+@dataclass(frozen=True)
+class TileProduct:
+    """`batch` products of (rows, inner) and (inner, columns) matrices, each with its view as a tensor of three dims, and what is added.
+
+    `added_late` says that the product is rounded before something is added, as eager does for the bias of a convolution.
+    """
+
+    op: ExternOp
+    sizes: tuple[int, int, int, int]
+    a: tuple[Value, ViewAttr]
+    b: tuple[Value, ViewAttr]
+    added: tuple[Value, ViewAttr] | None
+    added_late: bool = False
+
+    @classmethod
+    def of(cls, op: ExternOp) -> TileProduct | None:
+        """What a library call multiplies, if tiles can."""
+        found = _pointwise_convolution(op) if op.callee.leaf == CONVOLUTION else _product(op)
+        return found if found is not None and found.is_fit() else None
+
+    def is_fit(self) -> bool:
+        """Whether the matrices lie so that 16 bytes are read at once, and are large enough for tiles."""
+        _, rows, columns, inner = self.sizes
+        along = [inner if view.strides[-1] == 1 else rows if view.strides[-2] == 1 else 1 for _, view in (self.a,)]  # type: ignore[index]
+        along += [columns if view.strides[-1] == 1 else inner if view.strides[-2] == 1 else 1 for _, view in (self.b,)]  # type: ignore[index]
+        steps = [stride for _, view in (self.a, self.b) for stride in (*(view.strides or ()), view.offset) if stride != 1]
+        return min(rows, columns, inner) >= 16 and all(size % WIDTH == 0 for size in along) and all(type(step) is int and step % WIDTH == 0 for step in steps)
+
+    def is_faster(self, rates: Rates, target: Mapping[str, Any]) -> tuple[bool, str]:
+        """Whether tiles are, and why."""
+        result = self.op.results[0]
+        users = readers(result)
+        if len(users) != 1 or not isinstance(users[0], NestOp) or users[0].reduced or points(users[0]) != result.type.numel:  # type: ignore[attr-defined]
+            return False, "library: no kernel behind it could take the product in"
+        batch, rows, columns, inner = self.sizes
+        rate = int(target["copy_rate"]) / 1000  # bytes a nanosecond
+        operations = 2 * batch * rows * columns * inner
+        factors, written = 2 * batch * (rows * inner + inner * columns), 2 * batch * rows * columns
+        behind = sum(int(value.type.bytes) for value in (*users[0].inputs, *users[0].results) if value is not result)  # type: ignore[attr-defined]
+        library = max(operations / rates.gpu_library_rate / 1000, (factors + written) / rate) + rates.gpu_launch_ns + (written + behind) / rate
+        own = max(operations / rates.gpu_own_rate / 1000, (factors + behind) / rate)
+        texts = [f"{time / 1000:.1f} us" for time in (own, library)]
+        if own * (100 + rates.own_margin) < library * 100:
+            return True, f"{OWN}: {texts[0]} against {texts[1]} of the library and a kernel behind it"
+        return False, f"library: {texts[1]} with a kernel behind it, against {texts[0]} of tiles"
+
+    def nest(self, realize: str, chosen: str) -> NestOp:
+        """The sum of products over the last dim, rounded as eager rounds it."""
+        space = SpaceAttr(self.sizes)
+        builder = NestBuilder(space, self.op.loc)
+        batch, row, column, inner = space.dims
+        half = self.op.results[0].type.element  # type: ignore[attr-defined]
+        left = builder.cast(builder.load(self.a[0], offset_of(self.a[1], (batch, row, inner))), f32)
+        right = builder.cast(builder.load(self.b[0], offset_of(self.b[1], (batch, inner, column))), f32)
+        total = builder.reduce("sum", builder.op("mul", left, right), (3,), contract=True)
+        if self.added is not None:
+            if self.added_late:
+                total = builder.cast(builder.cast(total, half), f32)
+            total = builder.op("add", total, builder.cast(builder.load(self.added[0], broadcast(self.added[1], (batch, row, column))), f32))
+        place = strided((batch, row, column), contiguous_strides(self.sizes[:3]))
+        builder.store(builder.cast(total, half), self.op.results[0].type, place)  # type: ignore[arg-type]
+        return builder.finish(self.op.sym_name, {"realize": (realize,), "chosen": chosen})
+
+
+def _product(op: ExternOp) -> TileProduct | None:
+    product = Product.of(op, HALVES)
+    if product is None:
+        return None
+
+    def wide(number: int) -> tuple[Value, ViewAttr]:
+        view = op.views[number]
+        missing = 3 - len(view.sizes)
+        return op.operands[number], ViewAttr((1,) * missing + view.sizes, (0,) * missing + tuple(view.strides or ()), view.offset)
+
+    added = None if product.added is None else wide(product.added)
+    return TileProduct(op, (product.batch, product.rows, product.columns, product.inner), wide(product.a), wide(product.b), added)
+
+
+def _pointwise_convolution(op: ExternOp) -> TileProduct | None:
+    """A convolution with a filter of one point, over tensors whose channels lie next to each other."""
+    if len(op.args) != 9 or op.kwargs or not all(isinstance(value, OperandAttr) for value in op.args[:2]):
+        return None
+    stride, padding, dilation, transposed, _, groups = op.args[3:]
+    image, filters, result = op.views[op.args[0].number], op.views[op.args[1].number], op.result_views[0]
+    sizes = (*image.sizes, *filters.sizes, *result.sizes, *(image.strides or ()), *(filters.strides or ()), *(result.strides or ()))
+    if not all(type(size) is int for size in sizes) or transposed or groups != 1 or len(image.sizes) < 3:
+        return None
+    count, width = len(image.sizes) - 2, filters.sizes[0]
+    once = tuple(stride) == (1,) * count and not any(padding) and filters.sizes[2:] == (1,) * count
+    element = op.results[0].type.element  # type: ignore[attr-defined]
+    halves = str(element) in HALVES and all(value.type.element is element for value in op.operands)  # type: ignore[attr-defined]
+    if not once or not halves or not (_channels_last(image) and _channels_last(result)) or result.offset or op.results[0].type.numel != result.span:  # type: ignore[attr-defined]
+        return None
+    rows = 1
+    for size in (image.sizes[0], *image.sizes[2:]):
+        rows *= size
+    inner = image.sizes[1]
+    across = filters.strides or ()
+    a = op.operands[op.args[0].number], ViewAttr((1, rows, inner), (0, inner, 1), image.offset)
+    b = op.operands[op.args[1].number], ViewAttr((1, inner, width), (0, across[1], across[0]), filters.offset)
+    added = None
+    if isinstance(op.args[2], OperandAttr):
+        view = op.views[op.args[2].number]
+        added = op.operands[op.args[2].number], ViewAttr((1, 1, width), (0, 0, *(view.strides or ())), view.offset)
+    elif op.args[2] is not None:
+        return None
+    return TileProduct(op, (1, rows, width, inner), a, b, added, True)
+
+
+def _channels_last(view: ViewAttr) -> bool:
+    """Whether a tensor (N, C, ...) lies with its channels innermost and without gaps; dims of size 1 may have any stride."""
+    order = [0, *range(2, len(view.sizes)), 1]
+    wanted = contiguous_strides(tuple([view.sizes[k] for k in order]))
+    return all(view.sizes[k] == 1 or (view.strides or ())[k] == stride for k, stride in zip(order, wanted))
+

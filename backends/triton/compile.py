@@ -177,7 +177,8 @@ class KernelTable:
     def kernel(self, func: Any, arch: int, store: CodeStore | None = None) -> Kernel:
         """The kernel of a function, which bears the name of the first function that computes the same."""
         anonymous = triton_source(func, ENTRY)
-        key = (_without_comments(anonymous.text), func.programs, anonymous.warps, anonymous.stages, arch)
+        types = tuple(anonymous.signature.values())  # which the text does not say
+        key = (_without_comments(anonymous.text), types, func.programs, anonymous.warps, anonymous.stages, arch)
         with self.lock:
             found = self.known.get(key)
             if found is None:

@@ -149,7 +149,7 @@ class BatchNormOp(FunctionalOp):
         require_kind(self, x, FLOAT)
         require(x.rank >= 2, self, "'{}' needs a channel dim, got {}", self.name, x)
         running = self.running_mean.type
-        saved = running.like((x.shape[1] if self.training else 0,), kept_element(x, running.element))
+        saved = running.like((x.shape[1],), kept_element(x, running.element)) if self.training else running.like((0,))
         return x.like(x.shape), saved, saved, running, self.running_var.type
 
 

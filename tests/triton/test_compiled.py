@@ -97,6 +97,12 @@ def test_equal_kernels_are_compiled_once() -> None:
     assert len(found) == 1
 
 
+def test_kernels_whose_texts_are_equal_but_not_their_types_are_two() -> None:
+    found = machine_code(lambda x, y: (x.flip(0), y.flip(0)), [torch.randn(64, 64), torch.zeros(64, 64, dtype=torch.int16)])
+    assert len(found) == 2
+    assert widths(found[0]) != widths(found[1])
+
+
 def test_a_refused_kernel_has_a_file() -> None:
     plain = compile_module.compile_source
 

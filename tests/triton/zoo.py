@@ -265,7 +265,7 @@ def variances(x):
     return x.var(-1), x.std(0), torch.var_mean(x, 1)[1], x.norm(dim=-1)
 
 
-@program(lambda t: (t(8, 6, 10, 10), t(6), t(6)), 1e-5)
+@program(lambda t: (t(8, 6, 10, 10), t(6), t(6)), 4e-5)  # half of the results are 0, so the median is none of the usual
 def batch_norm(x, w, b):
     return F.relu(F.batch_norm(x, None, None, w, b, training=True))
 

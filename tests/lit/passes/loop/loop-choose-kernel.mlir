@@ -1,4 +1,5 @@
 // RUN: lect-opt %s -p loop-choose-kernel --target fma=1,vector_bytes=32,l1_bytes=32768,l2_bytes=524288 --split-input-file | filecheck %s
+// RUN: lect-opt %s -p loop-choose-kernel --target=cuda:sm_90 --split-input-file | filecheck %s --check-prefix=GPU
 
 // The call and the second reading of its result cost more than a nest that the pointwise work joins.
 // CHECK-LABEL: @takes_a_small_product_with_work_behind_it
@@ -105,4 +106,53 @@ loop.func @no_choice_for_halves(%x: !loop.buffer<16x16xbf16>, %w: !loop.buffer<1
 loop.func @no_choice_as_the_sum_has_a_factor(%b: !loop.buffer<16xf32>, %x: !loop.buffer<16x16xf32>, %w: !loop.buffer<16x16xf32>) {
   %0 = loop.extern @e0(%b, %x, %w) {callee = @aten.addmm.default, views = [#loop.view<16>, #loop.view<16x16>, #loop.view<16x16>], args = [#loop.operand<0>, #loop.operand<1>, #loop.operand<2>], kwargs = {alpha = 2}, result_views = [#loop.view<16x16>]} : !loop.buffer<16x16xf32>
   loop.return(%0) {views = [#loop.view<16x16>]}
+}
+
+// -----
+
+// A sum of 64 products waits for memory: on a GPU one kernel of tiles spares the second reading.
+// GPU-LABEL: @takes_a_short_sum_by_tiles
+// GPU-NEXT:    loop.nest @e0(%x, %w) {space = #loop.space<d0: 1, d1: 65536, d2: 256, d3: 64>, realize = ["a product"], chosen = "own tiles: {{.*}} us against {{.*}} us of the library and a kernel behind it"}
+// GPU:           %[[A:.*]] = loop.load(%x) {map = #loop.map<(d0, d1, d2, d3) -> (d1 * 64 + d3)>} : bf16
+// GPU:           loop.reduce({{.*}}) {kind = "sum", over = [3], contract = true} : f32
+// GPU:           loop.cast({{.*}}) : bf16
+loop.func @takes_a_short_sum_by_tiles(%x: !loop.buffer<65536x64xbf16>, %w: !loop.buffer<64x256xbf16>) {
+  %0 = loop.extern @e0(%x, %w) {callee = @aten.mm.default, views = [#loop.view<65536x64>, #loop.view<64x256>], args = [#loop.operand<0>, #loop.operand<1>], result_views = [#loop.view<65536x256>]} : !loop.buffer<65536x256xbf16>
+  %1 = loop.nest @n0(%0) {space = #loop.space<d0: 65536, d1: 256>} : !loop.buffer<65536x256xbf16> {
+  ^bb0(%d0: index, %d1: index):
+    %2 = loop.load(%0) {map = #loop.map<(d0, d1) -> (d0 * 256 + d1)>} : bf16
+    loop.store(%2) {map = #loop.map<(d0, d1) -> (d0 * 256 + d1)>}
+  }
+  loop.return(%1) {views = [#loop.view<65536x256>]}
+}
+
+// -----
+
+// GPU-LABEL: @leaves_a_long_sum_to_the_library_on_a_gpu
+// GPU-NEXT:    loop.extern @e0({{.*}}chosen = "library: {{.*}} us with a kernel behind it, against {{.*}} us of tiles"
+loop.func @leaves_a_long_sum_to_the_library_on_a_gpu(%x: !loop.buffer<8192x8192xbf16>, %w: !loop.buffer<8192x8192xbf16>) {
+  %0 = loop.extern @e0(%x, %w) {callee = @aten.mm.default, views = [#loop.view<8192x8192>, #loop.view<8192x8192>], args = [#loop.operand<0>, #loop.operand<1>], result_views = [#loop.view<8192x8192>]} : !loop.buffer<8192x8192xbf16>
+  %1 = loop.nest @n0(%0) {space = #loop.space<d0: 67108864>} : !loop.buffer<67108864xbf16> {
+  ^bb0(%d0: index):
+    %2 = loop.load(%0) {map = #loop.map<(d0) -> (d0)>} : bf16
+    loop.store(%2) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%1) {views = [#loop.view<67108864>]}
+}
+
+// -----
+
+// The channels lie next to each other, so points of the image are rows.
+// GPU-LABEL: @takes_a_convolution_of_points
+// GPU-NEXT:    loop.nest @e0(%x, %w) {space = #loop.space<d0: 1, d1: 200704, d2: 256, d3: 64>, realize = ["a product"], chosen = "own tiles
+// GPU:           loop.load(%x) {map = #loop.map<(d0, d1, d2, d3) -> (d1 * 64 + d3)>} : f16
+// GPU:           loop.load(%w) {map = #loop.map<(d0, d1, d2, d3) -> (d2 * 64 + d3)>} : f16
+loop.func @takes_a_convolution_of_points(%x: !loop.buffer<64x64x56x56xf16>, %w: !loop.buffer<256x64x1x1xf16>) {
+  %0 = loop.extern @e0(%x, %w) {callee = @aten.convolution.default, views = [#loop.view<64x64x56x56, strides [200704, 1, 3584, 64]>, #loop.view<256x64x1x1>], args = [#loop.operand<0>, #loop.operand<1>, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 1], result_views = [#loop.view<64x256x56x56, strides [802816, 1, 14336, 256]>]} : !loop.buffer<64x256x56x56xf16>
+  %1 = loop.nest @n0(%0) {space = #loop.space<d0: 51380224>} : !loop.buffer<51380224xf16> {
+  ^bb0(%d0: index):
+    %2 = loop.load(%0) {map = #loop.map<(d0) -> (d0)>} : f16
+    loop.store(%2) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%1) {views = [#loop.view<51380224>]}
 }

@@ -339,6 +339,12 @@ def convolution_of_points(x, w, b, y):
     return F.relu(F.conv2d(x, w, b) + y), F.hardswish(F.conv2d(x, w))
 
 
+@program(lambda t: (t(70, 48, dtype=BF16, special=True), t(70, 48, dtype=F16)), HALF)
+def gelu_of_halves(x, y):
+    slope = torch.ops.aten.gelu_backward(y.flip(0), y)
+    return F.gelu(x), F.gelu(y) * 2, slope, slope.sum(0)
+
+
 @program(lambda t: (t(6, 10), t(6, 10)))
 def writes(x, y):
     x.add_(y).mul_(2)

@@ -73,3 +73,33 @@ kernel.func @a_rounded_number_may_be_compared(%x: !kernel.ptr<bf16>, %y: !kernel
   kernel.store(%y, %r, %l) {map = #loop.map<(d0) -> (d0)>}
   kernel.return()
 }
+
+// What is stored in f32 is a sum of numbers that were rounded before.
+// CHECK-LABEL: kernel.func @beside_a_sum_of_rounded_numbers
+// CHECK-SAME: approximate
+kernel.func @beside_a_sum_of_rounded_numbers(%x: !kernel.ptr<bf16>, %y: !kernel.ptr<bf16>, %s: !kernel.ptr<f32>) {grid = [1], axes = #kernel.axes<R: 128 whole>, blocks = #kernel.blocks<R = 128>, vector = "R", target = "cuda"} {
+  %l = kernel.lanes() {axis = "R"} : !kernel.tile<Rxindex>
+  %v = kernel.load(%x, %l) {map = #loop.map<(d0) -> (d0)>} : !kernel.tile<Rxbf16>
+  %w = kernel.cast(%v) : !kernel.tile<Rxf32>
+  %e = kernel.exp(%w) : !kernel.tile<Rxf32>
+  %r = kernel.cast(%e) : !kernel.tile<Rxbf16>
+  %f = kernel.cast(%r) : !kernel.tile<Rxf32>
+  %t = kernel.reduce(%f) {kind = "sum", axis = "R"} : f32
+  kernel.store(%y, %r, %l) {map = #loop.map<(d0) -> (d0)>}
+  kernel.store(%s, %t) {map = #loop.map<() -> (0)>}
+  kernel.return()
+}
+
+// CHECK-LABEL: kernel.func @not_beside_a_sum_of_exponentials
+// CHECK-NOT: approximate
+kernel.func @not_beside_a_sum_of_exponentials(%x: !kernel.ptr<bf16>, %y: !kernel.ptr<bf16>, %s: !kernel.ptr<f32>) {grid = [1], axes = #kernel.axes<R: 128 whole>, blocks = #kernel.blocks<R = 128>, vector = "R", target = "cuda"} {
+  %l = kernel.lanes() {axis = "R"} : !kernel.tile<Rxindex>
+  %v = kernel.load(%x, %l) {map = #loop.map<(d0) -> (d0)>} : !kernel.tile<Rxbf16>
+  %w = kernel.cast(%v) : !kernel.tile<Rxf32>
+  %e = kernel.exp(%w) : !kernel.tile<Rxf32>
+  %r = kernel.cast(%e) : !kernel.tile<Rxbf16>
+  %t = kernel.reduce(%e) {kind = "sum", axis = "R"} : f32
+  kernel.store(%y, %r, %l) {map = #loop.map<(d0) -> (d0)>}
+  kernel.store(%s, %t) {map = #loop.map<() -> (0)>}
+  kernel.return()
+}

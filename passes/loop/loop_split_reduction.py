@@ -41,14 +41,14 @@ class LoopSplitReduction(Pass):
     name: ClassVar[str] = "loop-split-reduction"
     keeps: ClassVar[tuple[str, ...]] = (FORMS,)
     threads: int = option(0, "threads to keep busy; 0: as many as the target has")
-    each: int = option(0, "least points of a part; 0: 32768, on a GPU 8192")
+    each: int = option(0, "least points of a part; 0: 32768, on a GPU 4096")
     shares: int = option(4, "parts for each thread")
     gain: int = option(4, "least ratio of the bytes that a split for the sake of fusion saves to those of the partial results")
 
     def run(self, op: Operation, ctx: Context) -> None:
         threads = self.threads or int(ctx.target.get("threads", 1))
         for func in functions(op):
-            splitter = Splitter(func, forms_of(ctx), self, threads, self.each or (8192 if is_gpu(ctx.target) else 32768))
+            splitter = Splitter(func, forms_of(ctx), self, threads, self.each or (4096 if is_gpu(ctx.target) else 32768))
             for nest in [inner for inner in func.body if isinstance(inner, NestOp)]:
                 splitter.visit(nest)
             ctx.count("reductions split for threads", splitter.for_threads)

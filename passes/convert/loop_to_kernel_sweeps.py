@@ -24,7 +24,7 @@ from lect.passes.convert.loop_to_kernel_values import KERNEL_OPS, Level, NestVal
 
 COMBINE = MappingProxyType({"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum", "any": "or", "all": "and", "xor": "xor"})
 POSITIONS = MappingProxyType({i32: (1 << 31) - 1, i64: (1 << 63) - 1})  # the type that positions are carried in, and what stands for none
-PRODUCT = "product"  # the variant whose sums of products are products of tiles
+PRODUCT = "tile product"  # the variant whose sums of products are products of tiles
 Reduction = loop.ReduceOp | loop.ReduceIndexOp
 
 

@@ -154,7 +154,7 @@ class Chooser:
         while down > SIDE // 2 and others * -(-self.sizes[rows] // down) * -(-self.sizes[columns] // across) < int(self.target["processors"]):
             down //= 2
         depth = min(max(cover(self.sizes[inner]), FEWEST_DOT), DEPTH)
-        return TilesAttr("product", [TileAxis("Y", rows, down, "grid"), TileAxis("X", columns, across, "grid"), TileAxis("R", inner, depth, "loop")], "X")
+        return TilesAttr("tile product", [TileAxis("Y", rows, down, "grid"), TileAxis("X", columns, across, "grid"), TileAxis("R", inner, depth, "loop")], "X")
 
     def _stored_with(self, dim: int) -> Any:
         """How far apart neighbours along a dim are stored."""

@@ -102,7 +102,7 @@ loop.func @columns_are_folded_behind_the_loop(%x: !loop.buffer<16384x8192xf32>) 
 // Squares of the result; the sum is walked in steps.
 // CHECK-LABEL: loop.func @a_product_by_tiles
 loop.func @a_product_by_tiles(%x: !loop.buffer<65536x64xbf16>, %w: !loop.buffer<64x256xbf16>) {
-  // CHECK: tiles = #kernel.tiles<"product", Y: d0 by 128 grid, X: d1 by 128 grid, R: d2 by 64 loop, vector X>
+  // CHECK: tiles = #kernel.tiles<"tile product", Y: d0 by 128 grid, X: d1 by 128 grid, R: d2 by 64 loop, vector X>
   %y = loop.nest @e0(%x, %w) {space = #loop.space<d0: 65536, d1: 256, d2: 64>, chosen = "own tiles: by hand"} : !loop.buffer<65536x256xbf16> {
   ^bb0(%d0: index, %d1: index, %d2: index):
     %0 = loop.load(%x) {map = #loop.map<(d0, d1, d2) -> (d0 * 64 + d2)>} : bf16

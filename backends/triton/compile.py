@@ -27,6 +27,7 @@ from lect.ir import Context, LectError, Operation
 
 ALIGNMENT = 16
 DEFAULT_ARCH = 90
+SHARED = 232448  # bytes of shared memory of a program on a GPU of that kind
 MOST_THREADS = 16
 MOST_KERNELS = 4096
 Progress = Callable[["Kernel", float], None]
@@ -103,8 +104,11 @@ def find_or_compile(source: Source, arch: int, aligned: Sequence[bool], store: C
     return compiled
 
 
-def compile_source(source: Source, arch: int, aligned: Sequence[bool]) -> Any:
-    """Triton's compiled kernel for a GPU of compute capability `arch`; `aligned` says which pointers are multiples of 16 bytes."""
+def compile_source(source: Source, arch: int, aligned: Sequence[bool], room: int = SHARED) -> Any:
+    """Triton's compiled kernel for a GPU of compute capability `arch`; `aligned` says which pointers are multiples of 16 bytes.
+
+    A product that would need more than `room` bytes of shared memory reads fewer steps ahead.
+    """
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
@@ -112,9 +116,20 @@ def compile_source(source: Source, arch: int, aligned: Sequence[bool]) -> Any:
     attributes = {(number,): [["tt.divisibility", ALIGNMENT]] for number, good in enumerate(aligned) if good}
     unit = ASTSource(load_kernel(source), dict(source.signature), {}, attributes)
     options = {"num_warps": source.warps, "enable_fp_fusion": False}
-    if source.stages is not None:
-        options["num_stages"] = source.stages
-    return triton.compile(unit, target=GPUTarget("cuda", arch, 32), options=options)
+    if source.stages is None:
+        return within(triton.compile(unit, target=GPUTarget("cuda", arch, 32), options=options), room)
+    for stages in range(source.stages, 0, -1):
+        compiled = triton.compile(unit, target=GPUTarget("cuda", arch, 32), options={**options, "num_stages": stages})
+        if compiled.metadata.shared <= room or stages == 1:
+            break
+    return within(compiled, room)
+
+
+def within(compiled: Any, room: int) -> Any:
+    """A compiled kernel.  Raises `RuntimeError` where it needs more shared memory than a program may have, which the driver would refuse."""
+    if compiled.metadata.shared > room:
+        raise RuntimeError(f"the kernel needs {compiled.metadata.shared} bytes of shared memory, a program has {room}")
+    return compiled
 
 
 class Kernel:
@@ -178,7 +193,7 @@ class KernelTable:
         """The kernel of a function, which bears the name of the first function that computes the same."""
         anonymous = triton_source(func, ENTRY)
         types = tuple(anonymous.signature.values())  # which the text does not say
-        key = (_without_comments(anonymous.text), types, func.programs, anonymous.warps, anonymous.stages, arch)
+        key = (_without_comments(anonymous.text), types, func.programs, anonymous.warps, anonymous.stages, arch, room)
         with self.lock:
             found = self.known.get(key)
             if found is None:

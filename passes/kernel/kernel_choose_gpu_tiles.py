@@ -144,7 +144,7 @@ class Chooser:
 
     def _product(self) -> TilesAttr:
         """Squares of the result; fewer columns or rows where there are few, and shorter rows where the squares would be too few."""
-        (inner,) = [k for k in self.nest.reduced if self.sizes[k] > 1] or self.nest.reduced[-1:]
+        inner = max(self.nest.reduced, key=lambda k: (self.sizes[k], k))
         parallel = [k for k in self._parallel_dims() if self.sizes[k] > 1]
         columns = max(parallel, key=lambda k: (self._stored_with(k) == 1, k))
         rows = max([k for k in parallel if k != columns], key=lambda k: (self.sizes[k], k))

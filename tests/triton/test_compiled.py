@@ -30,11 +30,12 @@ class Nowhere(CompiledKernels):
         return dict.fromkeys(self.kernels, lambda *arguments: None)
 
 
-def machine_code(run: Callable[..., Any], inputs: Sequence[torch.Tensor]) -> list[Any]:
+def machine_code(run: Callable[..., Any], inputs: Sequence[torch.Tensor], **target: int) -> list[Any]:
     """Triton's compiled kernels of a function for these inputs, each once."""
     found: list[CompiledKernels] = []
 
     def compile_only(funcs: Sequence[Any], ctx: Any) -> CompiledKernels:
+        ctx.target.update(target)
         found.append(compile_kernels(funcs, ctx))
         return Nowhere(found[-1].kernels)
 
@@ -92,6 +93,13 @@ def test_product_with_what_stands_behind_it_is_one_kernel_of_tile_instructions()
     assert compiled.metadata.num_stages == 3
 
 
+def test_product_reads_fewer_steps_ahead_where_shared_memory_is_short() -> None:
+    x, w = torch.randn(4096, 256, dtype=torch.bfloat16), torch.randn(256, 256, dtype=torch.bfloat16)
+    (compiled,) = machine_code(lambda x, w: torch.relu(x @ w), [x, w], shared_bytes=70000)
+    assert compiled.metadata.shared <= 70000
+    assert compiled.metadata.num_stages < 3
+
+
 def test_equal_kernels_are_compiled_once() -> None:
     found = machine_code(lambda x, y, z: ((x @ y).relu() @ z).relu(), [torch.randn(64, 64)] * 3)  # products of f32 are the library's
     assert len(found) == 1
@@ -106,10 +114,10 @@ def test_kernels_whose_texts_are_equal_but_not_their_types_are_two() -> None:
 def test_a_refused_kernel_has_a_file() -> None:
     plain = compile_module.compile_source
 
-    def refuse_products(source: Any, arch: int, aligned: Sequence[bool]) -> Any:
+    def refuse_products(source: Any, arch: int, aligned: Sequence[bool], room: int) -> Any:
         if " * 3.0" in source.text:
             raise RuntimeError("injected")
-        return plain(source, arch, aligned)
+        return plain(source, arch, aligned, room)
 
     def run(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         return x * 3, x.sum(0)

@@ -27,7 +27,8 @@ from lect.ir import Context, LectError, Operation
 
 ALIGNMENT = 16
 DEFAULT_ARCH = 90
-SHARED = 232448  # bytes of shared memory of a program on a GPU of that kind
+# Bytes of shared memory that a program may have, by compute capability; what is not known has as much as the least.
+SHARED: Mapping[int, int] = MappingProxyType({80: 166912, 86: 101376, 87: 166912, 89: 101376, 90: 232448, 100: 232448, 103: 232448, 120: 101376})
 MOST_THREADS = 16
 MOST_KERNELS = 4096
 Progress = Callable[["Kernel", float], None]
@@ -92,7 +93,8 @@ def find_or_compile(source: Source, arch: int, aligned: Sequence[bool], store: C
     """The compiled kernel of a source, out of the store where it is there; Triton is imported only where it is not."""
     if store is None:
         return compile_source(source, arch, aligned)
-    depends = {"triton": version_of("triton"), "arch": arch, "aligned": list(map(int, aligned)), "warps": source.warps, "signature": source.signature}
+    depends = {"triton": version_of("triton"), "arch": arch, "aligned": list(map(int, aligned)), "warps": source.warps, "stages": source.stages}
+    depends["signature"] = source.signature
     key = "\n".join(["lect cubin 1", *[f"{name} {value}" for name, value in depends.items()], _without_comments(source.text)])
     kept = store.find(key)
     found = KeptKernel.unpack(kept) if kept is not None else None
@@ -104,10 +106,10 @@ def find_or_compile(source: Source, arch: int, aligned: Sequence[bool], store: C
     return compiled
 
 
-def compile_source(source: Source, arch: int, aligned: Sequence[bool], room: int = SHARED) -> Any:
+def compile_source(source: Source, arch: int, aligned: Sequence[bool]) -> Any:
     """Triton's compiled kernel for a GPU of compute capability `arch`; `aligned` says which pointers are multiples of 16 bytes.
 
-    A product that would need more than `room` bytes of shared memory reads fewer steps ahead.
+    A product that would need more shared memory than a program may have reads fewer steps ahead.
     """
     import triton
     from triton.backends.compiler import GPUTarget
@@ -115,6 +117,7 @@ def compile_source(source: Source, arch: int, aligned: Sequence[bool], room: int
 
     attributes = {(number,): [["tt.divisibility", ALIGNMENT]] for number, good in enumerate(aligned) if good}
     unit = ASTSource(load_kernel(source), dict(source.signature), {}, attributes)
+    room = SHARED.get(arch, min(SHARED.values()))
     options = {"num_warps": source.warps, "enable_fp_fusion": False}
     if source.stages is None:
         return within(triton.compile(unit, target=GPUTarget("cuda", arch, 32), options=options), room)
@@ -193,7 +196,7 @@ class KernelTable:
         """The kernel of a function, which bears the name of the first function that computes the same."""
         anonymous = triton_source(func, ENTRY)
         types = tuple(anonymous.signature.values())  # which the text does not say
-        key = (_without_comments(anonymous.text), types, func.programs, anonymous.warps, anonymous.stages, arch, room)
+        key = (_without_comments(anonymous.text), types, func.programs, anonymous.warps, anonymous.stages, arch)
         with self.lock:
             found = self.known.get(key)
             if found is None:

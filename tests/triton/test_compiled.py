@@ -30,12 +30,11 @@ class Nowhere(CompiledKernels):
         return dict.fromkeys(self.kernels, lambda *arguments: None)
 
 
-def machine_code(run: Callable[..., Any], inputs: Sequence[torch.Tensor], **target: int) -> list[Any]:
+def machine_code(run: Callable[..., Any], inputs: Sequence[torch.Tensor]) -> list[Any]:
     """Triton's compiled kernels of a function for these inputs, each once."""
     found: list[CompiledKernels] = []
 
     def compile_only(funcs: Sequence[Any], ctx: Any) -> CompiledKernels:
-        ctx.target.update(target)
         found.append(compile_kernels(funcs, ctx))
         return Nowhere(found[-1].kernels)
 
@@ -95,7 +94,8 @@ def test_product_with_what_stands_behind_it_is_one_kernel_of_tile_instructions()
 
 def test_product_reads_fewer_steps_ahead_where_shared_memory_is_short() -> None:
     x, w = torch.randn(4096, 256, dtype=torch.bfloat16), torch.randn(256, 256, dtype=torch.bfloat16)
-    (compiled,) = machine_code(lambda x, w: torch.relu(x @ w), [x, w], shared_bytes=70000)
+    with mock.patch.object(compile_module, "SHARED", {90: 70000}):
+        (compiled,) = machine_code(lambda x, w: torch.relu(x @ w), [x, w])
     assert compiled.metadata.shared <= 70000
     assert compiled.metadata.num_stages < 3
 
@@ -114,10 +114,10 @@ def test_kernels_whose_texts_are_equal_but_not_their_types_are_two() -> None:
 def test_a_refused_kernel_has_a_file() -> None:
     plain = compile_module.compile_source
 
-    def refuse_products(source: Any, arch: int, aligned: Sequence[bool], room: int) -> Any:
+    def refuse_products(source: Any, arch: int, aligned: Sequence[bool]) -> Any:
         if " * 3.0" in source.text:
             raise RuntimeError("injected")
-        return plain(source, arch, aligned, room)
+        return plain(source, arch, aligned)
 
     def run(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         return x * 3, x.sum(0)

@@ -62,7 +62,7 @@ class SharedResult:
     differentiable: bool
 
 
-@dataclass
+@dataclass(eq=False)  # it stands among the constants of code objects, which are hashed
 class TrainingStep:
     """Called like the graph itself, with tensors and numbers; gives its results.
 

@@ -20,7 +20,8 @@ def raised_in(error: BaseException, codes: frozenset[CodeType]) -> bool:
     """True when an exception came out of a frame of one of these codes."""
     step: TracebackType | None = error.__traceback__
     while step is not None:
-        if step.tb_frame.f_code in codes:
+        code = step.tb_frame.f_code
+        if any(code is each for each in codes):  # not `in`: a hash is that of the constants, which may be any objects
             return True
         step = step.tb_next
     return False

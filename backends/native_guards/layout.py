@@ -20,6 +20,7 @@ import torch
 from lect.ir import LectError
 
 POINTER = 8
+LOWEST = 1 << 16  # address of anything; the heap of a program that is loaded at a fixed place begins low
 MANAGED_DICT = -3 * POINTER  # of objects that Python itself gives a dictionary
 VERSION_MASKS = (~0, ~0xFF, ~0xFFF)  # the low bits are for watchers since 3.12, and some more since 3.13
 
@@ -150,7 +151,7 @@ def _autograd_offsets() -> tuple[int, int]:
     for shape in ((7,), (2, 3)):
         tensor = torch.empty(shape)
         states = [words(tensor._cdata, 26), words(tensor.requires_grad_()._cdata, 26)]
-        here = {8 * n for n, (a, b) in enumerate(zip(*states)) if a == 0 and b > 1 << 32}
+        here = {8 * n for n, (a, b) in enumerate(zip(*states)) if a == 0 and b >= LOWEST and b % POINTER == 0}
         places = here if places is None else places & here
     pointer = only(places or (), "the autograd metadata of a tensor")
     flags: set[int] | None = None

@@ -18,7 +18,7 @@ from lect.backends.code_store import CodeStore
 from lect.backends.native_guards.layout import dtype_code
 from lect.backends.native_guards.table import Memory, Named, Row, rows_text
 from lect.backends.native_host.rows import HEADER_BYTES, NUMBERS, SLOT_BYTES
-from lect.backends.native_host.runner import PROGRAM_WORDS, Runner, runner, symbol_address
+from lect.backends.native_host.runner import PROGRAM_WORDS, Runner, message_symbol, runner, symbol_address
 from lect.backends.python_host.emit import Source, print_operation
 from lect.backends.python_host.load import DTYPES, namespace_of
 from lect.backends.python_source import load_source
@@ -184,7 +184,7 @@ class _Writer:
     def _product(self, op: host.ExternOp) -> tuple[int, list[Value], list[float]] | None:
         """The address, tensors and factors of a call that has a C form; None for other calls."""
         known = PRODUCTS.get(".".join(op.callee.path))
-        if known is None or len(op.results) != 1:
+        if known is None or len(op.results) != 1 or message_symbol() is None:  # what such a call raises could not be told
             return None
         symbol, adds = known
         count = 3 if adds else 2
@@ -225,6 +225,8 @@ class _Writer:
                 print_operation(self.source, op)
         body = self.source.lines[start:]
         results = [value for op in ops for value in op.results if any(self.place[user] > last for user in value.users)]
+        wholes = [self._whole(value) for value in results]
+        results += [value for value in dict.fromkeys(wholes) if value in made and value not in results]  # whose memory is used later
         kept = [value for value in results if not isinstance(value.op, host.MemoryOp)]
         name = f"step_{len(self.segments)}"
         head = f"def {name}({', '.join([self.source.use(value) for value in given])}):"

@@ -12,6 +12,7 @@ from lect.backends.native_guards.code import Check
 from lect.backends.native_guards.dispatch import MethodDef, dispatch_text, stored_object
 from lect.backends.native_guards.layout import tensor_handle, torch_libraries
 from lect.backends.native_host.rows import HEADER_BYTES, KINDS, NUMBERS, SLOT_BYTES
+from lect.ir import LectError
 
 OPT_LEVEL = 0  # a row is a few instructions around a call
 
@@ -33,7 +34,6 @@ declare i32 @aoti_torch_get_data_ptr(ptr, ptr)
 declare i32 @aoti_torch_delete_tensor_object(ptr)
 declare zeroext i1 @aoti_torch_grad_mode_is_enabled()
 declare void @aoti_torch_grad_mode_set_enabled(i1 zeroext)
-declare ptr @torch_exception_get_what_without_backtrace()
 declare ptr @_Z16THPVariable_WrapRKN2at10TensorBaseE(ptr)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 """
@@ -45,7 +45,7 @@ RUN = f"""
 
 define internal void @lect_raise(ptr %flat) {{
   %raiser = load ptr, ptr %flat
-  %what = call ptr @torch_exception_get_what_without_backtrace()
+  %what = WHAT
   call void @lect_say(ptr %raiser, ptr %what)
   ret void
 }}
@@ -201,16 +201,27 @@ null:
 }}
 """
 PROGRAM_WORDS = 8
+MESSAGES = ("torch_exception_get_what_without_backtrace", "torch_exception_get_what")  # who tells what went wrong in a call of torch, best first
+FAILED = "a call of torch failed"
+
+
+@cache
+def message_symbol() -> str | None:
+    """The function of this torch that tells what went wrong in a call of it; None when there is none."""
+    return next((name for name in MESSAGES if symbol_address(name) is not None), None)
 
 
 def module_text(handle: int) -> str:
     """The runner as an LLVM module; `handle` is the offset of the handle in a tensor object."""
-    parts = [DECLARATIONS]
+    teller = message_symbol()
+    failed = f'@lect.failed = private constant [{len(FAILED) + 1} x i8] c"{FAILED}\\00"'
+    parts = [DECLARATIONS, f"declare ptr @{teller}()" if teller else failed]
     for name, body in KINDS.items():
         check = Check(f"lect_{name}")
         body(check, handle)
         parts.append(check.text())
-    return "\n".join([*parts, dispatch_text("lect_rows", NUMBERS), RUN.replace("HANDLE", str(handle))])
+    run = RUN.replace("HANDLE", str(handle)).replace("WHAT", f"call ptr @{teller}()" if teller else "bitcast ptr @lect.failed to ptr")
+    return "\n".join([*parts, dispatch_text("lect_rows", NUMBERS), run])
 
 
 class Runner:
@@ -239,6 +250,7 @@ class _Once:
     """The runner of this process."""
 
     made: Runner | None = None
+    refused: LectError | None = None
 
 
 @cache
@@ -247,8 +259,14 @@ def _once() -> _Once:
 
 
 def runner(store: CodeStore | None = None) -> Runner:
-    """The runner of this process, made when first asked for; `store` may have its code.  Raises `LectError` when it cannot be made."""
+    """The runner of this process, made when first asked for, and only then; `store` may have its code.  Raises `LectError` when it cannot be made."""
     once = _once()
+    if once.refused is not None:
+        raise once.refused
     if once.made is None:
-        once.made = Runner(tensor_handle(), store)
+        try:
+            once.made = Runner(tensor_handle(), store)
+        except LectError as error:
+            once.refused = error
+            raise
     return once.made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import sys
 import weakref
 
@@ -10,6 +11,8 @@ import pytest
 import torch
 
 from lect.backends import native_host, python_host
+from lect.backends.native_host import program as program_module
+from lect.backends.native_host import runner as runner_module
 from lect.dialects import make_context
 from lect.ir import LectError, parse_module
 
@@ -142,3 +145,52 @@ def test_memory_elsewhere_has_no_native_program():
     text = 'host.func @f() {\n  %e = host.empty() : !host.tensor<4xf32, "cuda:0">\n  host.return(%e)\n}\n'
     with pytest.raises(LectError, match="no memory on cuda"):
         program(text)
+
+
+@pytest.fixture
+def silent_torch(monkeypatch):
+    """A torch whose calls from native code do not say what went wrong."""
+    monkeypatch.setattr(runner_module, "message_symbol", lambda: None)
+    monkeypatch.setattr(program_module, "message_symbol", lambda: None)
+    monkeypatch.setattr(runner_module, "_once", itertools.repeat(runner_module._Once()).__next__)
+
+
+def test_calls_whose_errors_could_not_be_told_are_made_by_python(silent_torch):
+    native, python = program(FAILS)
+    assert "product" not in native.text and "python" in native.text
+    x = torch.ones(4, 4)
+    assert str(_raised(native.run, x, torch.tensor([7]))) == str(_raised(python.run, x, torch.tensor([7])))
+    native, python = program(PRODUCTS)
+    x, y, z = torch.randn(3, 4), torch.randn(4, 3), torch.randn(3, 3)
+    for a, b in zip(native.run(x, y, z), python.run(x, y, z)):
+        assert torch.equal(a, b)
+
+
+def test_what_cannot_be_made_is_tried_once(monkeypatch):
+    asked = []
+
+    def refuse(handle, store):
+        asked.append(handle)
+        raise LectError("no such symbol")
+
+    monkeypatch.setattr(runner_module, "_once", itertools.repeat(runner_module._Once()).__next__)
+    monkeypatch.setattr(runner_module, "Runner", refuse)
+    for _ in range(2):
+        with pytest.raises(LectError, match="no such symbol"):
+            program(FAILS)
+    assert len(asked) == 1
+
+
+def test_memory_that_native_code_reads_of_a_tensor_that_python_made():
+    """The tensor itself is read by nobody behind the step that makes it."""
+    native, python = program("""
+host.func @f(%x: !host.tensor<2x3xf32>) {
+  %c = host.extern(%x) {callee = @aten.cumsum.default, args = [#host.operand<0>, 0]} : !host.tensor<2x3xf32>
+  %m = host.memory(%c) : !host.buffer<6xf32>
+  %e = host.empty() : !host.tensor<2x3xf32>
+  %v = host.view(%m) : !host.tensor<3x2xf32, strides [1, 3]>
+  host.return(%v, %e)
+}
+""")
+    x = torch.randn(2, 3)
+    assert torch.equal(native.run(x)[0], python.run(x)[0])

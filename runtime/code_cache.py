@@ -17,7 +17,7 @@ VERSION_LIMIT = 8
 class Version:
     """One way to run the function: when `predicate` holds, `run` takes the call.  `eager` says that `run` is the function itself."""
 
-    __slots__ = ("eager", "graph_codes", "holds", "number", "objects", "parameters", "predicate", "reason", "run")
+    __slots__ = ("eager", "graph_codes", "holds", "number", "parameters", "predicate", "reason", "run")
 
     def __init__(self, number: int, predicate: Predicate, run: Callable[..., Any], eager: bool, reason: str) -> None:
         self.number = number
@@ -27,7 +27,6 @@ class Version:
         self.eager = eager
         self.reason = reason
         self.parameters: Any = None
-        self.objects: Any = ()
         self.graph_codes: frozenset[CodeType] = frozenset()
 
     def may_repeat(self, error: Exception) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from lect.dialects.fx.types import OperandRef
+from lect.dialects.fx.types import ObjectRef, OperandRef
 from lect.dialects.guard import ops as guard
 from lect.dialects.guard.arithmetic import FUNCTIONS, SYMBOLS
 from lect.dialects.guard.builtin_names import OWN
@@ -18,23 +18,25 @@ from lect.dialects.pyframe.attributes import LONG_INT_BITS
 from lect.ir import Operation, Value, attribute_text
 from lect.runtime.events import GuardMiss
 from lect.runtime.guard_checks import read_path
+from lect.runtime.kept_objects import Gone, KeptObjects
 
 SHOWN = 120
 _NAMED = (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 
 
 def explain_miss(
-    function: Any, version: int, conditions: Sequence[Operation], failed: int, bound: Mapping[str, Any] | None, objects: Sequence[Any]
+    function: Any, version: int, conditions: Sequence[Operation], failed: int, bound: Mapping[str, Any] | None, objects: KeptObjects
 ) -> GuardMiss:
     """The event for the guard number `failed` of a predicate (negative: reading a source failed)."""
     name = function.__qualname__
     if failed < 0 or bound is None:
-        op = _unreadable(conditions, function, bound or {}, objects)
+        op, error = _unreadable(conditions, function, bound or {}, objects)
         if isinstance(op, guard.BuiltinsOp):
             return GuardMiss(name, version, "builtins", _path(op), _expected(op), _found(op, function, bound or {}, objects), _place(op))
         if op is None:
             return GuardMiss(name, version, "defaults", "", "the defaults of the function", "other ones")
-        return GuardMiss(name, version, "present", _path(op), "an object at this path", "none", _place(op))
+        expected, found = ("an object at this path", "none") if not isinstance(error, Gone) else (str(error), "nothing, as it was deleted")
+        return GuardMiss(name, version, "present", _path(op), expected, found, _place(op))
     op = conditions[failed]
     found = _found(op, function, bound, objects)[:SHOWN]
     return GuardMiss(name, version, op.name.partition(".")[2], _path(op), _expected(op), found, _place(op))
@@ -62,7 +64,7 @@ def _text(value: Value) -> str:
     return f"({args[0]} {symbol} {args[1]})" if symbol is not None and len(args) == 2 else f"{op.function}({', '.join(args)})"
 
 
-def _read(value: Value, function: Any, bound: Mapping[str, Any], objects: Sequence[Any]) -> Any:
+def _read(value: Value, function: Any, bound: Mapping[str, Any], objects: KeptObjects) -> Any:
     """What an operand of a guard is now; raises what reading or computing raises."""
     op = value.owner
     if isinstance(op, guard.ApplyOp):
@@ -75,19 +77,20 @@ def _place(op: Operation) -> str:
     return str(op.loc) if op.loc.known else ""
 
 
-def _unreadable(conditions: Sequence[Operation], function: Any, bound: Mapping[str, Any], objects: Sequence[Any]) -> Operation | None:
+def _unreadable(conditions: Sequence[Operation], function: Any, bound: Mapping[str, Any], objects: KeptObjects) -> tuple[Operation | None, Exception | None]:
+    """The first guard with an operand that cannot be read, and what reading it raises."""
     for op in conditions:
         if isinstance(op, guard.BuiltinsOp) and not vars(builtins).keys() >= set(op.names):
-            return op
+            return op, None
         for value in op.operands:
             try:
                 _read(value, function, bound, objects)
-            except Exception:
-                return op
-    return None
+            except Exception as error:
+                return op, error
+    return None, None
 
 
-def _found(op: Operation, function: Any, bound: Mapping[str, Any], objects: Sequence[Any]) -> str:
+def _found(op: Operation, function: Any, bound: Mapping[str, Any], objects: KeptObjects) -> str:
     if isinstance(op, guard.GlobalStateOp):
         if op.no_exception and sys.exc_info()[1] is not None:
             return f"{type(sys.exc_info()[1]).__name__} being handled"
@@ -97,9 +100,21 @@ def _found(op: Operation, function: Any, bound: Mapping[str, Any], objects: Sequ
         return ", ".join(f"{name} is {describe_value(now[name]) if name in now else 'deleted'}" for name in op.names if now.get(name, now) is not OWN[name])
     try:
         value = _read(op.operands[0], function, bound, objects)
+    except Gone as error:
+        return f"nothing, as {error} was deleted"
     except Exception as error:
         return f"{type(error).__name__} while reading it"
-    return describe_value(value)
+    return describe_value(value) + _wanted_is_gone(op, objects)
+
+
+def _wanted_is_gone(op: Operation, objects: KeptObjects) -> str:
+    """What to add for a guard on an object that was deleted; another one may look the same."""
+    for ref in op.attrs.values():
+        try:
+            objects[ref.number] if isinstance(ref, ObjectRef) else None
+        except Gone:
+            return ", and the expected one was deleted"
+    return ""
 
 
 def describe_value(value: Any) -> str:

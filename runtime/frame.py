@@ -18,7 +18,7 @@ from lect.runtime.events import Compile, EventLog, Fallback, NotNative, Recompil
 from lect.runtime.explain_miss import explain_miss
 from lect.runtime.failures import Failure, with_file
 from lect.runtime.graph_cache import GraphCache, Objects
-from lect.runtime.guards import HOLDS, RAISED, build_predicate
+from lect.runtime.guards import HOLDS, build_predicate
 from lect.runtime.module_calls import call_of, does_more
 from lect.runtime.native_guards import NativeGuards
 from lect.runtime.numbers import changed_numbers
@@ -163,7 +163,7 @@ class CompiledFrame:
             if made.fallback is None and not again:
                 return CHANGED
             if made.fallback is None:
-                miss = explain_miss(self.function, version.number, version.predicate.conditions, failed, made.bound, made.objects)
+                miss = explain_miss(self.function, version.number, version.predicate.conditions, failed, made.bound, version.predicate.objects)
                 self._fail(Failure(name, "guards", miss.guard, f"a new version does not hold for its own call: {miss.text()}", ()), front, kwargs)
             return None
         cache.add(version)
@@ -228,7 +228,7 @@ class CompiledFrame:
         bound = self._bind(args, kwargs)
         reason = ""
         for version, failed in cache.failures(args, kwargs):
-            event = explain_miss(self.function, version.number, version.predicate.conditions, failed, bound if failed > RAISED else None, version.objects)
+            event = explain_miss(self.function, version.number, version.predicate.conditions, failed, bound, version.predicate.objects)
             self.log.add(event)
             reason = reason or event.text()
         if cache.full:

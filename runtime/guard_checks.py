@@ -16,6 +16,7 @@ from lect.dialects.guard.containers import count, elements, own_item, value_at
 from lect.dialects.guard.types import PathAttr
 from lect.ir import ScalarType, literal_key
 from lect.ir.types import f64, i1
+from lect.runtime.kept_objects import KeptObjects
 
 MODULE_PARTS = ("_parameters", "_buffers", "_modules")
 GLOBAL_HOOKS = ("_global_forward_hooks", "_global_forward_pre_hooks", "_global_backward_hooks", "_global_backward_pre_hooks")
@@ -128,7 +129,7 @@ def overrides_active() -> bool:
     )
 
 
-def read_path(path: PathAttr, function: Any, bound: Mapping[str, Any], objects: Sequence[Any]) -> Any:
+def read_path(path: PathAttr, function: Any, bound: Mapping[str, Any], objects: Sequence[Any] | KeptObjects) -> Any:
     """The object at the end of a path, read step by step; raises what reading raises."""
     value = read_root(path.root, path.key, function, bound, objects)
     for kind, key in path.steps:
@@ -136,12 +137,12 @@ def read_path(path: PathAttr, function: Any, bound: Mapping[str, Any], objects: 
     return value
 
 
-def read_step(value: Any, kind: str, key: Any, objects: Sequence[Any]) -> Any:
+def read_step(value: Any, kind: str, key: Any, objects: Sequence[Any] | KeptObjects) -> Any:
     """What one step leads to from `value`; a key that names a kept object is that object."""
     return STEPS[kind](value, objects[key.number] if type(key) is ObjectRef else key)
 
 
-def read_root(root: str, key: Any, function: Any, bound: Mapping[str, Any], objects: Sequence[Any]) -> Any:
+def read_root(root: str, key: Any, function: Any, bound: Mapping[str, Any], objects: Sequence[Any] | KeptObjects) -> Any:
     """The object that a path starts at."""
     if root == "L":
         return bound[key]

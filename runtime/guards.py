@@ -12,7 +12,6 @@ import ast
 import builtins
 import math
 import sys
-import types
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType, MappingProxyType
@@ -27,11 +26,13 @@ from lect.dialects.guard import ops as guard
 from lect.dialects.guard.arithmetic import FUNCTIONS
 from lect.dialects.guard.builtin_names import OWN
 from lect.dialects.guard.containers import count, has, own_item, redefines, value_at
+from lect.frontends.capture.objects import describe
 from lect.ir import LectError, Operation, ScalarType, Value, literal_key
 from lect.ir.types import f64
 from lect.runtime import guard_checks as checks
 from lect.runtime import syntax
 from lect.runtime.guard_reader import Reader
+from lect.runtime.kept_objects import KeptObjects
 
 SKIPPED = "_lect_skipped"
 HOLDS = -1
@@ -48,7 +49,13 @@ class Predicate:
         self.function = function
         self.statements: list[ast.stmt] = []
         self.kept: Mapping[tuple[str, Any], tuple[Any, bool]] = {}
+        self.texts: Mapping[int, str] = {}
         self.parameters = ast.arguments([], [], None, [], [], None, [])
+
+    @property
+    def objects(self) -> KeptObjects:
+        """The objects that the guards name, by number."""
+        return KeptObjects(self.kept, self.texts)
 
     def object(self, root: str, key: Any) -> Any:
         """The object that paths begin at, for the roots M and O.  Raises `KeyError` for one that no guard names, or that has gone."""
@@ -105,6 +112,7 @@ def build_predicate(guards: Operation, function: FunctionType, parameters: Mappi
     holds.__kwdefaults__ = function.__kwdefaults__
     predicate = Predicate(holds, conditions, writer.names, function)
     predicate.statements, predicate.parameters, predicate.kept = writer.body, arguments, writer.kept
+    predicate.texts = writer.texts
     return predicate
 
 
@@ -194,6 +202,7 @@ class _Writer:
         self.taken = {"Exception", *_names_of(parameters)}  # the names that are no builtins in the predicate
         self.body: list[ast.stmt] = []
         self.names: dict[str, Any] = {}
+        self.texts: dict[int, str] = {}  # what the objects are that may go
         self.kept: dict[tuple[str, Any], tuple[Any, bool]] = {}  # where paths begin: the object, or what gives it
         self._held: dict[int, str] = {}
         self._paths: dict[Any, str] = {}
@@ -217,6 +226,8 @@ class _Writer:
     def object(self, ref: ObjectRef) -> ast.expr:
         """A live object: a call of its weak reference, or the object where there can be none."""
         weak, value = _weak(self.objects[ref.number])
+        if weak and ref.number not in self.texts:
+            self.texts[ref.number] = describe(self.objects[ref.number])
         self.kept["O", ref.number] = (value, weak)
         return syntax.call(self.held(value)) if weak else self.held(value)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from lect.frontends.capture.arity import does_not_bind
 from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.sources import Source
 from lect.frontends.capture.tracer import Box, Tracer
 
 
@@ -65,20 +66,32 @@ def _bind_defaults(t: Tracer, callee: Box, func: Signature, bound: dict[str, Box
     if t.is_fresh(function) or (function.__module__ or "").startswith("torch."):
         source = None
     defaults = function.__defaults__ or ()
-    first = len(func.args) - len(defaults)
-    for position, name in enumerate(func.args):
+    for position, name in enumerate(func.args, -len(func.args)):  # counted from the end, where defaults stand however many there are
         if name not in bound:
-            if position < first:
+            if -position > len(defaults):
+                _guard_missing(t, source and source.attr("__defaults__"), function.__defaults__)
                 return False
-            number = position - first
-            bound[name] = _default(t, defaults[number], source and source.attr("__defaults__").item(number))
+            bound[name] = _default(t, defaults[position], source and source.attr("__defaults__").item(position))
     keyword_defaults = function.__kwdefaults__ or {}
     for name in func.keyword_only:
         if name not in bound:
             if name not in keyword_defaults:
+                _guard_missing(t, source and source.attr("__kwdefaults__"), function.__kwdefaults__, name)
                 return False
             bound[name] = _default(t, keyword_defaults[name], source and source.attr("__kwdefaults__").item(name))
     return True
+
+
+def _guard_missing(t: Tracer, source: Source | None, defaults: Any, name: str | None = None) -> None:
+    """Guard that the defaults of a function go on to lack one."""
+    if source is None:
+        return
+    if defaults is None:
+        t.guards.equals(source, None)
+    elif name is None:
+        t.guards.length(source, len(defaults))
+    else:
+        t.guards.has_key(source, name, False)
 
 
 def _default(t: Tracer, value: Any, source: Any) -> Box:

@@ -197,6 +197,9 @@ def _guard_answer(t: Tracer, name: str, subject: Box, raw: Any, asked: Any, answ
             _guard_members(t, cls, subject, part)
         elif not answer and issubclass(type(part), ABCMeta) and not t.is_fresh(part) and not t.is_fresh(cls):
             t.guards.no_subclass(t.static_source(cls), t.static_source(part))
+        elif not answer and name == _INSTANCE and type(part).__module__ == "torch.nn.parameter" and subject[1] is not None and issubclass(cls, torch.Tensor):
+            for mark in ("_is_param", "_is_buffer"):  # by which these classes know tensors of others
+                t.guards.no_attr(subject[1], mark)
     if name == _INSTANCE and not answer and may_change(cls):
         guard_class_entry(t, cls, "__getattribute__", find_in_type(cls, "__getattribute__"))  # it may say that the object is of another class
 

@@ -87,6 +87,17 @@ def entry_place(t: Tracer, cls: type, bases: Sequence[type], name: str) -> Sourc
     return None
 
 
+def guard_no_descriptor(t: Tracer, cls: type, name: str, kind: str, entry: Any) -> None:
+    """Guard that no descriptor of a class takes what is written to `name` of an instance; `kind` is that of the entry now (see `Found`)."""
+    if kind == "missing":
+        guard_class_entry(t, cls, name, entry)
+    elif kind == "plain" and (cls, f"={name}") not in t.guarded_entries:
+        t.guarded_entries.add((cls, f"={name}"))
+        place = entry_place(t, cls, cls.__mro__, name)
+        if place is not None:
+            t.guards.type_is(place, type(entry))
+
+
 def plain_entry(t: Tracer, entry: Any, place: Source | None) -> Box:
     """The box of a plain value that a class holds at `place`, where a descriptor could stand later."""
     if place is not None and not issubclass(type(entry), torch.Tensor):

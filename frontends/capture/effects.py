@@ -18,6 +18,7 @@ import torch
 from lect.dialects.guard.containers import base_of, elements, is_hashed_in_c
 from lect.frontends.capture.attributes import MISSING, Found, find_in_type, forget_lookups, instance_dict, load_attr, lookup, python_method
 from lect.frontends.capture.breaks import Crossing, GraphBreak, UserError
+from lect.frontends.capture.class_guards import guard_no_descriptor
 from lect.frontends.capture.gradients import store_grad
 from lect.frontends.capture.identities import pin
 from lect.frontends.capture.keys import check_compared, check_held, key_of
@@ -316,6 +317,7 @@ def generic_store_attr(t: Tracer, box: Box, name: str, item: Box) -> None:
     found = lookup(t, kind, name)
     if _set_by_descriptor(t, found, box, item):
         return
+    guard_no_descriptor(t, kind, name, found.kind, found.value)
     if t.is_fresh(value):
         raw = t.stored(item)
         run_real(object.__setattr__ if not issubclass(type(value), types.FunctionType) else setattr, value, name, raw)
@@ -489,6 +491,8 @@ def load_cell(t: Tracer, cell: Box) -> Box | None:
     try:
         contents = value.cell_contents
     except ValueError:
+        if source is not None and not t.is_fresh(value):
+            raise t.stop("LB0007", "a variable without a value, of a function around") from None  # no guard looks into empty cells
         return None
     if t.is_fresh(value):
         return t.wrap(contents)

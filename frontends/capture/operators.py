@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from lect.dialects.guard.containers import has, own_item
+from lect.dialects.guard.containers import count, has, own_item
 from lect.frontends.capture.attributes import find_in_type, load_attr, lookup, python_method
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import mutate, run_real, stored_key, tensor_key
@@ -484,14 +484,14 @@ def load_item(t: Tracer, container: Box, key: Box) -> Box:
     if issubclass(type(value), list | tuple | deque) and source is not None:
         if type(index) is slice:
             t.register(container)
-        else:
-            t.guards.length(source, len(value))
+        elif type(index) not in (int, bool) or not -count(value) <= index < count(value):
+            t.guards.length(source, count(value))
     if kind in SCALAR_TYPES:
         t.leak(container)
     elif not issubclass(type(value), list | tuple | deque | range) and not t.is_fresh(value):
         raise t.stop("LB0003", f"an item of a {kind.__module__}.{kind.__qualname__}")
     read = run_real(operator.getitem, t.now(container), index)
-    if source is not None and issubclass(type(value), list | tuple) and type(index) in (int, bool) and id(value) not in t.shadows:
+    if source is not None and issubclass(type(value), list | tuple | deque) and type(index) in (int, bool) and id(value) not in t.shadows:
         return t.wrap(read, entry(t, value, source, int(index)))
     return t.result(read, 1)
 

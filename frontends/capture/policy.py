@@ -97,7 +97,7 @@ def _pure() -> frozenset[Any]:
     found |= {getattr(builtins, name) for name in _PURE_BUILTINS}
     found |= {value for value in vars(math).values() if callable(value)}
     found |= {value for value in vars(operator).values() if type(value) is types.BuiltinFunctionType}
-    found |= {functools.reduce, sys.intern, sys.getrecursionlimit, object.__eq__, object.__ne__, object.__hash__, itertools.chain.from_iterable, dict.fromkeys}
+    found |= {functools.reduce, sys.intern, object.__eq__, object.__ne__, object.__hash__, itertools.chain.from_iterable, dict.fromkeys}
     found |= METHODS
     found |= {value for value in vars(cmath).values() if callable(value)}
     found |= {struct.pack, struct.unpack, struct.calcsize, os.fspath, binascii.hexlify, binascii.unhexlify, binascii.crc32}

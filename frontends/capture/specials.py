@@ -437,6 +437,11 @@ _BY_SUBJECT = (
 )
 
 
+def _recursion_limit(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    """`sys.getrecursionlimit()`."""
+    return t.wrap(t.recursion_limit, t.sources.module("sys").attr("getrecursionlimit").step("call"))
+
+
 # Rules that do nothing which lasts but what the log of the trace tells of, or what they call does.
 _LOGGED = frozenset(
     {isinstance, issubclass, type, getattr, hasattr, setattr, object.__getattribute__, types.ModuleType.__getattribute__, type.__getattribute__}
@@ -500,6 +505,7 @@ def special_table() -> Mapping[Any, Rule]:
         torch.backends.mha.get_fastpath_enabled: _fastpath,
         MethodType: _method_type,
         sys.exc_info: _exc_info,
+        sys.getrecursionlimit: _recursion_limit,
         sys.exception: _exception,
         warnings.warn: _outside,
     }

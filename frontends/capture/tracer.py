@@ -162,6 +162,7 @@ class Tracer:
         self.called_in_handler = sys.exc_info()[1] is not None
         self.inference: list[tuple[Any, Any]] = []  # the open blocks of inference mode: the program's context manager and torch's
         self.mode: Any = None  # the dispatch mode under which torch functions run
+        self.recursion_limit = sys.getrecursionlimit()  # the program's, which is raised while it is followed
         self.deepest = MAX_DEPTH  # calls in calls that are followed: no more than the program may make
         self.frame: Any = None
         self.caught: BaseException | None = None  # what the running frame handles, and below what those around its generators do

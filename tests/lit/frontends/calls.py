@@ -26,7 +26,7 @@ def inlined_inputs():
 # INLINED-DAG: %[[SCALED:.*]] = guard.source() {path = #guard.path<{{.*}}scaled{{.*}}>}
 # INLINED-DAG: guard.is(%[[SCALED]]) {is_object = #fx.object<{{[0-9]+}}, "function calls.scaled">}
 # INLINED-DAG: guard.equals(%SCALE) {value = 3.0}
-# INLINED-DAG: .__defaults__[0]>}
+# INLINED-DAG: .__defaults__[-1]>}
 # INLINED-LABEL: fx.graph @inlined.graph
 # INLINED-NEXT: fx.call(%x) {target = @operator.mul, args = [#fx.operand<0>, 2.0]}
 # INLINED-NEXT: fx.call(%0) {target = @operator.add, args = [#fx.operand<0>, 3.0]}

@@ -14,7 +14,7 @@ import math
 import sys
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from types import FunctionType, MappingProxyType
+from types import BuiltinFunctionType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 import torch
@@ -27,6 +27,7 @@ from lect.dialects.guard.arithmetic import FUNCTIONS
 from lect.dialects.guard.builtin_names import OWN
 from lect.dialects.guard.containers import count, has, own_item, redefines, value_at
 from lect.frontends.capture.objects import describe
+from lect.frontends.capture.tensor_methods import OWN as OF_TENSORS
 from lect.ir import LectError, Operation, ScalarType, Value, literal_key
 from lect.ir.types import f64
 from lect.runtime import guard_checks as checks
@@ -184,7 +185,7 @@ def _unequal(left: ast.expr, right: ast.expr) -> ast.expr:
 
 def _weak(value: Any) -> tuple[bool, Any]:
     """True and a weak reference to a value, or False and the value where there can be none."""
-    if issubclass(type(value), types.ModuleType | types.BuiltinFunctionType):
+    if issubclass(type(value), ModuleType | BuiltinFunctionType):
         return False, value
     try:
         return True, weakref.ref(value)
@@ -545,6 +546,10 @@ def _builtins(w: _Writer, op: Any) -> list[ast.expr]:
     return [syntax.any_of([_unequal(found, w.held(OWN[name])) for found, name in zip(reads, op.names)])]
 
 
+def _tensor_class(w: _Writer, op: Any) -> list[ast.expr]:
+    return [syntax.any_of([_unequal(syntax.attribute(w.held(torch.Tensor), name), w.held(OF_TENSORS[name])) for name in op.names])]
+
+
 def _global_state(w: _Writer, op: Any) -> list[ast.expr]:
     default = dtype_of(op.default_dtype)
     modes = [w.call(checks.modes_active)]
@@ -588,6 +593,7 @@ _MAKERS: Mapping[type, Callable[[_Writer, Any], list[ast.expr]]] = MappingProxyT
         guard.MroOp: _mro,
         guard.NoSubclassOp: _no_subclass,
         guard.BuiltinsOp: _builtins,
+        guard.TensorClassOp: _tensor_class,
         guard.GlobalStateOp: _global_state,
     }
 )

@@ -312,6 +312,17 @@ class BuiltinsOp(Operation):
             require(name in OWN, self, "'{}' is no function, class or constant of Python's builtins", name)
 
 
+@op("guard.tensor_class")
+class TensorClassOp(Operation):
+    """Each of the names stands in `torch.Tensor` for what it stood for when lect was loaded: methods that operators run, and properties."""
+
+    names: Attr[tuple]
+    traits = (INSIDE,)
+
+    def verify(self) -> None:
+        require(self.names and all(type(name) is str for name in self.names), self, "'guard.tensor_class' needs names, got {}", self.names)
+
+
 @op("guard.global_state")
 class GlobalStateOp(Operation):
     """The modes of torch in the calling thread: autograd, inference mode, autocast, default dtype, determinism, active overrides, and hooks on all modules.

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 
 from lect.frontends.capture.breaks import GraphBreak, UserError
-from lect.frontends.capture.class_guards import decides, entry_place, guard_class_entry, may_change, plain_entry
+from lect.frontends.capture.class_guards import decides, entry_place, guard_class_entry, guard_method_of_torch, may_change, plain_entry
 from lect.frontends.capture.frames import TracedFrame, frame_attr
 from lect.frontends.capture.generators import IndexIterator, TracedGenerator, generator_attr
 from lect.frontends.capture.gradients import read_grad
@@ -89,6 +89,8 @@ def lookup(t: Tracer, cls: type, name: str) -> Found:
             raise t.stop("LB0003", f"the descriptor {cls.__name__}.{name}")
         if may_change(cls) and decides(found.kind, name):
             guard_class_entry(t, cls, name, entry)
+        elif found.kind == "function":
+            guard_method_of_torch(t, cls, name, entry)
         if found.kind in ("python_data", "python_other") and may_change(type(entry)):
             for half in _WRITERS:  # which decide whether the object's own attribute stands in front of it
                 guard_class_entry(t, type(entry), half, find_in_type(type(entry), half))
@@ -536,6 +538,7 @@ def _meta_entry(t: Tracer, box: Box, name: str, meta: Found) -> Box:
 
 def tensor_attr(t: Tracer, box: Box, name: str) -> Box:
     """An attribute of a traced tensor."""
+    from lect.frontends.capture.tensor_methods import guard_tensor_method
     from lect.frontends.capture.torch_calls import torch_call
 
     value, source = box
@@ -556,6 +559,7 @@ def tensor_attr(t: Tracer, box: Box, name: str) -> Box:
         return t.wrap(real.__dict__[name], source.attr(name) if source is not None else None)
     found = lookup(t, torch.Tensor, name)
     if found.kind in ("c_data", "property"):
+        guard_tensor_method(t, name)
         return torch_call(t, getattr, [box, (name, None)], {})
     if found.kind == "function" or found.kind == "c_method":
         guard_class_entry(t, torch.Tensor, name, found.value)
@@ -563,6 +567,7 @@ def tensor_attr(t: Tracer, box: Box, name: str) -> Box:
         t.keep.append(method)
         return (method, None)
     if found.kind == "missing":
+        t.guards.no_key(t.static_source(torch.Tensor).attr("__dict__"), name)
         if real is not None:
             t.guards.no_attr(source, name) if source is not None else None
         raise UserError(AttributeError(f"'Tensor' object has no attribute '{name}'", name=name, obj=None))

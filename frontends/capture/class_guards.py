@@ -2,8 +2,8 @@
 
 A function or property is asked for as an attribute of the class, which is one read.  Anything else could answer for itself there (a descriptor gives
 what its `__get__` gives), so the dictionaries along the MRO are asked: those in front lack the name, and the first that has it has this entry; and the
-MRO is the same, which an assignment to `__bases__` changes.  Classes that cannot change are not asked, and no classes of torch: those are taken for what
-they are.
+MRO is the same, which an assignment to `__bases__` changes.  Classes that cannot change are not asked.  Classes of torch are taken for what they are, but
+for their special methods, which tools replace (`nn.Module.__call__`).
 """
 
 from __future__ import annotations
@@ -46,6 +46,16 @@ def guard_class_entry(t: Tracer, cls: type, name: str, entry: Any) -> None:
         t.guards.is_object(t.static_source(cls).attr(name), entry)
     else:
         guard_entry(t, cls, cls.__mro__, name, entry)
+
+
+def guard_method_of_torch(t: Tracer, cls: type, name: str, entry: FunctionType) -> None:
+    """A special method in Python that a class of torch has or inherits is still the same: what is replaced there is replaced for all modules."""
+    if (name[:2] != "__" and name != "_call_impl") or issubclass(cls, torch.Tensor):
+        return
+    base = next((base for base in cls.__mro__ if base.__dict__.get(name) is entry), None)
+    if base is not None and (base, name) not in t.guarded_entries and not t.is_fresh(base):
+        t.guarded_entries.add((base, name))
+        t.guards.is_object(t.static_source(base).attr(name), entry)
 
 
 def _asked_plainly(meta: type, name: str) -> bool:

@@ -41,6 +41,7 @@ class GuardList:
         self.objects = objects
         self.entries: dict[tuple[Place | None, str], Asked] = {}
         self.builtins: dict[str, Location] = {}  # names that were found among Python's builtins, and the line that read each first
+        self.of_tensors: dict[str, Location] = {}  # the same for names of the class of tensors
         self.loc = UNKNOWN
         self.log: list[Any] | None = None  # takes down what is asked, also what was asked before (see `call_memo`)
 
@@ -198,6 +199,8 @@ class GuardList:
             writer.write(source, kind, asked)
         if self.builtins:
             writer.block.append(guard.BuiltinsOp(tuple(self.builtins), loc=next(iter(self.builtins.values()))))
+        if self.of_tensors:
+            writer.block.append(guard.TensorClassOp(tuple(self.of_tensors), loc=next(iter(self.of_tensors.values()))))
         return guard.SetOp(name, regions=[Region([writer.block])], loc=loc)
 
 

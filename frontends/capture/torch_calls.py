@@ -20,6 +20,7 @@ from lect.frontends.capture.numpy_values import python_numbers
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.targets import name_of
+from lect.frontends.capture.tensor_methods import guard_operator
 from lect.frontends.capture.tracer import NONE, Box, Tracer
 from lect.frontends.tensors import LT, DataDependent, layout_of, make_lt, meta_of
 from lect.frontends.tensors.torch_functions import expected_reads
@@ -79,6 +80,7 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
     """Call a torch function (or an operator on tensors) and record it."""
     if _has_generator(function, args, kwargs):
         return _drawn(t, function, args, kwargs)
+    guard_operator(t, function, args)
     function, args, kwargs = _as_recorded(t, function, args, kwargs)
     raw = [lower_box(t, box) for box in args]
     raw_kwargs = {name: lower_box(t, box) for name, box in kwargs.items()}

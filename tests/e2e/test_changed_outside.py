@@ -406,3 +406,52 @@ def test_a_miss_says_what_was_deleted():
     same(program(x, Other()), compiled(x, Other()))
     missed = lect.events("guard miss")[-1]
     assert "Deleted" in missed.expected + missed.found and "deleted" in missed.found and "Error" not in missed.text()
+
+
+@pytest.fixture
+def network():
+    return torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh()).eval()
+
+
+def doubled(self, name):
+    """Another `__getattr__` of modules."""
+    found = {**vars(self)["_parameters"], **vars(self)["_modules"]}[name]
+    return found * 2 if isinstance(found, torch.Tensor) else found
+
+
+PATCHES = {
+    "__call__": (torch.nn.Module, lambda self, x: x * 10),
+    "_call_impl": (torch.nn.Module, lambda self, x: x * 10),
+    "__getattr__": (torch.nn.Module, doubled),
+    "__iter__": (torch.nn.Sequential, lambda self: iter([torch.nn.Sigmoid()])),
+    "__add__": (torch.Tensor, lambda self, other: self * 10),
+    "__rsub__": (torch.Tensor, lambda self, other: self * 10),
+    "__getitem__": (torch.Tensor, lambda self, index: self * 10),
+    "__imul__": (torch.Tensor, lambda self, other: self + 10),
+    "__neg__": (torch.Tensor, lambda self: self * 10),
+    "mT": (torch.Tensor, property(lambda self: self * 10)),
+    "a_new_attribute": (torch.Tensor, 5),
+}
+
+
+@pytest.mark.parametrize("name", PATCHES)
+def test_methods_of_the_classes_of_torch_are_replaced(name, network, monkeypatch):
+    def modules(x):
+        return network(x).detach()
+
+    def operators(x):
+        y = (2 - x) + x[0] - (-x)
+        y *= 3
+        return y.reshape(1, 3).mT.flatten() * getattr(x, "a_new_attribute", 2)
+
+    owner, new = PATCHES[name]
+    program = operators if owner is torch.Tensor else modules
+    compiled, x = lect.compile(program), torch.randn(3)
+    same(program(x), compiled(x))
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, new, raising=False)
+        want, got = program(x), compiled(x)
+        again = lect.compile(program)(x)
+    same(want, got)
+    same(want, again)
+    same(program(x), compiled(x))

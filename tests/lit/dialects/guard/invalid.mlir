@@ -119,3 +119,10 @@ guard.set @bases_that_are_no_objects() {
   // expected-error @+1 {{'guard.mro' takes classes, got}}
   guard.mro(%x) {bases = ["A"]}
 }
+
+// -----
+
+guard.set @class_of_tensors_without_names() {
+  // expected-error @+1 {{'guard.tensor_class' needs names, got ()}}
+  guard.tensor_class() {names = []}
+}

@@ -65,6 +65,7 @@ guard.set @numbers() {
 // CHECK-NEXT: guard.mro(%x) {bases = [#fx.object<3, "m.A">, #fx.object<4, "m.B">]}
 // CHECK-NEXT: guard.no_subclass(%x, %y)
 // CHECK-NEXT: guard.builtins() {names = ["abs", "len"]}
+// CHECK-NEXT: guard.tensor_class() {names = ["__add__", "T"]}
 // CHECK-NEXT: guard.global_state() {grad = true, default_dtype = f32}
 guard.set @conditions() {
   %x = guard.source() {path = #guard.path<L["x"]>} : !guard.object
@@ -92,5 +93,6 @@ guard.set @conditions() {
   guard.mro(%x) {bases = [#fx.object<3, "m.A">, #fx.object<4, "m.B">]}
   guard.no_subclass(%x, %y)
   guard.builtins() {names = ["abs", "len"]}
+  guard.tensor_class() {names = ["__add__", "T"]}
   guard.global_state() {grad = true, default_dtype = f32}
 }

@@ -114,6 +114,8 @@ def _wanted_is_gone(op: Operation, objects: KeptObjects) -> str:
             objects[ref.number] if isinstance(ref, ObjectRef) else None
         except Gone:
             return ", and the expected one was deleted"
+        except KeyError:  # compared by value
+            continue
     return ""
 
 

@@ -230,6 +230,8 @@ def module_attr(t: Tracer, box: Box, name: str) -> Box:
         found = getattr(module, name)
     except AttributeError as error:
         t.guards.no_attr(source, name)
+        hook = module.__dict__.get("__getattr__", MISSING)
+        t.guards.no_attr(source, "__getattr__") if hook is MISSING else t.guards.is_object(source.step("dict").item("__getattr__"), hook)
         raise UserError(error) from None
     return t.wrap(found, source.attr(name))
 

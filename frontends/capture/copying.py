@@ -19,6 +19,7 @@ from lect.frontends.capture.iteration import iterate, mapping_items
 from lect.frontends.capture.numbers import RunTimeNumber
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.sources import Source
 from lect.frontends.capture.torch_calls import torch_call
 from lect.frontends.capture.tracer import NONE, Box, Tracer
 from lect.frontends.tensors import LT, layout_of
@@ -204,6 +205,25 @@ def identity(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     return t.made(Identity(id(value)))
 
 
+def _guard_signature(t: Tracer, function: Any, source: Source) -> None:
+    """Guard what `inspect.signature` reads of a function: its code, defaults, annotations, and the names by which it says something else."""
+    t.guards.is_object(source.attr("__code__"), function.__code__)
+    for name in ("__defaults__", "__kwdefaults__", "__annotations__"):
+        held, place = getattr(function, name), source.attr(name)
+        if held is None:
+            t.guards.equals(place, None)
+        else:
+            t.register(t.wrap(held, place))
+    for name in ("__signature__", "__wrapped__", "__text_signature__"):
+        if name not in function.__dict__:
+            t.guards.no_attr(source, name)
+        else:
+            t.guards.is_object(source.step("dict").item(name), function.__dict__[name])
+    inner = function.__dict__.get("__wrapped__")
+    if type(inner) is FunctionType:
+        _guard_signature(t, inner, t.static_source(inner))
+
+
 def signature(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     """`inspect.signature(f)` of a Python function or method, or of a class that the trace has made."""
     value = args[0][0]
@@ -213,6 +233,8 @@ def signature(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
         raise t.stop("LB0003", f"inspect.signature of a {describe(value)}")
     if args[0][1] is not None:
         t.guards.is_object(args[0][1], value) if value is function else t.guards.is_object(args[0][1].attr("__func__"), function)
+    if not of_class and not t.is_fresh(function):
+        _guard_signature(t, function, t.static_source(function))
     made = run_real(inspect.signature, value)
     t.made(made.parameters)
     t.keep.append(made)

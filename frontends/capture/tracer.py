@@ -260,9 +260,9 @@ class Tracer:
         elif source is None or id(value) in self.fresh:
             return (value, None)
         else:
-            if kind is range:
+            if kind is range or kind is slice:
                 for part in ("start", "stop", "step"):
-                    self.guards.equals(source.attr(part), getattr(value, part))
+                    self._part(getattr(value, part), source.attr(part))
             if issubclass(kind, DERIVED):
                 self.guards.is_object(source, value)  # what its operators and methods in C give hangs on the value
             box = self.seen[id(value)] = (value, source)
@@ -270,6 +270,13 @@ class Tracer:
         if self.log is not None:
             self.log.read(source, box)  # type: ignore[arg-type]
         return box
+
+    def _part(self, value: Any, source: Source) -> None:
+        """A part of an object that C code looks into: known by its value, or found again by its identity."""
+        if type(value) in SCALAR_TYPES:
+            self.guards.equals(source, value)
+        else:
+            self.wrap(value, source)
 
     def static(self, value: Any) -> Box:
         """The box of a code-like object found without a path (a module, class or function that a type refers to): kept by reference."""

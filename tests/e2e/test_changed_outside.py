@@ -3,10 +3,12 @@
 import abc
 import collections.abc
 import gc
+import inspect
 import sys
 import types
 import typing
 
+import numpy
 import pytest
 import torch
 
@@ -22,9 +24,8 @@ def case(make):
     return make
 
 
-@pytest.mark.parametrize("make", CASES, ids=lambda make: make.__name__)
-def test_value_is_that_of_eager(make):
-    """Filled by the functions below."""
+def follow(make):
+    """Every time the case yields the program, the compiled one gives eager's value."""
     compiled, program = None, None
     for program in make():
         x = torch.randn(3)
@@ -85,7 +86,7 @@ WAYS = {
 def test_bases_of_a_class_are_replaced(way):
     ask, first, second = WAYS[way]
     lect.reset()
-    test_value_is_that_of_eager(_based(first, second, ask))
+    follow(_based(first, second, ask))
     assert versions() == 2, "the third call finds the first version again"
 
 
@@ -455,3 +456,67 @@ def test_methods_of_the_classes_of_torch_are_replaced(name, network, monkeypatch
     same(want, got)
     same(want, again)
     same(program(x), compiled(x))
+
+
+def test_slices_from_outside():
+    def program(x, part):
+        return x[part] * 2
+
+    compiled, x = lect.compile(program), torch.randn(4)
+    for part in (slice(0, 2), slice(0, 1), slice(None, None, 2), slice(None), slice(torch.tensor(1), None), slice(torch.tensor(2), None)):
+        same(program(x, part), compiled(x, part))
+
+
+def test_a_miss_of_a_number_that_is_kept():
+    held = types.SimpleNamespace(number=numpy.float32(2))
+
+    def program(x):
+        return x * float(held.number)
+
+    compiled, x = lect.compile(program), torch.randn(3)
+    for number in (2, 3, 4):
+        held.number = numpy.float32(number)
+        same(program(x), compiled(x))
+
+
+@case
+def signature_of_a_function():
+    def callee(a, b: int = 2, *, c=3):
+        pass
+
+    def program(x):
+        found = inspect.signature(callee).parameters
+        value = found["b"].default if "b" in found else 50
+        value = 9 if value is inspect.Parameter.empty else value
+        return x * len(found) + value + (1 if "b" in found and found["b"].annotation is int else 2)
+
+    yield program
+    callee.__defaults__ = (5,)
+    yield program
+    callee.__kwdefaults__ = None
+    yield program
+    callee.__annotations__["b"] = float
+    yield program
+    callee.__code__ = (lambda a, b, c, d: None).__code__
+    yield program
+    callee.__signature__ = inspect.signature(lambda: None)
+    yield program
+
+
+@case
+def module_answers_for_missing_names():
+    module = types.ModuleType("module_that_answers")
+
+    def program(x):
+        return x * getattr(module, "scale", 2)
+
+    yield program
+    module.__getattr__ = lambda name: 7
+    yield program
+    module.scale = 3
+    yield program
+
+
+@pytest.mark.parametrize("make", CASES, ids=lambda make: make.__name__)
+def test_value_is_that_of_eager(make):
+    follow(make)

@@ -26,7 +26,9 @@ def make_super(t: Any, cls: Box, me: Box) -> Box:
 
 def super_attr(t: Tracer, box: Box, name: str) -> Box:
     """An attribute of a `super()` object."""
-    proxy = box[0]
+    proxy, source = box
+    if source is not None:
+        raise t.stop("LB0007", f"{name} of a super object that was made outside")
     start, owner, cls = [part.__get__(proxy) for part in _PROXY_PARTS]
     mro = cls.__mro__ if cls is not None else ()
     if any((base, name) in t.class_attrs for base in mro):

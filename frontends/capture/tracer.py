@@ -529,6 +529,10 @@ class Tracer:
         self.guards.length(source, len(items))
         found = [self._registered(item, place, deep) for item, place in zip(items, places)]
         self._show(value, tuple(found) if type(value) is tuple else found, found)
+        if issubclass(type(value), DICT_VIEWS):
+            for item in items:  # a pair is made anew each time, so that the numbers in it are not found again
+                for part in self.shadows.get(id(item), ()) if id(item) in self.showing else ():
+                    part.needed() if type(part) is RunTimeNumber else None
 
     def _show(self, value: Any, shown: Any, items: list[Any]) -> None:
         """C code reads `shown` for a container with run-time numbers, which has them among its items.

@@ -467,6 +467,25 @@ def test_slices_from_outside():
         same(program(x, part), compiled(x, part))
 
 
+def test_views_and_super_objects_from_outside():
+    def items(x, view):
+        return x * sum(value for _, value in view)
+
+    def behind(x, proxy):
+        return x * proxy.value
+
+    def proxy(value):
+        base = type("Base", (), {"value": value})
+        derived = type("Derived", (base,), {"value": 50})
+        return super(derived, derived())
+
+    x = torch.randn(3)
+    for program, values in ((items, [{1: n}.items() for n in (2, 3, 2, 4)]), (behind, [proxy(2), proxy(3)])):
+        compiled = lect.compile(program)
+        for value in values:
+            same(program(x, value), compiled(x, value))
+
+
 def test_a_miss_of_a_number_that_is_kept():
     held = types.SimpleNamespace(number=numpy.float32(2))
 

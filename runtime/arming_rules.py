@@ -214,6 +214,10 @@ def _mro(a: Arming, op: Any) -> None:
     a.unchanged(place.value)
 
 
+def _tensor_class(a: Arming, op: Any) -> None:
+    a.unchanged(torch.Tensor)
+
+
 def _builtins(a: Arming, op: Any) -> None:
     entries = vars(builtins)
     row = a.members_of(Place(entries, id(entries), True))
@@ -284,6 +288,7 @@ RULES: Mapping[type, Callable[[Arming, Any], None]] = MappingProxyType(
         guard.NoKeysOp: _no_keys,
         guard.MroOp: _mro,
         guard.BuiltinsOp: _builtins,
+        guard.TensorClassOp: _tensor_class,
         guard.GlobalStateOp: _global_state,
     }
 )

@@ -80,7 +80,6 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
     """Call a torch function (or an operator on tensors) and record it."""
     if _has_generator(function, args, kwargs):
         return _drawn(t, function, args, kwargs)
-    guard_operator(t, function, args)
     function, args, kwargs = _as_recorded(t, function, args, kwargs)
     raw = [lower_box(t, box) for box in args]
     raw_kwargs = {name: lower_box(t, box) for name, box in kwargs.items()}
@@ -196,6 +195,7 @@ def _is_elementwise(short: str) -> bool:
 
 def _as_recorded(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]) -> tuple[Any, list[Box], dict[str, Box]]:
     """The call that the graph has in the place of this one: the same, but for functions that look at data which the graph has otherwise."""
+    guard_operator(t, function, args)
     if function is torch.Tensor.new_tensor:
         function, args, kwargs = _of_data(t, args, kwargs)
     if t.numbers and function in _OF_ONE_NUMBER:

@@ -194,6 +194,7 @@ COMPOSITE: Final[dict[str, Reference]] = {
 
 CREATION: Final[dict[str, Reference]] = {
     "cast": lambda op, t: t(op.x).to(device=op.device or t(op.x).device, dtype=dtype_of(op.to), copy=True),
+    "together": lambda op, t: tuple([t(value).clone(memory_format=torch.contiguous_format) for value in op.inputs]),
     "copy": lambda op, t: t(op.x).to(device=op.device or t(op.x).device, copy=True),
     "full": lambda op, t: torch.full(op.shape, op.value, dtype=dtype_of(op.element), device=op.device),
     "undefined": lambda op, t: torch.zeros(op.shape, dtype=dtype_of(op.element), device=op.device),

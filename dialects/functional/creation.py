@@ -3,7 +3,7 @@
 from lect.dialects.functional.families import Elementwise, FunctionalOp, Number, Types, require_number
 from lect.dialects.functional.shapes import contiguous_strides, preserved_strides
 from lect.dialects.functional.types import TensorType
-from lect.ir import Attr, Operand, Pure, Result, ScalarType, op, require
+from lect.ir import Attr, Operand, Pure, Result, ScalarType, Variadic, VariadicResult, op, require
 from lect.ir.types import i64
 
 
@@ -37,6 +37,22 @@ class CopyOp(FunctionalOp):
     def type_rule(self) -> Types:
         x = self.x.type
         return TensorType(x.shape, x.element, preserved_strides(x.layout), self.device or x.device)
+
+
+@op("functional.together")
+class TogetherOp(FunctionalOp):
+    """The operands, of one shape, computed side by side and stored: readers that would compute them again for many elements read them instead."""
+
+    inputs: Variadic[TensorType]
+    outputs: VariadicResult[TensorType]
+
+    def type_rule(self) -> tuple[TensorType, ...]:
+        require(len(self.inputs) > 1, self, "'{}' needs several operands, got {}", self.name, len(self.inputs))
+        types: list[TensorType] = [value.type for value in self.inputs]
+        shape = types[0].shape
+        for type in types:
+            require(type.shape == shape, self, "the operands of '{}' must have one shape, got {} and {}", self.name, list(shape), list(type.shape))
+        return tuple([type.like(shape) for type in types])
 
 
 @op("functional.full")

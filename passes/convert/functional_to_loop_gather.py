@@ -19,6 +19,7 @@ from lect.ir.index_map import indices_of, is_affine, substitute
 from lect.ir.symbolic import ZERO, Expr, loaded
 from lect.ir.types import i1, i64
 from lect.passes.convert.functional_to_loop_base import Body, Lowering, Num, Point, Rule, Seen
+from lect.passes.convert.functional_to_loop_bounds import lies_inside
 from lect.passes.convert.functional_to_loop_extern import call
 
 CHECK: Final = "aten._assert_async.msg"
@@ -35,7 +36,12 @@ def require_all(lowering: Lowering, op: Operation, tensor: Value, good: Callable
 
 
 def check_indices(lowering: Lowering, op: Operation, index: Value, size: int, negative: bool = False, ignored: int | None = None) -> None:
-    """Raise at run time when an index is not in 0..size-1, or from -size on if `negative`; the number `ignored` is always good."""
+    """Raise at run time when an index is not in 0..size-1, or from -size on if `negative`; the number `ignored` is always good.
+
+    Nothing is checked when what made the index tells that it is good.
+    """
+    if lies_inside(index, size, negative):
+        return
 
     def good(number: Num) -> Num:
         number = number.cast(i64)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from lect.dialects.functional import view
+from lect.dialects.functional import creation, view
 from lect.dialects.functional.types import TensorType
 from lect.ir import Operation
 from lect.ir.index_map import delinearize, linearize, space_dims, strided
@@ -125,6 +125,14 @@ def _pad(lowering: Lowering, op: Any) -> list[Seen]:
     return body.finish()
 
 
+def _together(lowering: Lowering, op: Any) -> list[Seen]:
+    """One nest with all results, which is not put into its readers."""
+    body = lowering.body(op.outputs[0].type, op.loc)
+    for value, result in zip(op.inputs, op.outputs):
+        body.store(body.read(value, raw=True), result.type)
+    return body.finish()
+
+
 RULES: Mapping[type[Operation], Rule] = MappingProxyType(
     {
         view.ReshapeOp: _reshape,
@@ -136,5 +144,6 @@ RULES: Mapping[type[Operation], Rule] = MappingProxyType(
         view.ReverseOp: _reverse,
         view.CatOp: _cat,
         view.PadOp: _pad,
+        creation.TogetherOp: _together,
     }
 )

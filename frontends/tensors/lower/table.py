@@ -15,6 +15,7 @@ from lect.frontends.tensors.lower import (
     rules_formulas,
     rules_fractional,
     rules_gather,
+    rules_grids,
     rules_histograms,
     rules_loss_gradients,
     rules_margins,
@@ -47,6 +48,7 @@ RULES: Final[Mapping[Any, Rule]] = MappingProxyType(
         **rules_fractional.TABLE,
         **rules_segments.TABLE,
         **rules_margins.TABLE,
+        **rules_grids.TABLE,
         **rules_histograms.TABLE,
         **rules_triangles.TABLE,
     }

@@ -21,7 +21,7 @@ abs neg sign reciprocal sqrt rsqrt exp exp2 expm1 log log2 log10 log1p sin cos t
 erfcx ndtri log_ndtr lgamma digamma sigmoid floor ceil round trunc bitwise_not logical_not isnan isinf signbit frexp
 add sub mul div remainder fmod pow atan2 hypot copysign nextafter maximum minimum fmax fmin bitwise_and bitwise_or bitwise_xor shift_left shift_right
 eq ne lt le gt ge logical_and logical_or logical_xor where clamp gcd zeta igamma igammac bessel orthopoly
-cast copy full iota undefined rand randn randint
+cast copy together full iota undefined rand randn randint
 reshape permute expand slice diagonal as_strided reverse cat pad
 sum prod amax amin argmax argmin any all max_with_index min_with_index var_mean xor_sum cumsum cumprod cummax_with_index logcumsumexp sort topk
 index gather index_put scatter slice_scatter diagonal_scatter as_strided_scatter searchsorted within
@@ -60,7 +60,7 @@ def random_input(type, name: str) -> torch.Tensor:
 
 def test_the_closed_set_is_the_one_that_was_counted():
     names = {name.removeprefix("functional.") for name in DIALECT.ops} - {"func", "write", "return", "opaque"}
-    assert len(CLOSED_SET) == 214
+    assert len(CLOSED_SET) == 215
     assert names == set(CLOSED_SET)
 
 

@@ -451,6 +451,15 @@ functional.func @gathers(%x: !functional.tensor<8x16xf32>, %i: !functional.tenso
   functional.return(%15)
 }
 
+// Tensors that are stored before anything reads them.
+// CHECK-LABEL: functional.func @stored_side_by_side(
+functional.func @stored_side_by_side(%x: !functional.tensor<8x16xf32, strides [1, 8]>, %i: !functional.tensor<8x16xi64>) {
+  // CHECK-NEXT: functional.together(%x, %i) : (!functional.tensor<8x16xf32>, !functional.tensor<8x16xi64>)
+  %0, %1 = functional.together(%x, %i) : (!functional.tensor<8x16xf32>, !functional.tensor<8x16xi64>)
+  // CHECK-NEXT: functional.return({{.*}})
+  functional.return(%0, %1)
+}
+
 // Elements that must lie within bounds.
 // CHECK-LABEL: functional.func @bounds(
 functional.func @bounds(%x: !functional.tensor<8x16xf32>) {

@@ -30,10 +30,12 @@ aten = torch.ops.aten
 Add, Sub, Mul = p.SUMS["AddOp"], p.SUMS["SubOp"], p.MIXED_BINARY["MulOp"]
 And, Isnan = p.BIT_BINARY["BitwiseAndOp"], p.PREDICATES["IsnanOp"]
 Eq, Ge, Gt, Le, Lt, Ne = [p.COMPARISONS[name] for name in ("EqOp", "GeOp", "GtOp", "LeOp", "LtOp", "NeOp")]
-Floor, Round, Trunc, Abs = [p.REAL_UNARY[name] for name in ("FloorOp", "RoundOp", "TruncOp", "AbsOp")]
+REAL = p.REAL_UNARY
+Floor, Round, Trunc, Abs = [REAL[name] for name in ("FloorOp", "RoundOp", "TruncOp", "AbsOp")]
 BILINEAR, NEAREST, BICUBIC = 0, 1, 2
 ZEROS, BORDER, REFLECTION = 0, 1, 2
 CUBIC: Final = -0.75
+LANES: Final = 16  # halves that eager's kernel for two dims works on at once
 LARGEST_INT: Final = 2147483646.0
 
 
@@ -189,7 +191,14 @@ def cubic_slopes(e: Emitter, rest: Value) -> list[Value]:
         return _polynomial(e, x, (3 * CUBIC, -10 * CUBIC, 8 * CUBIC))
 
     back = e(Sub, rest, other=1.0, reversed=True)
-    return [far(e(Add, rest, other=1.0)), near(rest), e(Mul, near(back), other=-1.0), e(Mul, far(e(Add, back, other=1.0)), other=-1.0)]
+    return [far(e(Add, rest, other=1.0)), near(rest), e(Mul, near(back), other=-1.0), e(Mul, far(e(Sub, rest, other=2.0, reversed=True)), other=-1.0)]
+
+
+def joined_by_fours(e: Emitter, pieces: Sequence[Value], dim: int) -> Value:
+    """Tensors one behind the other, few at a time: many are put together by the library."""
+    while len(pieces) > 1:
+        pieces = [e(v.CatOp, list(pieces[k : k + 4]), dim=dim) for k in range(0, len(pieces), 4)]
+    return pieces[0]
 
 
 class Samples:
@@ -223,7 +232,9 @@ class Samples:
         return [[Tap(*[again(value) for value in (tap.index, tap.inside, tap.weight, tap.slope)]) for tap in listed] for listed in taps]
 
     def corners(self) -> list[tuple[Tap, ...]]:
-        """All neighbours of a sample, those along the last dim next to each other."""
+        """All neighbours of a sample, in eager's order: those along the last dim next to each other, of cubic ones those along the first."""
+        if self.mode == BICUBIC:
+            return [(down, across) for across in self.taps[1] for down in self.taps[0]]
         return list(product(*self.taps))
 
     def where(self, corner: Sequence[Tap]) -> tuple[Value, Value]:
@@ -240,27 +251,64 @@ class Samples:
         index, inside = self.where(corner)
         return e(p.WhereOp, inside, e(GatherOp, self.flat, index, dim=2), e.scalar(0, self.element))  # type: ignore[no-any-return]
 
-    def weight(self, corner: Sequence[Tap], sloped: int | None = None) -> Value | None:
-        """The product of the weights along the dims, the last one first, or of the slope along one of them; None for 1."""
-        e = self.e
+    def weight(self, corner: Sequence[Tap]) -> Value | None:
+        """The product of the weights along the dims, the last one first; None for 1."""
         found: Value | None = None
-        for place in reversed(range(len(corner))):
-            number = corner[place].slope if place == sloped else corner[place].weight
-            if isinstance(number, float):
-                number = e.scalar(number, self.element)
-            if number is not None:
-                found = number if found is None else e(Mul, found, number)
+        for tap in reversed(corner):
+            if tap.weight is not None:
+                found = tap.weight if found is None else self.e(Mul, found, tap.weight)
         return found
 
+    def weighted(self, corner: Sequence[Tap], gradient: Value) -> Value:
+        """The gradient times the weight of a neighbour; a cubic one is multiplied by one weight after the other."""
+        e, weight = self.e, None
+        if self.mode != BICUBIC:
+            weight = self.weight(corner)
+            return gradient if weight is None else e(Mul, gradient, weight)  # type: ignore[no-any-return]
+        return e(Mul, e(Mul, gradient, corner[1].weight), corner[0].weight)  # type: ignore[no-any-return]
+
     def added(self, places: Sequence[tuple[Sequence[Tap], Value]]) -> Value:
-        """Numbers added up where neighbours are, in a tensor like x."""
+        """Numbers added up where neighbours are, in a tensor like x; halves are rounded behind each addition."""
         e = self.e
         found = e(FullOp, shape=type_of(self.flat).shape, value=e.number(0, self.element), element=self.element)
+        pieces = []
         for corner, number in places:
             index, inside = self.where(corner)
-            kept = e(p.WhereOp, inside, e.expand(number, self.shape), e.scalar(0, self.element))
-            found = e(ScatterOp, found, index, kept, dim=2, mode="add")
+            pieces.append((index, e(p.WhereOp, inside, e.expand(number, self.shape), e.scalar(0, self.element))))
+        if not self.element.is_half:
+            for index, number in pieces:
+                found = e(ScatterOp, found, index, number, dim=2, mode="add")
+            return e.reshape(found, type_of(self.x).shape)
+        lanes, points = LANES if len(self.sizes) == 2 else 1, self.shape[2]
+        whole = points // lanes * lanes
+        for start, end, width in ((0, whole, lanes), (whole, points, points - whole)):
+            if start < end:
+                part = [self._in_turns([emit_slice(e, piece[k], 2, start, end) for piece in pieces], width) for k in (0, 1)]
+                found = e(ScatterOp, found, *part, dim=2, mode="add", stepwise=True)
         return e.reshape(found, type_of(self.x).shape)
+
+    def _in_turns(self, rows: Sequence[Value], width: int) -> Value:
+        """Rows of numbers in the order in which eager adds them: so many of one neighbour, then as many of the next."""
+        e = self.e
+        batch, channels, points = type_of(rows[0]).shape
+        joined = joined_by_fours(e, [e.reshape(row, (batch, channels, points // width, 1, width)) for row in rows], 3)
+        return e.reshape(joined, (batch, channels, points * len(rows)))
+
+    def _summed(self, terms: Sequence[Value]) -> Value:
+        """Terms that each sample and channel has, added up for each sample: of halves one after the other, each sum rounded."""
+        e = self.e
+        if not self.element.is_half:
+            whole = terms[0]
+            for term in terms[1:]:
+                whole = e(Add, whole, term)
+            return e(r.ACCUMULATE["SumOp"], whole, dims=(1,))  # type: ignore[no-any-return]
+        batch, channels, points = self.shape
+        count = channels * len(terms)
+        row = joined_by_fours(e, [e.reshape(term, (batch, channels, 1, points)) for term in terms], 2)
+        nothing = e(FullOp, shape=(batch, 1, points), value=e.number(0, self.element), element=self.element)
+        places = e(FullOp, shape=(batch, count, points), value=0, element=i32)
+        found = e(ScatterOp, nothing, places, e.reshape(row, (batch, count, points)), dim=1, mode="add", stepwise=True)
+        return e.reshape(found, (batch, points))
 
     def sample(self) -> Value:
         """The weighted sums of neighbours."""
@@ -295,11 +343,7 @@ class Samples:
         columns = []
         for number in range(spatial):
             place = spatial - 1 - number
-            change: Any = None
-            for corner in self.corners():
-                part = e(Mul, self.read(corner), self.weight(corner, place))
-                change = part if change is None else e(Add, change, part)
-            total = e(r.ACCUMULATE["SumOp"], e(Mul, change, gradient), dims=(1,))
+            total = self._summed(self._changes(place, gradient))
             axis = self.axes[place]
             factor = axis.scale if self.mode == BICUBIC else axis.factor()
             if isinstance(factor, Value):
@@ -308,6 +352,37 @@ class Samples:
                 total = e(Mul, total, other=factor)
             columns.append(e.reshape(total, shape))
         return e(v.CatOp, columns, dim=spatial + 1)  # type: ignore[no-any-return]
+
+    def _changes(self, place: int, gradient: Value) -> list[Value]:
+        """The terms, in eager's order, of what samples change by along a dim, times the gradient."""
+        e = self.e
+        if self.mode == BILINEAR and len(self.sizes) == 2:
+            return [e(Mul, self._difference(place), gradient)]
+        terms = []
+        for corner in self.corners():
+            term = self.read(corner)
+            term = e(Mul, term, gradient) if self.mode == BICUBIC else term
+            for number in self._order(place):
+                tap = corner[number]
+                factor = tap.slope if number == place else tap.weight
+                if isinstance(factor, Value):
+                    term = e(Mul, term, factor)
+                elif factor == -1.0:
+                    term = e(REAL["NegOp"], term)
+            terms.append(term if self.mode == BICUBIC else e(Mul, term, gradient))
+        return terms
+
+    def _order(self, place: int) -> list[int]:
+        """The order of the dims in a product, one of which has the slope along `place`: the last dim first, of cubic ones that with the slope."""
+        return [place, 1 - place] if self.mode == BICUBIC else list(reversed(range(len(self.sizes))))
+
+    def _difference(self, place: int) -> Value:
+        """Of the two neighbours along one dim, weighted along the other."""
+        e, parts = self.e, []
+        for other in self.taps[1 - place]:
+            pair = [(other, tap) if place else (tap, other) for tap in self.taps[place]]
+            parts.append(e(Mul, e(Sub, self.read(pair[1]), self.read(pair[0])), other.weight))
+        return e(Add, *parts)  # type: ignore[no-any-return]
 
 
 def _is_plain(x: Value, grid: Value, mode: int, *others: Value) -> bool:
@@ -335,8 +410,7 @@ def grid_sample_backward(e: Emitter, gradient: Value, x: Value, grid: Value, mod
     if wanted[0]:
         places = []
         for corner in samples.corners():
-            weight = samples.weight(corner)
-            places.append((corner, flat if weight is None else e(Mul, flat, weight)))
+            places.append((corner, samples.weighted(corner, flat)))
         of_x = samples.added(places)
     if mode == NEAREST:
         of_grid = e(FullOp, shape=type_of(grid).shape, value=e.number(0, samples.element), element=samples.element)

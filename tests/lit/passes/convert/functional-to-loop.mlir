@@ -310,3 +310,42 @@ functional.func @no_nest_as_f16_has_no_neighbours_in_eager(%x: !functional.tenso
   %0 = functional.nextafter(%x, %y) : !functional.tensor<9xf16>
   functional.return(%0)
 }
+
+// -----
+// An index that is made of bounded numbers is not checked: no fold of it, no library call.
+// CHECK-LABEL: loop.func @no_check_as_the_index_is_inside
+// CHECK-NOT: loop.reduce
+// CHECK-NOT: loop.extern
+// CHECK: loop.return
+functional.func @no_check_as_the_index_is_inside(%x: !functional.tensor<12xf32>, %i: !functional.tensor<4xi64>) {
+  %0 = functional.clamp(%i) {max = 2, min = 0} : !functional.tensor<4xi64>
+  %1 = functional.mul(%0) {other = 4} : !functional.tensor<4xi64>
+  %2 = functional.iota() {size = 4} : !functional.tensor<4xi64>
+  %3 = functional.add(%1, %2) : !functional.tensor<4xi64>
+  %4 = functional.index(%x, %3) {dims = [0], negative = false} : !functional.tensor<4xf32>
+  functional.return(%4)
+}
+
+// -----
+// One number too far: the index is checked.
+// CHECK-LABEL: loop.func @checked_as_the_index_may_be_outside
+// CHECK: loop.reduce
+// CHECK: loop.extern {{.*}}_assert_async
+functional.func @checked_as_the_index_may_be_outside(%x: !functional.tensor<12xf32>, %i: !functional.tensor<4xi64>) {
+  %0 = functional.clamp(%i) {max = 12, min = 0} : !functional.tensor<4xi64>
+  %1 = functional.index(%x, %0) {dims = [0], negative = false} : !functional.tensor<4xf32>
+  functional.return(%1)
+}
+
+// -----
+// What is computed together is one nest with several results, which no reader computes again.
+// CHECK-LABEL: loop.func @one_nest_for_several_tensors
+// CHECK: %{{.*}}, %{{.*}} = loop.nest @n{{[0-9]+}}
+// CHECK: loop.return
+functional.func @one_nest_for_several_tensors(%x: !functional.tensor<8xf32>, %y: !functional.tensor<8xf32>) {
+  %0 = functional.exp(%x) : !functional.tensor<8xf32>
+  %1 = functional.sin(%y) : !functional.tensor<8xf32>
+  %2, %3 = functional.together(%0, %1) : (!functional.tensor<8xf32>, !functional.tensor<8xf32>)
+  %4 = functional.add(%2, %3) : !functional.tensor<8xf32>
+  functional.return(%4)
+}

@@ -215,6 +215,11 @@ def embedding_bag_only(*args: Any) -> Result:
     return embedding_bag(*full)
 
 
+def places_of_nonzero(x: TensorMeta, *, size: int, fill_value: int = -1) -> Result:
+    """nonzero_static: a row for each of `size` places, with a coordinate for each dim."""
+    return _created((size, len(x.shape)), torch.int64, x.device) if type(size) is int and size >= 0 else None
+
+
 def arange(end: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None) -> Result:
     """arange(n) of integers."""
     if type(end) is not int or end < 0 or dtype not in (None, torch.int64) or layout not in (None, torch.strided):
@@ -366,6 +371,7 @@ TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
         aten._embedding_bag.default: embedding_bag,
         aten._embedding_bag_forward_only.default: embedding_bag_only,
         aten.arange.default: arange,
+        aten.nonzero_static.default: places_of_nonzero,
         aten.full.default: filled,
         aten.zeros.default: created,
         aten.ones.default: created,

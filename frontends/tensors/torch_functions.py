@@ -23,6 +23,8 @@ READ_TO_RAISE: Final[Mapping[str, Answers]] = MappingProxyType(
         "torch.nn.functional.gaussian_nll_loss": lambda *args, **kwargs: (False,),
         **dict.fromkeys(("torch.cov", "torch.Tensor.cov"), _cov_reads),
         **dict.fromkeys(("torch.corrcoef", "torch.Tensor.corrcoef"), lambda x: (False,)),
+        # Up to torch 2.11 they read whether all quantiles lie in 0..1.
+        **{f"{owner}.{name}": lambda *args, **kwargs: (True,) for owner in ("torch", "torch.Tensor") for name in ("quantile", "nanquantile")},
     }
 )
 

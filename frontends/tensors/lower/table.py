@@ -19,11 +19,11 @@ from lect.frontends.tensors.lower import (
     rules_histograms,
     rules_loss_gradients,
     rules_margins,
+    rules_places,
     rules_plain,
     rules_pointwise,
     rules_reductions,
     rules_segments,
-    rules_triangles,
     rules_view_gradients,
     rules_views,
 )
@@ -50,6 +50,6 @@ RULES: Final[Mapping[Any, Rule]] = MappingProxyType(
         **rules_margins.TABLE,
         **rules_grids.TABLE,
         **rules_histograms.TABLE,
-        **rules_triangles.TABLE,
+        **rules_places.TABLE,
     }
 )

@@ -114,3 +114,10 @@ def test_ranges_of_floats_are_rounded_once():
             check(lambda: torch.linspace(start, end, steps, dtype=dtype))
             if steps == 101:
                 check(lambda a, b: torch.linspace(a, b, steps, dtype=dtype), torch.tensor(start), torch.tensor(end))
+
+
+def test_a_stated_number_of_places_that_are_not_zero():
+    x = torch.tensor([[[0.0, 1.5], [-0.0, NAN]], [[INF, 0.0], [2.0, 0.0]]])
+    for tensor in (x, x.transpose(0, 2), x != 0, torch.arange(-2, 3), torch.zeros(3), torch.empty(2, 0), torch.tensor(1.0)):
+        for size in (0, 3, 20):
+            check(lambda x: torch.nonzero_static(x, size=size, fill_value=-7), tensor)

@@ -44,6 +44,7 @@ from lect.passes.convert import functional_to_loop_composite as composite
 from lect.passes.convert import functional_to_loop_extern as extern
 from lect.passes.convert import functional_to_loop_gather as gather
 from lect.passes.convert import functional_to_loop_loss as loss
+from lect.passes.convert import functional_to_loop_norm_gradients as norm_gradients
 from lect.passes.convert import functional_to_loop_normalization as normalization
 from lect.passes.convert import functional_to_loop_pointwise as pointwise
 from lect.passes.convert import functional_to_loop_random as random
@@ -79,6 +80,7 @@ RULES: Mapping[type[Operation], Rule] = MappingProxyType(
         **reduction.RULES,
         **sort.RULES,
         **normalization.RULES,
+        **norm_gradients.RULES,
         **loss.RULES,
     }
 )

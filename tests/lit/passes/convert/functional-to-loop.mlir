@@ -349,3 +349,24 @@ functional.func @one_nest_for_several_tensors(%x: !functional.tensor<8xf32>, %y:
   %4 = functional.add(%2, %3) : !functional.tensor<8xf32>
   functional.return(%4)
 }
+
+// -----
+// The gradient of the operand is one block with two folds along a row, those of the parameters one with two folds across the rows.
+// CHECK-LABEL: loop.func @layer_norm_gradients
+// CHECK: loop.nest @n0
+// CHECK-COUNT-2: loop.reduce({{.*}}) {kind = "sum", over = [1]}
+// CHECK: loop.nest @n1
+// CHECK-COUNT-2: loop.reduce({{.*}}) {kind = "sum", over = [0]}
+// CHECK-NOT: loop.extern
+functional.func @layer_norm_gradients(%g: !functional.tensor<8x16xf32>, %x: !functional.tensor<8x16xf32>, %m: !functional.tensor<8x1xf32>, %r: !functional.tensor<8x1xf32>, %w: !functional.tensor<16xf32>) {
+  %0, %1, %2 = functional.layer_norm_backward(%g, %x, %m, %r, %w) {normalized = [16]} : (!functional.tensor<8x16xf32>, !functional.tensor<16xf32>, !functional.tensor<16xf32>)
+  functional.return(%0, %1, %2)
+}
+
+// -----
+// CHECK-LABEL: loop.func @no_own_gradients_as_the_library_is_faster
+// CHECK: loop.extern {{.*}}native_layer_norm_backward
+functional.func @no_own_gradients_as_the_library_is_faster(%g: !functional.tensor<2048x768xf32>, %x: !functional.tensor<2048x768xf32>, %m: !functional.tensor<2048x1xf32>, %r: !functional.tensor<2048x1xf32>, %w: !functional.tensor<768xf32>) {
+  %0, %1, %2 = functional.layer_norm_backward(%g, %x, %m, %r, %w) {normalized = [768]} : (!functional.tensor<2048x768xf32>, !functional.tensor<768xf32>, !functional.tensor<768xf32>)
+  functional.return(%0, %1, %2)
+}

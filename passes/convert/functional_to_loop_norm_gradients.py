@@ -16,7 +16,7 @@ from lect.ir import Operation
 from lect.ir.index_map import space_dims
 from lect.ir.types import f32
 from lect.passes.convert.functional_to_loop_base import Body, Lowering, Num, Rule, Seen
-from lect.passes.convert.functional_to_loop_extern import call
+from lect.passes.convert.functional_to_loop_extern import call, constant_tensor
 from lect.passes.convert.functional_to_loop_reduction import Fold
 
 MOST_ELEMENTS = 1 << 16  # beyond, the library's one sweep over a tensor of f32 or f64 is faster than two folds
@@ -38,6 +38,8 @@ def gradient_of_operand(along: Num, total: Num, scaled: Num, x: Num, mean: Num, 
 def _layer_norm_backward(lowering: Lowering, op: Any) -> list[Seen]:
     rank = op.x.type.rank
     kept = rank - len(op.normalized)
+    if not op.x.type.count:
+        return [constant_tensor(lowering, 0, value.type) for value in op.results]
     if not is_plain(op) or (op.x.type.count > MOST_ELEMENTS and not op.x.type.element.is_half):
         return call(lowering, op)
     fold = Fold(lowering, op.x, tuple(range(kept, rank)), op)

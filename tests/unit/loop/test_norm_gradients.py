@@ -47,6 +47,7 @@ def test_layer_norm(dtype):
     check(lambda x, w, b: F.layer_norm(x, (8,), w, b), x, weight, bias, exact=exact)
     if exact:
         check(lambda x: F.layer_norm(x, (5, 8)), x)
+        check(lambda x, w, b: F.layer_norm(x, (8,), w, b), x[:0], weight, bias)
         check(lambda x, w: F.layer_norm(x, (8,), w), x.transpose(0, 1), weight)
         x[0, 0, 0], x[1, 1, 1] = float("nan"), float("inf")
         check(lambda x, w, b: F.layer_norm(x, (8,), w, b), x, weight, bias)

@@ -59,10 +59,13 @@ class MethodDef(ctypes.Structure):
         return cls(name.encode(), address, METH_FASTCALL, None)
 
     def bound(self, address: int, keep: Any) -> Callable[..., Any]:
-        """A function whose `self` is a capsule around an address, which lies in what `keep` keeps alive, and so does the function."""
+        """A function whose `self` is a capsule around an address, which lies in what `keep` keeps alive, and so does the function.
+
+        The code must outlive all calls.  The function holds its description, which it reads once more when it goes.
+        """
         make, capsule = ctypes.pythonapi.PyCFunction_NewEx, ctypes.pythonapi.PyCapsule_New
         make.restype = capsule.restype = ctypes.py_object
         make.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
         capsule.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
-        made: Callable[..., Any] = make(ctypes.addressof(self), capsule(address, None, None), keep)
+        made: Callable[..., Any] = make(ctypes.addressof(self), capsule(address, None, None), (self, keep))
         return made

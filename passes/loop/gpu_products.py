@@ -69,6 +69,8 @@ class TileProduct:
         users = readers(result)
         if len(users) != 1 or not isinstance(users[0], NestOp) or users[0].reduced or points(users[0]) != result.type.numel:  # type: ignore[attr-defined]
             return False, "library: no kernel behind it could take the product in"
+        if any(isinstance(value.owner, NestOp) and value.owner.chosen.startswith(OWN) for value in users[0].inputs):
+            return False, "library: another product joins the kernel behind it, and two have no room in registers"
         batch, rows, columns, inner = self.sizes
         rate = int(target["copy_rate"]) / 1000  # bytes a nanosecond
         operations = 2 * batch * rows * columns * inner

@@ -156,3 +156,24 @@ loop.func @takes_a_convolution_of_points(%x: !loop.buffer<64x64x56x56xf16>, %w: 
   }
   loop.return(%1) {views = [#loop.view<51380224>]}
 }
+
+// -----
+
+// GPU-LABEL: @takes_one_of_two_products_of_one_sum
+// GPU-NEXT:    loop.nest @e0{{.*}}chosen = "own tiles
+// GPU:         loop.extern @e1({{.*}}chosen = "library: another product joins the kernel behind it, and two have no room in registers"
+loop.func @takes_one_of_two_products_of_one_sum(%x: !loop.buffer<65536x64xbf16>, %w: !loop.buffer<64x256xbf16>, %v: !loop.buffer<64x256xbf16>) {
+  %0 = loop.extern @e0(%x, %w) {callee = @aten.mm.default, views = [#loop.view<65536x64>, #loop.view<64x256>], args = [#loop.operand<0>, #loop.operand<1>], result_views = [#loop.view<65536x256>]} : !loop.buffer<65536x256xbf16>
+  %1 = loop.extern @e1(%x, %v) {callee = @aten.mm.default, views = [#loop.view<65536x64>, #loop.view<64x256>], args = [#loop.operand<0>, #loop.operand<1>], result_views = [#loop.view<65536x256>]} : !loop.buffer<65536x256xbf16>
+  %2 = loop.nest @n0(%0, %1) {space = #loop.space<d0: 65536, d1: 256>} : !loop.buffer<65536x256xbf16> {
+  ^bb0(%d0: index, %d1: index):
+    %3 = loop.load(%0) {map = #loop.map<(d0, d1) -> (d0 * 256 + d1)>} : bf16
+    %4 = loop.load(%1) {map = #loop.map<(d0, d1) -> (d0 * 256 + d1)>} : bf16
+    %5 = loop.cast(%3) : f32
+    %6 = loop.cast(%4) : f32
+    %7 = loop.add(%5, %6) : f32
+    %8 = loop.cast(%7) : bf16
+    loop.store(%8) {map = #loop.map<(d0, d1) -> (d0 * 256 + d1)>}
+  }
+  loop.return(%2) {views = [#loop.view<65536x256>]}
+}

@@ -72,7 +72,7 @@ HASHING = frozenset({set, frozenset, dict.fromkeys, collections.OrderedDict.from
 READ_ONE = frozenset({dict.get, dict.__getitem__, dict.__contains__, set.__contains__, frozenset.__contains__})
 # They compare the items of one set with those of another.
 COMPARES_ITEMS = (
-    frozenset(each for each in HASHING if each.__name__ != "fromkeys" and type(each) is not type)
+    (HASHING - {set, frozenset, dict.fromkeys, collections.OrderedDict.fromkeys})
     | frozenset(getattr(cls, f"__{name}__") for cls in (set, frozenset) for name in "and rand or ror sub rsub xor rxor eq ne le lt ge gt".split())
     | frozenset(getattr(cls, name) for cls in (set, frozenset) for name in ("isdisjoint", "issubset", "issuperset"))
 )

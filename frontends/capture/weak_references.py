@@ -97,8 +97,8 @@ def _has_let_go(t: Tracer) -> bool:
         return True
     for original in t.keep:
         if type(original) is types.CellType:
-            now = t.cells.get(id(original), original)
-            if now is not original and _lacks(original, [] if now is None else now[:1]):
+            now = t.cells.get(id(original))
+            if id(original) in t.cells and _lacks(original, [] if now is None else now[:1]):
                 return True
         elif dict.__contains__(shadows, id(original)) and _lacks(original, gc.get_referents(dict.__getitem__(shadows, id(original)))):
             return True

@@ -176,6 +176,13 @@ def _cache_token(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     return t.wrap(abc.get_cache_token(), t.static_source(abc.get_cache_token).step("call"))
 
 
+def _init_reference(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    """`weakref.ref.__init__`, which only counts its arguments."""
+    if not 2 <= len(args) <= 3 or kwargs:
+        run_real(weakref.ref.__init__, args[0][0], *[None for _ in args[1:]], **dict.fromkeys(kwargs))
+    return NONE
+
+
 def _object_init(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     """`object.__init__`, which does nothing but to refuse arguments that nobody else takes."""
     if len(args) > 1 or kwargs:
@@ -484,7 +491,7 @@ def special_table() -> Mapping[Any, Rule]:
         object.__init__: _object_init,
         object.__init_subclass__: _nothing,
         type.__call__: _type_call,
-        weakref.ref.__init__: _nothing,
+        weakref.ref.__init__: _init_reference,
         weakref.ref.__call__: _referent,
         abc.get_cache_token: _cache_token,
         len: _len,

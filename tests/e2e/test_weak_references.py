@@ -205,3 +205,15 @@ def test_keys_that_are_weak_references_to_plain_objects_are_followed():
     del table[inside]
     for key in (inside, outside):
         same(function(ones(), key), compiled(ones(), key))
+
+
+def test_too_many_arguments_of_a_reference():
+    def function(x, reference):
+        try:
+            reference.__init__(0, 0, 0, 0)
+        except TypeError as error:
+            return x + 1, str(error)
+        return x
+
+    held = Plain(1)
+    same(function(ones(), weakref.ref(held)), lect.compile(function)(ones(), weakref.ref(held)))

@@ -345,6 +345,8 @@ outcome (pass, failure, exception) of *same* tests is that of the uncompiled run
 |---|---|---|---|---|---|
 """
 
+EARLIER = "\\* The row is of a run before the last changes of the capture; tests that differed there and were mended since have been run again one by one."
+
 
 def without_places(text: str) -> str:
     """A sentence without addresses and folders of this machine, at most a line long."""
@@ -358,9 +360,12 @@ def table(rows: list[dict[str, Any]]) -> str:
     lines = []
     for row in rows:
         left = ", ".join(f"{number} × {count}" for number, count in sorted(row["reasons"].items(), key=lambda pair: (-pair[1], pair[0])))
-        lines.append(f"| {row['module']} | {row['tests']} | {row.get('whole', 0)} | {row.get('in parts', 0)} | {row.get('same', 0)} | {left} |")
+        name = f"{row['module']}*" if row.get("earlier") else row["module"]
+        lines.append(f"| {name} | {row['tests']} | {row.get('whole', 0)} | {row.get('in parts', 0)} | {row.get('same', 0)} | {left} |")
     total = [sum(row.get(column, 0) for row in rows) for column in ("tests", "whole", "in parts", "same")]
     lines.append(f"| **{len(rows)} modules** | " + " | ".join(f"**{number}**" for number in total) + " | |")
+    if any(row.get("earlier") for row in rows):
+        lines.append(f"\n{EARLIER}")
     return HEAD.format(version=sys.version.split()[0]) + "\n".join(lines) + "\n" + differences([sentence for row in rows for sentence in row["differ"]])
 
 

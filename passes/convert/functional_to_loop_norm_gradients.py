@@ -23,8 +23,10 @@ MOST_ELEMENTS = 1 << 16  # beyond, the library's one sweep over a tensor of f32 
 
 
 def is_plain(op: Any) -> bool:
-    """True for a gradient and an operand of one float type, and statistics and a weight of that type or, beside halves, of f32; and for elements."""
+    """True for a gradient and an operand of one float type, and statistics and a weight of that type or, beside halves, of f32; on the CPU, not empty."""
     x = op.x.type
+    if x.device != "cpu":  # a GPU wants the folds across many rows split, as the library does it
+        return False
     kinds = {value.type.element for value in (op.mean, op.rstd, op.weight) if value is not None}
     return x.count > 0 and op.gradient.type.element is x.element and all(kind is x.element or (x.element.is_half and kind is f32) for kind in kinds)
 

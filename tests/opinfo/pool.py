@@ -6,6 +6,7 @@ A worker reads one job a line, (entry, dtype, kinds, samples, what to leave out)
 from __future__ import annotations
 
 import json
+import os
 import queue
 import subprocess
 import sys
@@ -49,7 +50,10 @@ class Worker:
         """True when the process has answered everything."""
         if self.process is None:
             command = [sys.executable, "-m", "tests.opinfo.pool"]
-            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT)
+            settings = {**os.environ, "LECT_CACHE": "0"}  # who computes a graph is seen where it is lowered
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT, env=settings
+            )
         process = self.process
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write(json.dumps([job.entry, job.dtype, job.kinds, job.limit, job.skipped]) + "\n")

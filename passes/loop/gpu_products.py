@@ -29,10 +29,14 @@ WIDTH = 8  # halves of 16 bytes
 class Rates(Protocol):
     """What the choice weighs: teraflops of the library and of tiles, nanoseconds of a launch, and by how many percent tiles must be faster."""
 
-    gpu_library_rate: int
-    gpu_own_rate: int
-    gpu_launch_ns: int
-    own_margin: int
+    @property
+    def gpu_library_rate(self) -> int: ...
+    @property
+    def gpu_own_rate(self) -> int: ...
+    @property
+    def gpu_launch_ns(self) -> int: ...
+    @property
+    def own_margin(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -134,7 +138,7 @@ def _pointwise_convolution(op: ExternOp) -> TileProduct | None:
     for size in (image.sizes[0], *image.sizes[2:]):
         rows *= size
     inner = image.sizes[1]
-    across = filters.strides or ()
+    across: Any = filters.strides
     a = op.operands[op.args[0].number], ViewAttr((1, rows, inner), (0, inner, 1), image.offset)
     b = op.operands[op.args[1].number], ViewAttr((1, inner, width), (0, across[1], across[0]), filters.offset)
     added = None

@@ -32,6 +32,7 @@ from lect.passes.loop.splitting import count, first_reductions, loads_of, split_
 from lect.passes.targets import is_gpu
 
 LANES = 64
+ROW = 32768
 
 
 @dataclass(frozen=True)
@@ -41,14 +42,14 @@ class LoopSplitReduction(Pass):
     name: ClassVar[str] = "loop-split-reduction"
     keeps: ClassVar[tuple[str, ...]] = (FORMS,)
     threads: int = option(0, "threads to keep busy; 0: as many as the target has")
-    each: int = option(0, "least points of a part; 0: 32768, on a GPU 4096")
+    each: int = option(0, "least points of a part; 0: 32768, on a GPU 4096 of columns")
     shares: int = option(4, "parts for each thread")
     gain: int = option(4, "least ratio of the bytes that a split for the sake of fusion saves to those of the partial results")
 
     def run(self, op: Operation, ctx: Context) -> None:
         threads = self.threads or int(ctx.target.get("threads", 1))
         for func in functions(op):
-            splitter = Splitter(func, forms_of(ctx), self, threads, self.each or (4096 if is_gpu(ctx.target) else 32768))
+            splitter = Splitter(func, forms_of(ctx), self, threads, self.each or (4096 if is_gpu(ctx.target) else ROW))
             for nest in [inner for inner in func.body if isinstance(inner, NestOp)]:
                 splitter.visit(nest)
             ctx.count("reductions split for threads", splitter.for_threads)
@@ -111,11 +112,12 @@ class Splitter:
     def parts_for_threads(self, nest: NestOp) -> dict[int, int]:
         """Folded dim -> parts, the outermost dims first; empty when there are programs enough or points too few."""
         have = programs(nest)
-        wanted = min(-(-self.options.shares * self.threads // have), points(nest) // (have * self.each))
-        if have >= self.threads * 2 or wanted < 2:
-            return {}
         votes, sizes = unit_stride_bytes(nest), nest.space.sizes
         near = max(range(len(sizes)), key=lambda k: (votes[k], k))
+        each = max(self.each, ROW) if near in nest.reduced and not self.options.each else self.each  # a row that lies on is read at once
+        wanted = min(-(-self.options.shares * self.threads // have), points(nest) // (have * each))
+        if have >= self.threads * 2 or wanted < 2:
+            return {}
         factors: dict[int, int] = {}
         for k in nest.reduced:
             part = best_divisor(sizes[k], wanted, LANES if k == near else 1)

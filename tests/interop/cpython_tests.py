@@ -61,6 +61,7 @@ LEFT_OUT: Mapping[str, tuple[str, ...]] = {
     "test_dictviews": ("test_deeply_nested_repr",),
     "test_dynamic": ("RebindBuiltinsTests", "TestTracing"),
     "test_exceptions": ("testRecursionPicklingError", "test_recursion_in_except_handler", "test_memory_error_cleanup"),
+    "test_functools": ("test_lru_reentrancy_with_len",),
     "test_iter": ("test_iter_big_range", "test_writelines"),
     "test_itertools": ("test_permutations_sizeof", "test_combinations_overflow", "TestPurePythonRoughEquivalents"),
     "test_set": ("test_inline_methods", "test_inplace_methods"),

@@ -7,6 +7,8 @@ from threading import RLock
 from types import CodeType, FunctionType
 from typing import Any
 
+import torch
+
 from lect.runtime.guards import HOLDS, Predicate
 from lect.runtime.native_guards import NativeGuards
 from lect.runtime.repeat import raised_in
@@ -52,7 +54,12 @@ class CodeCache:
         return self.search(args, kwargs) if version is None else version
 
     def search(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version | None:
-        """`find` without native code, which learns from what is found here."""
+        """`find` without native code, which learns from what is found here.
+
+        No version holds in a mode that overrides torch functions, and it would see the question: guards read attributes of tensors.
+        """
+        if torch._C._len_torch_function_stack():
+            return None
         for version in self.versions:
             if version.holds(*args, **kwargs) == HOLDS:
                 if version is not self.versions[0]:

@@ -90,7 +90,7 @@ class CompiledFrame:
 
     def miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a call for which no version holds: compile one, or run eagerly."""
-        if isinstance(self.target, torch.nn.Module) and does_more(self.target):
+        if isinstance(self.target, torch.nn.Module) and (does_more(self.target) or type(self.target).forward is not self.function):
             return self._call_module(args, kwargs)
         cache = self.cache
         with cache.lock:
@@ -132,7 +132,8 @@ class CompiledFrame:
         return self.calls.miss(args, kwargs) if version is None else version.run(*args, **kwargs)
 
     def _make(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version | None:
-        if self._is_spent() or (self.cache.versions and not self._report_misses(args, kwargs)):
+        asks = self.cache.versions and not torch._C._len_torch_function_stack()
+        if self._is_spent() or (asks and not self._report_misses(args, kwargs)):
             return None
         version = self._compile(args, kwargs)
         # What a guard reads may change while the call is followed: another thread writes, the collector lets go of what a weak reference refers to.

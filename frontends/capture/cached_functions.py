@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
 from lect.frontends.capture.keys import key_of
 from lect.frontends.capture.numbers import plain
 from lect.frontends.capture.tracer import Box, Tracer
@@ -28,6 +31,29 @@ class Cached:
         self.size = size
         self.typed = typed
         self.known: OrderedDict[Any, Box] = OrderedDict()
+
+
+class RealTensors(TorchDispatchMode):
+    """A block in which torch makes tensors with elements, for what outlives the trace.
+
+    Where the graph so far has written to tensors or drawn random numbers, which only happens when it runs, the first call of torch cuts the frame instead.
+    """
+
+    def __init__(self, t: Tracer) -> None:
+        super().__init__()
+        self.t = t
+        self.waits = t.graph.writes or t.mode.draws > 0
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """False, or torch wraps every call in a function that imports its compiler."""
+        return False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+        if self.waits:
+            raise self.t.stop("LB0003", "a cached function that calls torch, behind writes to tensors or random numbers")
+        with torch._C._DisableTorchDispatch():
+            return func(*args, **(kwargs or {}))
 
 
 def make(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:

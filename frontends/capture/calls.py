@@ -19,7 +19,7 @@ from lect.dialects.guard.containers import has, own_item
 from lect.frontends.capture import making, module_calls, policy
 from lect.frontends.capture.attributes import MISSING, find_in_type, load_attr, lookup, python_method
 from lect.frontends.capture.breaks import UserError
-from lect.frontends.capture.cached_functions import call_made
+from lect.frontends.capture.cached_functions import RealTensors, call_made
 from lect.frontends.capture.class_objects import rule_of_type
 from lect.frontends.capture.effects import mutate, run_real, stored_key
 from lect.frontends.capture.generators import Callback, IterableForC, TracedGenerator
@@ -143,7 +143,8 @@ def _call_cached(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box
         raise t.stop("LB0003", f"the cached function {value.__qualname__} with arguments that are no plain values")
     for box in given:
         key_of(t, box)
-    returned = run_real(value, *t.leak_all(args), **{name: t.leak(box) for name, box in kwargs.items()})
+    with RealTensors(t):  # what it returns is remembered for good
+        returned = run_real(value, *t.leak_all(args), **{name: t.leak(box) for name, box in kwargs.items()})
     if type(returned) in (list, dict) and all(_is_plain(item) for item in ([*returned, *returned.values()] if type(returned) is dict else returned)):
         return t.static(returned)  # the very object that the cache holds, what is read of it is guarded
     if not _is_plain(returned):

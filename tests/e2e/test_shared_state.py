@@ -1,6 +1,7 @@
 """Hooks of modules, locks, attributes of classes and modules, weak references: what is shared behaves as uncompiled."""
 
 import copy
+import functools
 import sys
 import threading
 import types
@@ -378,3 +379,73 @@ def test_deep_copy_asks_the_object(made, reasons):
     same(program(x), compiled(x))
     assert held.parts == [1, 2]
     assert stops()[:1] == reasons
+
+
+def test_a_cached_function_never_keeps_a_tensor_of_the_trace():
+    """The cache outlives the trace: what it holds has elements, and is of the time of the call."""
+    made, kept = [], torch.zeros(2)
+
+    @functools.lru_cache
+    def table(number):
+        made.append(number)
+        return kept + torch.full((2,), float(number))
+
+    def through(x, number):
+        return x + table(number) + table(number)
+
+    def behind_a_write(x, number):
+        kept.add_(1)
+        return x * table(number)
+
+    x = torch.ones(2)
+    for program, number in [(through, 1), (through, 2), (through, 1), (behind_a_write, 7), (behind_a_write, 8)]:
+        before = kept.clone()
+        got = lect.compile(program)(x, number)
+        first = list(made)
+        table.cache_clear()
+        now = kept.clone()
+        kept.copy_(before)
+        same(program(x, number), got)
+        same(now, kept)
+        assert first.count(number) == 1 or program is behind_a_write
+        made.clear()
+    assert type(table(1)) is torch.Tensor
+
+
+def test_another_forward_of_the_class_of_a_compiled_module():
+    class Scale(nn.Module):
+        factor = 2
+
+        def forward(self, x):
+            return x * self.factor
+
+    module = Scale()
+    compiled, x = lect.compile(module), torch.ones(2)
+    first = Scale.forward
+    for forward in (first, lambda self, x: x + 10, first, lambda self, x: self.factor - x):
+        Scale.forward = forward
+        for factor in (2, 3):
+            Scale.factor = factor
+            same(module(x), compiled(x))
+    assert stops() == []
+
+
+def test_a_function_mode_sees_the_calls_of_the_program_alone():
+    class Mode(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            seen.append(function.__name__)
+            return function(*args, **(kwargs or {}))
+
+    def program(x):
+        return x.sin() + x.T.cos()
+
+    compiled, x = lect.compile(program), torch.rand(2, 2)
+    compiled(x)
+    compiled(torch.rand(3, 3))
+    told = []
+    for run in (program, compiled, compiled):
+        seen = []
+        with Mode():
+            run(x)
+        told.append(seen)
+    assert told[0] and told[0] == told[1] == told[2]

@@ -98,10 +98,10 @@ def compile(
     function cannot be followed it is cut, and what cannot be compiled runs eagerly; an event says why, and `fullgraph=True` raises `CompileError` instead.
     Numbers are constants of the first version, and run-time
     numbers as soon as they alone have changed; with `dynamic=True` those among the arguments are so from the start, with `dynamic=False` never.  Each
-    combination of sizes is a version of its own.  Raises `LectError` for a mode or option that does not exist.
+    combination of sizes is a version of its own.  Raises `LectError` for a mode, an option or a value that does not exist.
     """
     guards = RUNTIME.environment.guards
-    settings = Settings.check(fullgraph, dynamic, mode, {"guards": guards, **(options or {})} if guards else options)
+    settings = Settings.check(fullgraph, dynamic, mode, {"guards": guards, **(options or {})} if guards and isinstance(options, Mapping | None) else options)
     if fn_or_module is None:
         return lambda fn: compile(fn, fullgraph=fullgraph, dynamic=dynamic, mode=mode, options=options, disable=disable)
     if not callable(fn_or_module):

@@ -50,6 +50,10 @@ class Settings:
         """Settings from user input.  Raises `LectError` that names what is allowed."""
         if mode not in MODES:
             raise LectError(f"mode is one of {', '.join(MODES)}, got {mode!r}")
+        if dynamic is not None and type(dynamic) is not bool:
+            raise LectError(f"dynamic is True, False or None, got {dynamic!r}")
+        if options is not None and not isinstance(options, Mapping):
+            raise LectError(f"options is a mapping of names to values, got {options!r}")
         given = dict(options or {})
         for name, value in list(given.items()):
             if name not in OPTIONS:

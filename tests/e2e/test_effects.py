@@ -373,6 +373,10 @@ def test_explain_tells_the_graph_and_the_reason():
 def test_settings_that_do_not_exist():
     with pytest.raises(lect.ir.LectError, match="mode is one of"):
         lect.compile(lambda x: x, mode="fast")
+    with pytest.raises(lect.ir.LectError, match="dynamic is True, False or None, got 'yes'"):
+        lect.compile(lambda x: x, dynamic="yes")
+    with pytest.raises(lect.ir.LectError, match="options is a mapping of names to values, got 'hook'"):
+        lect.compile(lambda x: x, options="hook")
     with pytest.raises(lect.ir.LectError, match="there is no option 'speed'"):
         lect.compile(lambda x: x, options={"speed": 1})
     with pytest.raises(TypeError, match="takes a function or a module"):

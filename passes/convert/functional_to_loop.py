@@ -200,7 +200,8 @@ class Repeated:
         last = block.last
         results = lower_operation(self.lowering, op)
         nest = block.last
-        if isinstance(nest, NestOp) and nest.prev is last and all(seen.buffer.owner is nest for seen in results):
+        alone = isinstance(nest, NestOp) and nest.prev is last and all(seen.buffer.owner is nest for seen in results)
+        if isinstance(nest, NestOp) and alone and all(each.loc == op.loc for each in (nest, *nest.body)):
             places = [(seen.buffer.index, seen.offset) for seen in results]
             self.made[key] = self.forms.recipe(nest, buffers, {op.loc: 0}), places
         return results

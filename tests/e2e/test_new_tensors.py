@@ -53,3 +53,14 @@ def test_what_torch_refuses(data):
     with pytest.raises(type(wanted.value)) as found:
         lect.compile(refused)(torch.ones(2))
     assert str(found.value) == str(wanted.value)
+
+
+def test_tensors_without_elements():
+    """Made of numbers alone, each of which ends before it begins."""
+
+    def program():
+        return torch.arange(1.1, 1.1, 1.0, dtype=torch.float64), torch.arange(3, 3), torch.full((0, 2), 3.0), torch.linspace(0, 1, 0), torch.eye(0)
+
+    for got, want in zip(lect.compile(program)(), program()):
+        assert (got.dtype, got.shape, got.stride()) == (want.dtype, want.shape, want.stride())
+    assert not lect.events("note", "fallback")

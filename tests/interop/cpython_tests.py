@@ -346,7 +346,10 @@ outcome (pass, failure, exception) of *same* tests is that of the uncompiled run
 |---|---|---|---|---|---|
 """
 
-EARLIER = "\\* The row is of a run before the last changes of the capture; tests that differed there and were mended since have been run again one by one."
+EARLIER = (
+    "\\* The row is of a run of an earlier commit. Tests that differed there and were mended since are counted as the same; most of them, not all, "
+    "were run again alone."
+)
 
 
 def without_places(text: str) -> str:

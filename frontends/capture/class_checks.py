@@ -185,6 +185,19 @@ def _derives(t: Tracer, cls: type, asked: type) -> bool:
     return answer
 
 
+# The attributes by which these classes know tensors of other classes.
+_MARKS = ((torch.nn.Parameter, "_is_param"), (torch.nn.Buffer, "_is_buffer"))
+
+
+def _guard_mark(t: Tracer, subject: Box, raw: Any, mark: str) -> None:
+    """Guard whether a tensor bears a mark, and that it is as true as it was."""
+    assert subject[1] is not None
+    if mark in raw.__dict__:
+        t.guards.truth(subject[1].attr(mark), bool(raw.__dict__[mark]))
+    else:
+        t.guards.no_attr(subject[1], mark)
+
+
 def _guard_answer(t: Tracer, name: str, subject: Box, raw: Any, asked: Any, answer: bool) -> None:
     """Guard what an answer that C code gave hangs on: the MRO of the subject's class, and classes registered with abstract ones."""
     cls = type(raw) if name == _INSTANCE else raw
@@ -197,9 +210,10 @@ def _guard_answer(t: Tracer, name: str, subject: Box, raw: Any, asked: Any, answ
             _guard_members(t, cls, subject, part)
         elif not answer and issubclass(type(part), ABCMeta) and not t.is_fresh(part) and not t.is_fresh(cls):
             t.guards.no_subclass(t.static_source(cls), t.static_source(part))
-        elif not answer and name == _INSTANCE and type(part).__module__ == "torch.nn.parameter" and subject[1] is not None and issubclass(cls, torch.Tensor):
-            for mark in ("_is_param", "_is_buffer"):  # by which these classes know tensors of others
-                t.guards.no_attr(subject[1], mark)
+        elif name == _INSTANCE and subject[1] is not None and issubclass(cls, torch.Tensor):
+            for marked, mark in _MARKS:
+                if part is marked:
+                    _guard_mark(t, subject, raw, mark)
     if name == _INSTANCE and not answer and may_change(cls):
         guard_class_entry(t, cls, "__getattribute__", find_in_type(cls, "__getattribute__"))  # it may say that the object is of another class
 

@@ -536,6 +536,42 @@ def module_answers_for_missing_names():
     yield program
 
 
+@case
+def tensors_that_bear_the_mark_of_a_parameter():
+    marked = torch.randn(3)
+
+    def program(x):
+        return x + 1 if isinstance(marked, torch.nn.Parameter) else x - 1 if isinstance(marked, torch.nn.Buffer) else x * 3
+
+    yield program
+    for mark in ("_is_param", "_is_buffer"):
+        for value in (True, False, True):
+            setattr(marked, mark, value)
+            yield program
+        delattr(marked, mark)
+        yield program
+
+
+def test_buffer_that_is_set_again():
+    """A module that sets a buffer asks of what class it is; the answer holds for the next call."""
+
+    class Position(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.position = torch.nn.Buffer(torch.randn(4), persistent=False)
+
+        def forward(self, x):
+            self.position = self.position.to(x.device)
+            return x + self.position
+
+    lect.reset()
+    module, x = Position(), torch.randn(4)
+    compiled = lect.compile(module)
+    for _ in range(2):
+        same(module(x), compiled(x))
+    assert versions() == 1 and not lect.events("fallback", "note")
+
+
 @pytest.mark.parametrize("make", CASES, ids=lambda make: make.__name__)
 def test_value_is_that_of_eager(make):
     follow(make)

@@ -83,7 +83,7 @@ def test_a_version_for_each_alignment_is_loaded_once() -> None:
         loaded.append(name)
         return len(loaded)
 
-    with mock.patch.multiple(launcher, launch_address=lambda: driver.address, load_function=load):
+    with mock.patch.multiple(launcher, has_context=lambda: True, launch_address=lambda: driver.address, load_function=load):
         launch = make_launcher(kernel)  # type: ignore[arg-type]
         for pointers in ((16, 32), (16, 40), (16, 32), (16, 48), (16, 40), (8, 40)):
             launch(3, *pointers)
@@ -100,6 +100,6 @@ def test_an_error_of_the_driver_is_raised() -> None:
         if status:
             raise RuntimeError(f"{what}: {status}")
 
-    with mock.patch.multiple(launcher, launch_address=lambda: driver.address, load_function=lambda *given: 1, check=check):
+    with mock.patch.multiple(launcher, has_context=lambda: True, launch_address=lambda: driver.address, load_function=lambda *given: 1, check=check):
         with pytest.raises(RuntimeError, match="starting a kernel: 700"):
             make_launcher(Kernel())(0, 16, 16)  # type: ignore[arg-type]

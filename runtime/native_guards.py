@@ -25,7 +25,7 @@ MODES = ("native", "python", "both")
 Find = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 REST, OTHERS = 0x04, 0x08  # flags of code with *args and **kwargs
 
-GUARDS_BEFORE_NATIVE = 4000  # asked in Python by this process before the checker is compiled: as much time as compiling takes
+GUARDS_BEFORE_NATIVE = 2000  # asked in Python by this process before the checker is compiled: a program that asks so many asks on
 TABLES_PER_VERSION = 8  # of objects of one class that take turns, say
 TABLES = 64
 CREDIT = 4.0  # tables of a version that may come one after another

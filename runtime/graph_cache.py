@@ -13,17 +13,17 @@ What cannot be read back is removed and made again.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from lect.ir import Context, LectError, Operation, parse_module, print_op
 from lect.runtime.cache_keys import graph_key
 from lect.runtime.events import CacheLookup, EventLog
-from lect.runtime.store import Damaged, Entry, Store
+from lect.runtime.store import Damaged, Entry, Store, digest_of
 
 COUNTED = ("random calls", "random operators seeded")  # statistics of the passes that the runtime reads
 
@@ -66,10 +66,10 @@ class Place:
     def __post_init__(self) -> None:
         self.objects = Objects(self.cache.store)
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """The name of the entry."""
-        return hashlib.sha256(self.key.encode()).hexdigest()
+        return digest_of(self.key)
 
     def beside(self, line: str) -> Place:
         """The place of something that is made of the same graph, such as one of its backwards."""
@@ -98,12 +98,13 @@ class Place:
         if facts["object"] is None:  # for a GPU, or without kernels
             ctx.resources["code_store"] = self.objects
             return Restored(module, None, facts)
-        from lect.backends.llvm import CompiledKernels
+        from lect.backends.llvm.jit import load_object
+        from lect.backends.llvm.loaded import CompiledKernels
 
         found = self.cache.store.get("kernel", facts["object"])
         if found is None:
             raise _Gone
-        return Restored(module, CompiledKernels(facts["kernels"], found.parts["code.o"]), facts)
+        return Restored(module, CompiledKernels(facts["kernels"], load_object(found.parts["code.o"])), facts)
 
     def keep(self, module: Operation, ctx: Context, facts: dict[str, Any]) -> None:
         """Write a lowered module here, with further facts for who restores it."""
@@ -136,7 +137,7 @@ class Objects:
 
     def find(self, key: str) -> bytes | None:
         """The object code that was kept under this key, or None."""
-        digest = hashlib.sha256(key.encode()).hexdigest()
+        digest = digest_of(key)
         entry = self.store.get("kernel", digest)
         if entry is None or "code.o" not in entry.parts:
             return None

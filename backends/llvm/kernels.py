@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lect.backends.code_store import CodeStore
 from lect.backends.llvm.emit import FunctionEmitter
-from lect.backends.llvm.jit import compile_object, host_fingerprint, host_target
-from lect.backends.llvm.loaded import CompiledKernels
+from lect.backends.llvm.jit import host_target
+from lect.backends.llvm.loaded import CompiledKernels, stored_object
 from lect.backends.llvm.masked import Masked, masked_functions
 from lect.backends.llvm.vecmath import CpuFeatures, functions
 from lect.dialects.kernel.ops import FuncOp
-from lect.ir import Context, LectError, Operation
+from lect.ir import Context, Operation
 
 OPT_LEVEL = 2
 PRELUDE = "@lect.zero = private constant i64 0, align 8\n"
@@ -72,17 +71,5 @@ def compile_kernels(funcs: Sequence[Operation], ctx: Context) -> CompiledKernels
     The resource `code_store` of the context is a `CodeStore`, where code is looked for and kept.
     """
     kernels = [func for func in funcs if isinstance(func, FuncOp)]
-    text = module_text(kernels, ctx)
-    store: CodeStore | None = ctx.resources.get("code_store")
-    key = f"lect kernel 1\n{host_fingerprint()}\nlevel {OPT_LEVEL}\n{text}"
-    grids = {str(func.symbol): func.programs for func in kernels}
-    kept = store.find(key) if store is not None else None
-    if kept is not None:
-        try:
-            return CompiledKernels(grids, kept)
-        except LectError:  # no code of this machine, whatever the key says: it is made again
-            pass
-    code = compile_object(text, OPT_LEVEL, vectorise=False)
-    if store is not None:
-        store.keep(key, code)
-    return CompiledKernels(grids, code)
+    code = stored_object(module_text(kernels, ctx), OPT_LEVEL, ctx.resources.get("code_store"))
+    return CompiledKernels({str(func.symbol): func.programs for func in kernels}, code)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from lect.backends.code_store import CodeStore
 from lect.backends.llvm.caches import cache_sizes
-from lect.backends.llvm.jit import host_target, load_object
+from lect.backends.llvm.jit import LoadedCode, compile_object, host_fingerprint, host_target, load_object
+from lect.ir import LectError
 
 
 class CompiledKernels:
     """Native code of several kernels, of which `grids` says names and numbers of programs; addresses are valid as long as this object is alive."""
 
-    def __init__(self, grids: Mapping[str, int], object_code: bytes) -> None:
-        self.object_code = object_code
+    def __init__(self, grids: Mapping[str, int], code: LoadedCode) -> None:
         self.grids = dict(grids)
-        self._code = load_object(object_code)
+        self._code = code
 
     @property
     def symbols(self) -> tuple[str, ...]:
@@ -30,6 +31,21 @@ class CompiledKernels:
     def grid(self, symbol: str) -> int:
         """Number of programs of a kernel."""
         return self.grids[symbol]
+
+
+def stored_object(text: str, opt_level: int, store: CodeStore | None, libraries: Sequence[str] = ()) -> LoadedCode:
+    """The native code of an LLVM module for this machine, out of the store where it is there.  Raises `LectError` when it cannot be made."""
+    key = f"lect module 1\n{host_fingerprint()}\nlevel {opt_level}\n{text}"
+    kept = store.find(key) if store is not None else None
+    if kept is not None:
+        try:
+            return load_object(kept, libraries)
+        except LectError:  # no code of this machine, whatever the key says: it is made again
+            pass
+    code = compile_object(text, opt_level, vectorise=False)
+    if store is not None:
+        store.keep(key, code)
+    return load_object(code, libraries)
 
 
 def cpu_target() -> dict[str, object]:

@@ -14,8 +14,9 @@ from collections.abc import Callable
 from typing import Any
 
 from lect.backends.code_store import CodeStore
+from lect.backends.llvm.loaded import stored_object
 from lect.backends.native_guards.code import Check
-from lect.backends.native_guards.dispatch import MethodDef, dispatch_text, stored_object
+from lect.backends.native_guards.dispatch import MethodDef, dispatch_text
 from lect.backends.native_guards.layout import Layout, torch_libraries
 from lect.backends.native_guards.rows import KINDS, NUMBERS
 
@@ -299,7 +300,7 @@ class Checker:
 
     def __init__(self, where: Layout, store: CodeStore | None = None) -> None:
         self.layout = where
-        self._code = stored_object(module_text(where), OPT_LEVEL, torch_libraries(), store)
+        self._code = stored_object(module_text(where), OPT_LEVEL, store, torch_libraries())
         self._method = MethodDef.of("find", self._code.address("lect_find"))
         self._try = ctypes.PYFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_void_p)(self._code.address("lect_try"))
 

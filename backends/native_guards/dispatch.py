@@ -3,29 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from lect.backends.code_store import CodeStore
-from lect.backends.llvm.jit import LoadedCode, compile_object, host_fingerprint, load_object
-from lect.ir import LectError
-
 METH_FASTCALL = 0x80
-
-
-def stored_object(text: str, opt_level: int, libraries: Sequence[str], store: CodeStore | None) -> LoadedCode:
-    """The native code of a module, out of the store where it is there.  Raises `LectError` when it cannot be made."""
-    key = f"lect module 1\n{host_fingerprint()}\nlevel {opt_level}\n{text}"
-    kept = store.find(key) if store is not None else None
-    if kept is not None:
-        try:
-            return load_object(kept, libraries)
-        except LectError:  # no code of this machine, whatever the key says: it is made again
-            pass
-    code = compile_object(text, opt_level, vectorise=False)
-    if store is not None:
-        store.keep(key, code)
-    return load_object(code, libraries)
 
 
 def dispatch_text(function: str, names: Iterable[str]) -> str:

@@ -8,8 +8,9 @@ from functools import cache
 from typing import Any
 
 from lect.backends.code_store import CodeStore
+from lect.backends.llvm.loaded import stored_object
 from lect.backends.native_guards.code import Check
-from lect.backends.native_guards.dispatch import MethodDef, dispatch_text, stored_object
+from lect.backends.native_guards.dispatch import MethodDef, dispatch_text
 from lect.backends.native_guards.layout import tensor_handle, torch_libraries
 from lect.backends.native_host.rows import HEADER_BYTES, KINDS, NUMBERS, SLOT_BYTES
 from lect.ir import LectError
@@ -228,7 +229,7 @@ class Runner:
     """The compiled runner."""
 
     def __init__(self, handle: int, store: CodeStore | None) -> None:
-        self._code = stored_object(module_text(handle), OPT_LEVEL, torch_libraries(), store)
+        self._code = stored_object(module_text(handle), OPT_LEVEL, store, torch_libraries())
         self._method = MethodDef.of("run", self._code.address("lect_run"))
 
     def function(self, address: int, keep: Any) -> Callable[..., list[Any]]:

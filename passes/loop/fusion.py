@@ -150,7 +150,7 @@ def _require_rows(first: NestOp, second: NestOp, joint: Joint) -> None:
 
 
 def join(first: NestOp, second: NestOp, joint: Joint, keep: Sequence[int]) -> NestOp:
-    """One nest for both, not yet in the graph: results `keep` of the first, then all of the second."""
+    """One nest for both, outside of the graph: results `keep` of the first, then all of the second."""
     builder = NestBuilder(SpaceAttr(joint.sizes), second.loc)
     made = copy_block(Inlining(first, builder, joint.dims))
     for number, (value, offset) in made.items():
@@ -174,7 +174,7 @@ def _stored(nest: NestOp, number: int, made: dict[int, tuple[Value, Expr]]) -> t
 
 
 def joined(forms: Forms, first: NestOp, second: NestOp, joint: Joint, keep: Sequence[int]) -> NestOp:
-    """One nest for both, not yet in the graph; its dims are split where a map divides."""
+    """One nest for both, outside of the graph; its dims are split where a map divides."""
 
     def build() -> NestOp:
         new = join(first, second, joint, keep)

@@ -45,7 +45,7 @@ class LoopSplitDims(Pass):
 
 
 def split(nest: NestOp) -> NestOp | None:
-    """The nest with its dims split, not yet in the graph; None when there is nothing to split."""
+    """The nest with its dims split, outside of the graph; None when there is nothing to split."""
     if has_scan(nest) or not has_division(nest):
         return None
     found: dict[int, set[int]] = {}

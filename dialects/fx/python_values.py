@@ -65,11 +65,14 @@ DTYPE_NAMES = MappingProxyType(
 )
 
 
-@cache
 def resolve(name: str) -> Callable[..., Any]:
     """The callable with this public name.  Raises `LectError` for a name outside of the list."""
-    if name.startswith(OPERATORS):
-        return _operator(name)
+    # Not remembered: a program may define an operator of its own anew, and a call of the one that torch has freed crashes the process.
+    return _operator(name) if name.startswith(OPERATORS) else _function(name)
+
+
+@cache
+def _function(name: str) -> Callable[..., Any]:
     for module in MODULES:
         if name.startswith(module + "."):
             rest = name[len(module) + 1 :].split(".")

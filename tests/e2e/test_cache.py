@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 
 import lect
+from lect.dialects.fx import python_values
 from lect.runtime import cache_keys, entry, versions
 from lect.runtime.graph_cache import GraphCache
 from lect.runtime.store import Entry, Store
@@ -272,12 +273,12 @@ def test_a_replaced_function_of_torch_has_no_place_in_the_cache(monkeypatch):
     assert cache_keys.comes_with_torch("torch.nn.functional.layer_norm")
     assert cache_keys.comes_with_torch("torch.ops.aten.mm.default")
     assert not cache_keys.comes_with_torch("torch.ops.mine.mm.default")
-    cache_keys.resolve.cache_clear()
+    python_values._function.cache_clear()
     monkeypatch.setattr(F, "layer_norm", lambda *args: None)
     try:
         assert not cache_keys.comes_with_torch("torch.nn.functional.layer_norm")
     finally:
-        cache_keys.resolve.cache_clear()
+        python_values._function.cache_clear()
 
 
 def test_without_the_cache_nothing_is_read_or_written(store):

@@ -23,7 +23,7 @@ from .define import (
     VariadicResult,
     op,
 )
-from .diagnostics import LectError, ParseError, PassFailure, VerifyError, require
+from .diagnostics import LectError, ParseError, PassFailure, SymbolicSizeError, VerifyError, require
 from .dialect import Dialect
 from .dominance import Dominance, reverse_postorder
 from .interning import interned, literal_key
@@ -65,7 +65,7 @@ __all__ = [
     "Frees", "FuncLike", "HasParent", "IsolatedFromAbove", "LectError", "Location", "NoTerminator", "Operand", "Operation", "OptionalOperand",
     "OptionalSuccessor", "ParseError", "PassFailure", "Pattern", "PatternSet", "Pure", "Reads", "RecursiveEffects", "Region", "RegionField", "Result",
     "Rewriter", "SameOperandsAndResultType", "ScalarType", "Scanner", "SingleBlock", "Successor", "SymbolRef", "SymbolTable", "SymbolTableTrait",
-    "Terminator", "Trait", "Type", "UnregisteredOp", "Value", "Variadic", "VariadicRegion", "VariadicResult", "VerifyError", "Writes",
+    "SymbolicSizeError", "Terminator", "Trait", "Type", "UnregisteredOp", "Value", "Variadic", "VariadicRegion", "VariadicResult", "VerifyError", "Writes",
     "apply_greedily", "attr", "attribute_text", "effects_of", "interned", "is_pure", "is_pure_class", "is_removable", "literal_key", "nearest_symbol_table",
     "op",     "parse_attribute", "parse_module", "parse_ops", "print_module", "print_op", "quote", "require", "reverse_postorder", "same_attribute", "type_",
     "verify",

@@ -68,6 +68,10 @@ class PassFailure(LectError):
     """A pass cannot do what it was asked for (a missing precondition, a wrong option)."""
 
 
+class SymbolicSizeError(LectError):
+    """A number was needed where a size is known only at run time.  Whoever compiles may compile again with the sizes at hand."""
+
+
 def require(condition: object, op: Operation, message: str, *values: object) -> None:
     """Raise `VerifyError` about `op` unless `condition`; `message` is formatted with `values` only when it fails."""
     if not condition:

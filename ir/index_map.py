@@ -13,7 +13,7 @@ from functools import lru_cache
 from .attributes import Attribute, attr
 from .diagnostics import ParseError
 from .scanner import Scanner
-from .symbolic import ZERO, Atom, Expr, Ranges, Size, as_size, constant, dim, of_atom
+from .symbolic import UNBOUNDED, ZERO, Atom, Expr, Ranges, Size, as_size, constant, dim, monomial, of_atom
 from .symbolic_text import parse_expr
 
 
@@ -194,7 +194,7 @@ def strides_of(value: Expr, rank: int) -> tuple[Size, tuple[Size, ...]] | None:
     return as_size(offset), tuple(strides)
 
 
-def split_points(value: Expr, sizes: Sequence[Size], into: dict[int, set[int]]) -> None:
+def split_points(value: Expr, sizes: Sequence[Size], into: dict[int, set[Size]]) -> None:
     """Collect in `into[dim]` the inner sizes at which dims must be split for `value` to become affine (768 at 64 becomes 12 x 64)."""
     for atoms, _ in value.terms:
         for atom in atoms:
@@ -202,17 +202,46 @@ def split_points(value: Expr, sizes: Sequence[Size], into: dict[int, set[int]]) 
                 inner, divisor = atom.args
                 if divisor.is_constant:
                     _split_points_of(inner, divisor.const, sizes, into)
+                else:
+                    _symbolic_split_points(inner, divisor, sizes, into)
             for argument in atom.args:
                 split_points(argument, sizes, into)
 
 
-def _split_points_of(inner: Expr, divisor: int, sizes: Sequence[Size], into: dict[int, set[int]]) -> None:
+def _symbolic_split_points(inner: Expr, divisor: Expr, sizes: Sequence[Size], into: dict[int, set[Size]]) -> None:
+    """The same for a divisor that is known at run time: a dim is split where both divide without a rest, whatever the sizes are."""
+    for atoms, factor in inner.terms:
+        dims = [a for a in atoms if a.kind == "d"]
+        if len(dims) != 1 or any(a.kind not in ("d", "s") for a in atoms) or factor <= 0:
+            continue
+        position = dims[0].index
+        point = exact_quotient(divisor, monomial(tuple([a for a in atoms if a.kind == "s"]), factor))
+        size = sizes[position]
+        outer = None if point is None or point == 1 else exact_quotient(size, point)
+        if outer is not None and outer != 1:
+            into.setdefault(position, set()).add(point)  # type: ignore[arg-type]
+
+
+def exact_quotient(size: Size, divisor: Size) -> Size | None:
+    """size / divisor where that leaves no rest whatever the symbols are, else None."""
+    if type(size) is int and type(divisor) is int:
+        return size // divisor if divisor and size % divisor == 0 else None
+    if type(size) is int:
+        return None
+    divisor = as_size(divisor)
+    if type(divisor) is int and divisor <= 0:
+        return None
+    quotient = UNBOUNDED.floordiv(size, divisor)
+    return as_size(quotient) if quotient * divisor is constant(size) else None
+
+
+def _split_points_of(inner: Expr, divisor: int, sizes: Sequence[Size], into: dict[int, set[Size]]) -> None:
     for atoms, factor in inner.terms:
         if len(atoms) != 1 or atoms[0].kind != "d" or factor <= 0 or divisor % factor:
             continue
         position, point = atoms[0].index, divisor // factor
         size = sizes[position]
-        if type(size) is int and 1 < point < size and size % point == 0:
+        if point > 1 and (point < size and size % point == 0 if type(size) is int else exact_quotient(size, point) is not None):
             into.setdefault(position, set()).add(point)
 
 

@@ -17,6 +17,7 @@ from .define import SEGMENTS, OpDefinition, Operand
 from .location import UNKNOWN, Location
 from .operation import Operation, UnregisteredOp
 from .scanner import quote
+from .symbolic import Expr
 from .traits import FuncLike, IsolatedFromAbove
 from .value import Value
 
@@ -65,6 +66,8 @@ def attribute_text(value: Any, generic: bool = False) -> str:
         return "{" + _entries(value, generic) + "}"
     if isinstance(value, Attribute):
         return str(value)
+    if kind is Expr:
+        return f"#lect.size<{value}>"
     raise TypeError(f"{value!r} is no attribute value")
 
 

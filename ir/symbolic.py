@@ -15,9 +15,12 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Union
 
+from .bounds import Bounds, divide, multiply
+from .symbolic_division import divide_by_sum, factors_of
+from .symbolic_refusal import NoNumber
+
 Monomial = tuple["Atom", ...]
 Size = Union[int, "Expr"]
-Bounds = tuple["int | None", "int | None"]
 
 _LEAVES = {"d": 0, "i": 1, "s": 2}
 _RANKS = {**_LEAVES, "floordiv": 3, "mod": 4, "min": 5, "max": 6}
@@ -43,7 +46,7 @@ class Atom:
     __repr__ = __str__
 
 
-class Expr:
+class Expr(NoNumber):
     """`const + sum(coefficient * product of atoms)`; `terms` are (atoms, coefficient), largest coefficient first.  Immutable and interned."""
 
     __slots__ = ("_key", "const", "terms")
@@ -183,6 +186,11 @@ def of_atom(atom: Atom) -> Expr:
     return _intern(0, (((atom,), 1),))
 
 
+def monomial(atoms: Monomial, coefficient: int) -> Expr:
+    """coefficient * atom * atom ..."""
+    return _intern(0, ((atoms, coefficient),)) if atoms else _intern(coefficient, ())
+
+
 def constant(value: Size) -> Expr:
     """`value` as an expression."""
     return _intern(value, ()) if type(value) is int else value  # type: ignore[return-value,arg-type]
@@ -297,7 +305,7 @@ class Ranges:
             for atoms, coefficient in value.terms:  # type: ignore[union-attr]
                 first, last = self._atom_bounds(atoms[0])
                 for other in atoms[1:]:
-                    first, last = _multiply((first, last), self._atom_bounds(other))
+                    first, last = multiply((first, last), self._atom_bounds(other))
                 if coefficient < 0:
                     first, last = last, first
                 low = None if low is None or first is None else low + coefficient * first
@@ -325,7 +333,7 @@ class Ranges:
         if kind == "floordiv":
             low, high = self.bounds(atom.args[0])
             divisor = self.bounds(atom.args[1])
-            return _divide_bound(low, divisor, True), _divide_bound(high, divisor, False)
+            return divide(low, divisor, True), divide(high, divisor, False)
         pairs = [self.bounds(a) for a in atom.args]
         lows = [low for low, _ in pairs]
         highs = [high for _, high in pairs]
@@ -409,7 +417,7 @@ class Ranges:
         _check_divisor(divisor)
         if divisor == 1:
             return value
-        whole, rest = _divide(value, divisor)
+        whole, rest = self._divide(value, divisor)
         if rest is ZERO or self.within(rest, divisor):
             return whole
         inner = rest.atom
@@ -418,10 +426,20 @@ class Ranges:
         if type(divisor) is int:
             if inner is not None and inner.kind == "mod" and inner.args[1].is_constant and inner.args[1].const % divisor == 0:
                 return whole + self.mod(self.floordiv(inner.args[0], divisor), inner.args[1].const // divisor)
-            factor, multiple, _ = self._common(rest, divisor)
-            if factor > 1:
-                return whole + self.floordiv(multiple, divisor // factor)
+        quotient, multiple, _, _ = self._common(rest, divisor)
+        if multiple is not None:
+            return whole + self.floordiv(multiple, quotient)
         return whole + of_atom(_atom("floordiv", args=(rest, constant(divisor))))
+
+    def _divide(self, value: Expr, divisor: Size) -> tuple[Expr, Expr]:
+        """value = whole * divisor + rest; by a sum only where the rest is a remainder."""
+        if type(divisor) is int or value is divisor or (len(divisor.terms) == 1 and not divisor.const):  # type: ignore[union-attr]
+            return _divide(value, divisor)
+        if not self.within(value, divisor):
+            whole, rest = divide_by_sum(value, divisor)  # type: ignore[arg-type]
+            if rest is ZERO or self.within(rest, divisor):
+                return whole, rest
+        return ZERO, value
 
     def mod(self, value: Size, divisor: Size) -> Expr:
         """`value mod divisor` (never negative), simplified as far as the ranges allow."""
@@ -436,26 +454,33 @@ class Ranges:
         _check_divisor(divisor)
         if divisor == 1:
             return ZERO
-        rest = _divide(value, divisor)[1]
+        rest = self._divide(value, divisor)[1]
         if rest is ZERO or self.within(rest, divisor):
             return rest
         if type(divisor) is int:
             inner = rest.atom
             if inner is not None and inner.kind == "mod" and inner.args[1].is_constant and inner.args[1].const % divisor == 0:
                 return self.mod(inner.args[0], divisor)
-            factor, multiple, small = self._common(rest, divisor)
-            if factor > 1:
-                return self.mod(multiple, divisor // factor) * factor + small
+        quotient, multiple, factor, small = self._common(rest, divisor)
+        if multiple is not None:
+            return self.mod(multiple, quotient) * factor + small
         return of_atom(_atom("mod", args=(rest, constant(divisor))))
 
-    def _common(self, value: Expr, divisor: int) -> tuple[int, Expr, Expr]:
-        """value = factor * multiple + small with factor | divisor and 0 <= small < factor, for the largest such factor (1 when there is none)."""
-        for factor in sorted({k for _, k in value.terms if k > 1 and divisor % k == 0}, reverse=True):
-            small = _intern(value.const % factor, tuple([t for t in value.terms if t[1] % factor]))
-            if self.within(small, factor):
-                terms = tuple([(atoms, k // factor) for atoms, k in value.terms if k % factor == 0])
-                return factor, _intern(value.const // factor, terms), small
-        return 1, ZERO, ZERO
+    def _common(self, value: Expr, divisor: Size) -> tuple[Size, Expr | None, Size, Expr]:
+        """(divisor / factor, multiple, factor, small) with value = factor * multiple + small and 0 <= small < factor, for the largest factor above 1 that
+        divides the divisor; None as the multiple when there is none."""
+        if type(divisor) is int:
+            for number in sorted({k for _, k in value.terms if k > 1 and divisor % k == 0}, reverse=True):
+                multiple, small = _divide(value, number)
+                if self.within(small, number):
+                    return divisor // number, multiple, number, small
+            return 1, None, 1, ZERO
+        for factor in factors_of(value):
+            quotient, rest = _divide(divisor, factor)  # type: ignore[arg-type]
+            multiple, small = _divide(value, factor)
+            if rest is ZERO and self.within(small, factor):
+                return as_size(quotient), multiple, factor, small
+        return 1, None, 1, ZERO
 
     # ---- min, max, substitution ----------------------------------------------------------------------------------
 
@@ -514,28 +539,6 @@ def _check_divisor(divisor: Size) -> None:
         raise ZeroDivisionError(f"the divisor of an index expression is positive, got {divisor}")
 
 
-def _multiply(left: Bounds, right: Bounds) -> Bounds:
-    if left[0] is not None and right[0] is not None and left[0] >= 0 and right[0] >= 0:
-        high = None if left[1] is None or right[1] is None else left[1] * right[1]
-        return left[0] * right[0], high
-    if None in left or None in right:
-        return None, None
-    corners = [a * b for a in left for b in right]  # type: ignore[operator,return-value]
-    return min(corners), max(corners)
-
-
-def _divide_bound(value: int | None, divisor: Bounds, low: bool) -> int | None:
-    """A bound of value floordiv divisor, when `value` is a bound of the same side."""
-    if value is None:
-        return None
-    smallest, largest = divisor
-    smallest = max(1, smallest) if smallest is not None else 1
-    towards_zero = (value >= 0) is low
-    if not towards_zero:
-        return value // smallest
-    return value // largest if largest is not None else (0 if value >= 0 else -1)
-
-
 def _divide(value: Expr, divisor: Size) -> tuple[Expr, Expr]:
     """value = whole * divisor + rest, with every term that is a multiple of the divisor in `whole`."""
     if type(divisor) is int:
@@ -550,7 +553,7 @@ def _divide(value: Expr, divisor: Size) -> tuple[Expr, Expr]:
     whole_terms: dict[Monomial, int] = {}
     rest_terms: dict[Monomial, int] = {}
     for atoms, k in value.terms:
-        left = _without(atoms, factors) if k % scale == 0 else None
+        left = without(atoms, factors) if k % scale == 0 else None
         if left is None:
             rest_terms[atoms] = k
         else:
@@ -559,7 +562,7 @@ def _divide(value: Expr, divisor: Size) -> tuple[Expr, Expr]:
     return _sum(extra, whole_terms), _sum(value.const, rest_terms)
 
 
-def _without(atoms: Monomial, factors: Monomial) -> Monomial | None:
+def without(atoms: Monomial, factors: Monomial) -> Monomial | None:
     left = list(atoms)
     for factor in factors:
         if factor not in left:

@@ -18,6 +18,7 @@ from .diagnostics import ParseError
 from .lalr import Parser, SyntaxProblem, Token
 from .location import UNKNOWN, Location
 from .scanner import Scanner, unescape
+from .symbolic_text import parse_size
 from .tables import load_tables
 from .types import SCALARS, ScalarType
 
@@ -257,8 +258,23 @@ class Callbacks:
         text = token[0]
         found = self.dialect_values.get(text)
         if found is None:
-            found = self.dialect_values[text] = self._integer(token, text) if text.startswith("#lect.int<") else self._dialect(token, "attrs", "attribute")
+            found = self.dialect_values[text] = self._builtin(token, text) if text.startswith("#lect.") else self._dialect(token, "attrs", "attribute")
         return (found,)
+
+    def _builtin(self, token: Any, text: str) -> Any:
+        """A large integer, or a size that is known only at run time."""
+        if text.startswith("#lect.int<"):
+            return self._integer(token, text)
+        if not text.startswith("#lect.size<"):
+            return self._dialect(token, "attrs", "attribute")
+        scanner = Scanner(text[len("#lect.size<") : -1])
+        try:
+            size = parse_size(scanner)
+            scanner.end()
+        except ParseError as error:
+            error.position = token[1] + error.offset + len("#lect.size<")
+            raise
+        return size
 
     def _integer(self, token: Any, text: str) -> int:
         try:

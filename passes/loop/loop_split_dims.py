@@ -16,7 +16,7 @@ from lect.dialects.loop.attributes import SpaceAttr
 from lect.dialects.loop.building import Inlining, NestBuilder, has_division
 from lect.dialects.loop.ops import IndexOp, LoadOp, NestOp, StoreOp
 from lect.ir import Context, Operation
-from lect.ir.index_map import linearize, split_points
+from lect.ir.index_map import exact_quotient, linearize, split_points
 from lect.ir.symbolic import Expr, Size, dim
 from lect.passes.base import Pass
 from lect.passes.loop.forms import FORMS, forms_of
@@ -48,7 +48,7 @@ def split(nest: NestOp) -> NestOp | None:
     """The nest with its dims split, outside of the graph; None when there is nothing to split."""
     if has_scan(nest) or not has_division(nest):
         return None
-    found: dict[int, set[int]] = {}
+    found: dict[int, set[Size]] = {}
     for op in nest.body:
         if type(op) in (LoadOp, StoreOp, IndexOp):
             split_points(op.map.offset, nest.space.sizes, found)
@@ -66,12 +66,20 @@ def split(nest: NestOp) -> NestOp | None:
     return builder.finish(nest.sym_name, {name: value for name, value in nest.attrs.items() if name not in ("sym_name", "space")})
 
 
-def factorise(size: Size, inner: set[int]) -> list[Size]:
+def factorise(size: Size, inner: set[Size]) -> list[Size]:
     """Factors of a size so that the product of the last ones is each of `inner` that fits: 768 at {64} gives 12, 64."""
     factors: list[Size] = []
     rest = size
-    for point in sorted(inner, reverse=True):
-        if type(rest) is int and rest % point == 0 and point < rest:
-            factors.append(rest // point)
+    for point in sorted(inner, key=_rank, reverse=True):
+        outer = exact_quotient(rest, point)
+        if outer is not None and outer != 1:
+            factors.append(outer)
             rest = point
     return [*factors, rest]
+
+
+def _rank(size: Size) -> tuple[int, int]:
+    """Sizes with more symbols in front, then the larger numbers."""
+    if type(size) is int:
+        return 0, size
+    return max((len(atoms), k) for atoms, k in size.terms)  # type: ignore[union-attr]

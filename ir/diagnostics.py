@@ -68,7 +68,7 @@ class PassFailure(LectError):
     """A pass cannot do what it was asked for (a missing precondition, a wrong option)."""
 
 
-class SymbolicSizeError(LectError):
+class SymbolicSizeError(LectError, ValueError):
     """A number was needed where a size is known only at run time.  Whoever compiles may compile again with the sizes at hand."""
 
 

@@ -2,10 +2,11 @@
 
 A function declares its symbols in the attribute `symbols`:
 
-    {symbols = {s0 = {hint = 197, min = 2, max = 4096, multiple = 8}, s1 = {hint = 3, argument = 2}}}
+    {symbols = {s0 = {hint = 197, min = 2, max = 4096, multiple = 8, argument = 0, dim = 1}, s1 = {hint = 3, argument = 2, dim = 0, divisor = 4}}}
 
-`hint` is a number to weigh with and proves nothing.  The others always hold: `min` (0 when left out), `max` (none), `multiple` (1).  `argument` is the
-number of the argument that a symbol is, where it is the size of none.  A symbol that is not declared has a hint of 64 and nothing else.
+`hint` is a number to weigh with and proves nothing.  The others always hold: `min` (2 when left out), `max` (none), `multiple` (1).  A symbol is the size of
+dim `dim` of argument `argument`, or the number that this argument holds where `dim` is left out, divided by `divisor` without a rest.  Of a symbol that
+is not declared nothing is known, and its hint is 64.
 """
 
 from __future__ import annotations
@@ -22,20 +23,22 @@ if TYPE_CHECKING:
     from .operation import Operation
 
 HINT = 64
-KEYS = ("hint", "min", "max", "multiple", "argument")
+KEYS = ("hint", "min", "max", "multiple", "argument", "dim", "divisor")
 
 
 class Fact(NamedTuple):
     """What is known of one symbol."""
 
     hint: int = HINT
-    min: int = 0
+    min: int = 2
     max: int | None = None
     multiple: int = 1
     argument: int | None = None
+    dim: int | None = None
+    divisor: int = 1
 
 
-UNDECLARED = Fact()
+UNDECLARED = Fact(min=0)
 
 
 class Facts:
@@ -111,7 +114,7 @@ def problem_of(declared: Mapping[str, Any]) -> str | None:
             return f"'symbols' names size symbols as s0, got '{name}'"
         if type(entries) is not dict or not set(entries) <= set(KEYS) or not all(type(value) is int and value >= 0 for value in entries.values()):
             return f"what 'symbols' says of {name} are numbers for {', '.join(KEYS)}"
-        if entries.get("multiple", 1) < 1 or entries.get("max", entries.get("min", 0)) < entries.get("min", 0):
+        if 0 in (entries.get("multiple"), entries.get("divisor")) or entries.get("max", entries.get("min", 2)) < entries.get("min", 2):
             return f"what 'symbols' says of {name} holds for no size"
     return None
 
@@ -171,7 +174,7 @@ def declared(facts: Facts, numbers: Mapping[int, int]) -> dict[str, dict[str, in
     for old, new in sorted(numbers.items(), key=lambda pair: pair[1]):
         fact = facts.fact(old)
         entries = {"hint": fact.hint}
-        entries.update({name: value for name, value, default in (("min", fact.min, 0), ("multiple", fact.multiple, 1)) if value != default})
+        entries.update({name: value for name, value, default in (("min", fact.min, 2), ("multiple", fact.multiple, 1)) if value != default})
         if fact.max is not None:
             entries["max"] = fact.max
         out[f"s{new}"] = entries

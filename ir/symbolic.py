@@ -287,7 +287,7 @@ class Ranges:
     def __init__(self, dims: tuple[Size, ...] = (), indices: tuple[Size, ...] = (), symbols: Mapping[int, Bounds] | None = None) -> None:
         self.dims = dims
         self.indices = indices
-        self.symbols = symbols or {}
+        self.symbols = {} if symbols is None else symbols
         self._bounds: dict[Expr, Bounds] = {}
         self._quotients: dict[tuple[Expr, Size], Expr] = {}
         self._remainders: dict[tuple[Expr, Size], Expr] = {}
@@ -571,9 +571,17 @@ def without(atoms: Monomial, factors: Monomial) -> Monomial | None:
     return tuple(left)
 
 
+class _AtLeastTwo(dict[int, Bounds]):
+    """The bounds of every size symbol as long as no more is known: sizes 0 and 1 are never symbols."""
+
+    def get(self, key: int, default: object = None) -> Bounds:  # type: ignore[override]
+        return 2, None
+
+
 ZERO = _intern(0, ())
 ONE = _intern(1, ())
 UNBOUNDED = Ranges()
+SIZES = Ranges(symbols=_AtLeastTwo())
 
 
 @lru_cache(maxsize=4096)

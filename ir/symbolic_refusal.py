@@ -1,13 +1,14 @@
 """What an expression refuses: to be a number.
 
-Code that weighs sizes (`size > 16`, `if count`, `range(size)`) needs numbers.  An expression has none before the program runs, so each of these raises
-`SymbolicSizeError` unless the expression is constant, and whoever compiles may compile again with the sizes at hand.
+A size that is known only at run time is at least 2, as sizes 0 and 1 have programs of their own.  What this decides may be asked (`size > 0`, `if count`);
+everything else that needs a number (`size > 16`, `range(size)`) raises `SymbolicSizeError`, and whoever compiles may compile again with the sizes at hand.
 """
 
 from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from . import symbolic
 from .diagnostics import SymbolicSizeError
 
 
@@ -18,34 +19,33 @@ class NoNumber:
     const: int
     terms: tuple
 
-    def _number(self, what: str) -> int:
-        if self.terms:
-            self._refuse(what)
-        return self.const
+    def _decided(self, found: bool | None, what: str) -> bool:
+        return self._refuse(what) if found is None else found
 
     def _refuse(self, what: str) -> NoReturn:
         raise SymbolicSizeError(f"the size {self} is known only at run time, and here {what}")
 
     def __lt__(self, other: Any) -> bool:
-        return self._number(f"it is asked whether it is less than {other}") < other
+        return self._decided(symbolic.SIZES.less(self, other), f"it is asked whether it is less than {other}")  # type: ignore[arg-type]
 
     def __le__(self, other: Any) -> bool:
-        return self._number(f"it is asked whether it is at most {other}") <= other
+        return self._decided(symbolic.SIZES.less_equal(self, other), f"it is asked whether it is at most {other}")  # type: ignore[arg-type]
 
     def __gt__(self, other: Any) -> bool:
-        return self._number(f"it is asked whether it is greater than {other}") > other
+        return self._decided(symbolic.SIZES.less(other, self), f"it is asked whether it is greater than {other}")  # type: ignore[arg-type]
 
     def __ge__(self, other: Any) -> bool:
-        return self._number(f"it is asked whether it is at least {other}") >= other
+        return self._decided(symbolic.SIZES.less_equal(other, self), f"it is asked whether it is at least {other}")  # type: ignore[arg-type]
 
     def __bool__(self) -> bool:
-        return self._number("it is asked whether it is zero") != 0
+        zero = symbolic.SIZES.equal(self, 0)  # type: ignore[arg-type]
+        return not self._decided(zero, "it is asked whether it is zero")
 
     def __int__(self) -> int:
-        return self._number("a number is needed")
+        return self.const if not self.terms else self._refuse("a number is needed")
 
     def __index__(self) -> int:
-        return self._number("a number is needed")
+        return self.const if not self.terms else self._refuse("a number is needed")
 
     def __float__(self) -> float:
-        return float(self._number("a number is needed"))
+        return float(self.const) if not self.terms else self._refuse("a number is needed")

@@ -18,8 +18,8 @@ s0, s1 = symbol(0), symbol(1)
 def test_facts_tell_bounds_divisors_and_hints() -> None:
     facts = Facts.of({"s0": {"hint": 24, "min": 2, "max": 40, "multiple": 8}, "s1": {"hint": 3}})
     assert facts.bounds(s0 * 2 - 1) == (3, 79)
-    assert facts.bounds(s1) == (0, None)
-    assert facts.at_least(s0, 2) and not facts.at_least(s1, 1) and facts.at_least(s1 + 1, 1)
+    assert facts.bounds(s1) == (2, None) and facts.bounds(symbol(5)) == (0, None)
+    assert facts.at_least(s0, 2) and not facts.at_least(s1, 3) and facts.at_least(s1 + 1, 3)
     assert facts.divisible(s0 * 3, 8) and facts.divisible(s0 * s1, 8) and not facts.divisible(s0 + 4, 8) and facts.divisible(s1 * 16, 8)
     assert facts.hint(s0 * s1 + 1) == 73
     assert facts.hint(symbol(7)) == 64
@@ -43,10 +43,15 @@ def test_symbols_are_renamed_with_what_is_known() -> None:
 
 
 def test_a_size_that_is_no_number_refuses_to_be_one() -> None:
-    for use in (lambda: s0 < 3, lambda: s0 >= 3, lambda: bool(s0), lambda: range(s0), lambda: int(s0), lambda: max(s0, 1), lambda: float(s0)):  # type: ignore[arg-type, call-overload, type-var, return-value]
-        with pytest.raises(SymbolicSizeError, match="s0 is known only at run time"):
-            use()
+    uses = (lambda: s0 < 3, lambda: s0 >= 3, lambda: bool(s0 - 5), lambda: range(s0), lambda: int(s0), lambda: max(s0, 3), lambda: float(s0), lambda: s0 > s1)
+    for use in uses:
+        with pytest.raises(SymbolicSizeError, match="s0.* known only at run time"):
+            use()  # type: ignore[no-untyped-call]
     assert constant(3) < 4 and not constant(0) and int(constant(5)) == 5
+
+
+def test_what_sizes_of_at_least_two_decide() -> None:
+    assert s0 and s0 * s1 and s0 - 1 and s0 > 1 and s0 >= 2 and not s0 <= 1 and max(s0, 1) is s0 and s0 * 2 > s0 and s0 < s0 + 1
 
 
 def test_sizes_in_attributes_are_text() -> None:

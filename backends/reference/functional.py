@@ -14,6 +14,8 @@ from lect.backends.reference.functional_table import REFERENCES
 from lect.backends.writes import write
 from lect.dialects.functional.ops import FuncOp, OpaqueOp, ReturnOp, WriteOp
 from lect.dialects.functional.python_values import decode_argument, dtype_of, resolve_overload
+from lect.dialects.functional.specialize import specialized
+from lect.dialects.functional.symbols import values_of
 from lect.dialects.functional.types import TensorType
 from lect.ir import LectError, Operation, Value
 
@@ -23,6 +25,8 @@ def run_functional(func: FuncOp, inputs: Sequence[torch.Tensor]) -> list[torch.T
     arguments = func.body.args
     if len(inputs) != len(arguments):
         raise LectError(f"@{func.sym_name} takes {len(arguments)} tensors, got {len(inputs)}", op=func)
+    if func.symbols:
+        return run_functional(specialized(func, values_of(func, inputs)), inputs)
     values: dict[Value, torch.Tensor] = {}
     writes: list[WriteOp] = []
     for number, (argument, tensor) in enumerate(zip(arguments, inputs)):

@@ -1,9 +1,10 @@
 """Casts, copies, new tensors, random tensors."""
 
-from lect.dialects.functional.families import Elementwise, FunctionalOp, Number, Types, require_number
+from lect.dialects.functional.families import Elementwise, FunctionalOp, Number, SizeOrInt, Types, are_sizes, require_number
 from lect.dialects.functional.shapes import contiguous_strides, preserved_strides
 from lect.dialects.functional.types import TensorType
 from lect.ir import Attr, Operand, Pure, Result, ScalarType, Variadic, VariadicResult, op, require
+from lect.ir.symbolic_values import may_be_ordered
 from lect.ir.types import i64
 
 
@@ -89,7 +90,7 @@ class UndefinedOp(FunctionalOp):
 class IotaOp(FunctionalOp):
     """start + step * i for i in 0..size-1, computed as eager's arange computes it."""
 
-    size: Attr[int]
+    size: Attr[SizeOrInt]
     start: Attr[Number] = 0
     step: Attr[Number] = 1
     element: Attr[ScalarType] = i64
@@ -97,7 +98,7 @@ class IotaOp(FunctionalOp):
     output: Result[TensorType]
 
     def type_rule(self) -> Types:
-        require(self.size >= 0, self, "the size of '{}' must not be negative, got {}", self.name, self.size)
+        require(may_be_ordered(0, self.size), self, "the size of '{}' must not be negative, got {}", self.name, self.size)
         return TensorType((self.size,), self.element, (1,), self.device)
 
 
@@ -165,6 +166,6 @@ class RandintOp(_Random):
 
 
 def _created(op) -> TensorType:  # type: ignore[no-untyped-def]
-    good = all(type(size) is int and size >= 0 for size in op.shape)
+    good = are_sizes(op.shape)
     require(good, op, "the shape of '{}' must be sizes that are not negative, got {}", op.name, list(op.shape))
     return TensorType(op.shape, op.element, contiguous_strides(op.shape), op.device)

@@ -9,8 +9,10 @@ from typing import Any, ClassVar
 from lect.dialects.functional.shapes import Dims, ShapeError, broadcast, normalize_dim, pointwise_strides
 from lect.dialects.functional.types import TensorType
 from lect.ir import Operation, Pure, ScalarType, Trait, Type, Value, VerifyError, op, require
+from lect.ir.symbolic import Expr
 
 Number = (int, float, bool)
+SizeOrInt = (int, Expr)
 Types = TensorType | tuple[TensorType, ...]
 
 
@@ -35,7 +37,7 @@ class FunctionalOp(Operation):
     def infer(self) -> tuple[Type, ...]:
         for name, value in self.attrs.items():
             if type(value) is tuple and name not in NO_PLAIN_LISTS:
-                require(_all_integers(value), self, "'{}' of '{}' must be a list of integers, got {}", name, self.name, list(value))
+                require(all_integers(value), self, "'{}' of '{}' must be a list of integers, got {}", name, self.name, list(value))
         try:
             found = self.type_rule()
         except ShapeError as error:
@@ -49,7 +51,7 @@ class FunctionalOp(Operation):
         lists = strides if nested else (strides,) * len(types)
         require(len(lists) == len(types), self, "strides of '{}' must be one list for each result", self.name)
         for type, listed in zip(types, lists):
-            good = isinstance(listed, tuple) and _all_integers(listed)
+            good = isinstance(listed, tuple) and all_integers(listed)
             require(good, self, "strides of '{}' must be a list of integers, or one for each result", self.name)
             require(len(listed) == type.rank, self, "strides of '{}' must have {} entries, got {}", self.name, type.rank, len(listed))
         return tuple([type.with_strides(listed) for type, listed in zip(types, lists)])
@@ -58,8 +60,14 @@ class FunctionalOp(Operation):
 NO_PLAIN_LISTS = frozenset({"strides", "pads", "scales", "operand_segments", "keep"})
 
 
-def _all_integers(values: tuple[Any, ...]) -> bool:
-    return all(type(value) is int for value in values)
+def all_integers(values: tuple[Any, ...]) -> bool:
+    """True when these are integers, or sizes written with symbols."""
+    return all(type(value) is int or type(value) is Expr for value in values)
+
+
+def are_sizes(values: tuple[Any, ...]) -> bool:
+    """True when these are integers that are not negative, or sizes written with symbols."""
+    return all(type(value) is Expr or (type(value) is int and value >= 0) for value in values)
 
 
 def members(template: type[FunctionalOp], docs: Mapping[str, str]) -> Mapping[str, type[Operation]]:

@@ -19,6 +19,7 @@ The operands of an opaque call are laid out as their types say.  A random operat
 
 from typing import Any
 
+from lect.dialects.functional.symbols import verify_symbols
 from lect.dialects.functional.types import TensorType
 from lect.ir import (
     Attr,
@@ -41,6 +42,8 @@ from lect.ir import (
 )
 from lect.ir.attributes import Attribute
 from lect.ir.scanner import Scanner
+from lect.ir.symbolic import Expr, Size
+from lect.ir.symbolic_values import may_be_ordered
 
 
 @attr("functional.operand")
@@ -69,12 +72,13 @@ class FuncOp(Operation):
     is, and `held`, the inputs and results (`["input", n]`, `["result", n]`) that autograd holds on to for its own backward.  A forward has `results`;
     what it returns behind them is kept for the backward.  A backward has `tangents` and `gradients`, and for each argument in front of its tangents
     `kept` says what it is: `["input", n]` and `["result", n]` of the forward, or `["kept", n]`, the nth of those that the forward returns behind its
-    results.
+    results.  `symbols` declares the size symbols that occur in it (see `symbols`).
     """
 
     contents: RegionField
     sym_name: Attr[str]
     training: Attr[(dict, None)] = None
+    symbols: Attr[(dict, None)] = None
     traits = (FuncLike, IsolatedFromAbove, SingleBlock)
 
     def verify(self) -> None:
@@ -82,6 +86,7 @@ class FuncOp(Operation):
             _verify_training(self, self.training)
         for value in self.body.args:
             require(isinstance(value.type, TensorType), self, "inputs of '{}' are tensors, got {}", self.name, value.type)
+        verify_symbols(self)
         written = False
         for inner in self.body:
             require(not written or isinstance(inner, WriteOp | ReturnOp), inner, "'{}' stands behind a write to an input", inner.name)
@@ -121,7 +126,7 @@ class WriteOp(Operation):
 
     target: Operand[TensorType]
     value: Operand[TensorType]
-    offset: Attr[int] = 0
+    offset: Attr[(int, Expr)] = 0
     versions: Attr[int] = 1
     traits = (Writes("target"), HasParent("functional.func"))
 
@@ -129,11 +134,12 @@ class WriteOp(Operation):
         target, value = self.target.type, self.value.type
         require(self.target.is_argument, self, "only inputs of the graph are written")
         require(value.element is target.element and value.device == target.device, self, "a write keeps element type and device of {}, got {}", target, value)
-        require(self.offset >= 0 and self.offset + reach(value) <= reach(target), self, "the write reaches beyond the {} elements of the input", reach(target))
+        inside = may_be_ordered(0, self.offset) and may_be_ordered(self.offset + reach(value), reach(target))
+        require(inside, self, "the write reaches beyond the {} elements of the input", reach(target))
         require(self.versions >= 0, self, "'versions' counts writes, got {}", self.versions)
 
 
-def reach(type: TensorType) -> int:
+def reach(type: TensorType) -> Size:
     """How many elements lie between the first and the last one, both counted."""
     if not type.count:
         return 0

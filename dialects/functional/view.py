@@ -3,10 +3,23 @@
 Here a view is a value like any other: it has the elements, and its type has the strides that eager's view has.
 """
 
-from lect.dialects.functional.families import FunctionalOp, Number, Types, common_device, common_element, dims_of, require_number, tensor_types
+from lect.dialects.functional.families import (
+    FunctionalOp,
+    Number,
+    SizeOrInt,
+    Types,
+    all_integers,
+    are_sizes,
+    common_device,
+    common_element,
+    dims_of,
+    require_number,
+    tensor_types,
+)
 from lect.dialects.functional.shapes import ShapeError, element_count, is_channels_last, is_contiguous, preserved_strides, view_strides
 from lect.dialects.functional.types import TensorType
 from lect.ir import Attr, Operand, Operation, Result, Variadic, op, require
+from lect.ir.symbolic_values import may_be_ordered
 
 
 @op("functional.reshape")
@@ -19,7 +32,7 @@ class ReshapeOp(FunctionalOp):
 
     def type_rule(self) -> Types:
         x = self.x.type
-        fits = all(type(size) is int and size >= 0 for size in self.shape) and element_count(self.shape) == x.count
+        fits = are_sizes(self.shape) and element_count(self.shape) == x.count
         require(fits, self, "'{}' cannot give {} elements the shape {}", self.name, x.count, list(self.shape))
         return x.like(self.shape, strides=view_strides(x.layout, self.shape))
 
@@ -70,7 +83,7 @@ def sliced(op: Operation, x: TensorType, dim: int, start: int, end: int, step: i
     """The type of a slice.  Raises `VerifyError`."""
     (dim,) = dims_of(op, dim, x.rank, "dim")
     require(x.rank, op, "'{}' needs a tensor with dims", op.name)
-    require(0 <= start <= end <= x.shape[dim], op, "'{}' needs 0 <= start <= end <= {}, got {} and {}", op.name, x.shape[dim], start, end)
+    require(may_be_ordered(0, start, end, x.shape[dim]), op, "'{}' needs 0 <= start <= end <= {}, got {} and {}", op.name, x.shape[dim], start, end)
     require(step >= 1, op, "the step of '{}' must be positive, got {}", op.name, step)
     size = (end - start + step - 1) // step
     shape = (*x.shape[:dim], size, *x.shape[dim + 1 :])
@@ -83,8 +96,8 @@ class SliceOp(FunctionalOp):
 
     x: Operand[TensorType]
     dim: Attr[int]
-    start: Attr[int]
-    end: Attr[int]
+    start: Attr[SizeOrInt]
+    end: Attr[SizeOrInt]
     step: Attr[int] = 1
     output: Result[TensorType]
 
@@ -120,7 +133,7 @@ def strided_type(op: Operation, x: TensorType, size: tuple[int, ...], stride: tu
     require(len(size) == len(stride), op, "'{}' needs as many strides as sizes", op.name)
     reach = offset + sum((extent - 1) * step for extent, step in zip(size, stride)) if all(size) else -1
     limit = sum((extent - 1) * step for extent, step in zip(x.shape, x.strides)) if x.count else -1
-    require(0 <= offset and reach <= limit, op, "'{}' reads element {} of a tensor that ends at {}", op.name, reach, limit)
+    require(may_be_ordered(0, offset) and may_be_ordered(reach, limit), op, "'{}' reads element {} of a tensor that ends at {}", op.name, reach, limit)
     return x.like(size, strides=stride)
 
 
@@ -131,7 +144,7 @@ class AsStridedOp(FunctionalOp):
     x: Operand[TensorType]
     size: Attr[tuple]
     stride: Attr[tuple]
-    offset: Attr[int] = 0
+    offset: Attr[SizeOrInt] = 0
     output: Result[TensorType]
 
     def type_rule(self) -> Types:
@@ -192,10 +205,10 @@ class PadOp(FunctionalOp):
 
     def type_rule(self) -> Types:
         x = self.x.type
-        pairs = all(isinstance(pair, tuple) and len(pair) == 2 and type(pair[0]) is type(pair[1]) is int for pair in self.pads)
+        pairs = all(isinstance(pair, tuple) and len(pair) == 2 and all_integers(pair) for pair in self.pads)
         require(pairs and len(self.pads) == x.rank, self, "'{}' needs two numbers for each of {} dims", self.name, x.rank)
         shape = [size + before + after for size, (before, after) in zip(x.shape, self.pads)]
-        require(min(shape, default=0) >= 0, self, "'{}' cuts more than there is: {}", self.name, shape)
+        require(all(may_be_ordered(0, size) for size in shape), self, "'{}' cuts more than there is: {}", self.name, shape)
         return x.like(shape)
 
     def verify(self) -> None:

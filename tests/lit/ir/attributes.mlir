@@ -33,6 +33,9 @@
 // CHECK-NEXT: "test.types"() {a = !fx.tensor<2x3xf32>, b = complex<f32>}
 "test.types"() {a = !fx.tensor<2x3xf32>, b = complex<f32>} : () -> ()
 
+// CHECK-NEXT: "test.sizes"() {a = #lect.size<s0 * 2 + 1>, b = [#lect.size<s1 floordiv 4>, 3 : i64], c = 7 : i64}
+"test.sizes"() {a = #lect.size<1 + s0 * 2>, b = [#lect.size<s1 floordiv 4>, 3], c = #lect.size<3 + 4>} : () -> ()
+
 // CHECK-NEXT: "test.keywords"() {loc = 1 : i64, to = 2 : i64, "1x" = 3 : i64, with.dot = 4 : i64}
 "test.keywords"() {loc = 1, to = 2, "1x" = 3, with.dot = 4} : () -> ()
 

@@ -192,3 +192,6 @@ builtin.modul {
 
 // expected-error @+1 {{a number has a builtin type, not !fx.tensor<2xf32>}}
 "test.op"() {a = 1 : !fx.tensor<2xf32>} : () -> ()
+// -----
+// expected-error @+1 {{expected a symbol (s0), a dim (d0) or a loaded index (i0)}}
+"test.op"() {a = #lect.size<ten>} : () -> ()

@@ -580,9 +580,9 @@ functional.func @opaque_call(%x: !functional.tensor<4x4xf32>) {
 }
 
 // Types: strides that are not row-major, another device, a scalar, an empty tensor, sizes that are known at run time.
-// CHECK-LABEL: functional.func @types(%a: !functional.tensor<8x16xbf16, strides [1, 8], "cuda:0">, %b: !functional.tensor<f64>, %c: !functional.tensor<0x3xi1>, %d: !functional.tensor<2xcomplex<f32>>, %e: !functional.tensor<s0x(s0 + 1)xf32>)
+// CHECK-LABEL: functional.func @types(%a: !functional.tensor<8x16xbf16, strides [1, 8], "cuda:0">, %b: !functional.tensor<f64>, %c: !functional.tensor<0x3xi1>, %d: !functional.tensor<2xcomplex<f32>>, %e: !functional.tensor<s0x(s0 + 1)xf32>) {symbols = {s0 = {hint = 3, min = 2}}}
 // CHECK-NEXT: functional.return(%b, %a) {aliases = {{\[\[}}"input", 1, 0], ["input", 0, 4]]}
-functional.func @types(%a: !functional.tensor<8x16xbf16, strides [1, 8], "cuda:0">, %b: !functional.tensor<f64, strides [], "cpu">, %c: !functional.tensor<0x3xi1, strides [3, 1]>, %d: !functional.tensor<2xcomplex<f32>>, %e: !functional.tensor<s0x(s0 + 1)xf32, strides [s0 + 1, 1]>) {
+functional.func @types(%a: !functional.tensor<8x16xbf16, strides [1, 8], "cuda:0">, %b: !functional.tensor<f64, strides [], "cpu">, %c: !functional.tensor<0x3xi1, strides [3, 1]>, %d: !functional.tensor<2xcomplex<f32>>, %e: !functional.tensor<s0x(s0 + 1)xf32, strides [s0 + 1, 1]>) {symbols = {s0 = {hint = 3, min = 2}}} {
   functional.return(%b, %a) {aliases = [["input", 1, 0], ["input", 0, 4]]}
 }
 

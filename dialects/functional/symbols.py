@@ -1,0 +1,110 @@
+"""Size symbols of a graph: what it declares of them (`ir/facts.py`), and where the value of each comes from at run time.
+
+    functional.func @f(%x: !functional.tensor<s0x(s1 * 4)xf32>, %n: !functional.tensor<i64>)
+        {symbols = {s0 = {hint = 17, min = 2, max = 64}, s1 = {hint = 6, min = 2}, s2 = {hint = 30, min = 2, argument = 1}}}
+
+A symbol with an `argument` is the element of that argument, a 0-d tensor of i64.  Every other one is found where it stands by itself or times an integer as
+a size of an argument, the first such size counts: s1 is the size of dim 1 of %x, divided by 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from lect.dialects.functional.types import TensorType
+from lect.ir import Operation, require
+from lect.ir.facts import Facts, problem_of, symbols_of
+from lect.ir.symbolic import Expr, Size
+from lect.ir.types import i64
+
+LEAST = 2  # sizes 0 and 1 are never symbols
+
+
+class Place(NamedTuple):
+    """Where a symbol is found: the size of `dim` of an argument (its element where `dim` is None), divided by `divisor`, which leaves no rest."""
+
+    argument: int
+    dim: int | None
+    divisor: int = 1
+
+
+def places_of(func: Operation) -> dict[int, Place]:
+    """Where each symbol of a graph is found, by its number; those that are nowhere are left out."""
+    found: dict[int, Place] = {}
+    declared = func.attrs.get("symbols") or {}
+    for name, entries in declared.items():
+        if "argument" in entries:
+            found[int(name[1:])] = Place(entries["argument"], None)
+    for number, argument in enumerate(func.body.args if declared else ()):  # type: ignore[attr-defined]
+        for dim, size in enumerate(argument.type.shape):
+            symbol = _alone(size)
+            if symbol is not None:
+                found.setdefault(symbol[0], Place(number, dim, symbol[1]))
+    return found
+
+
+def _alone(size: Size) -> tuple[int, int] | None:
+    """(number, factor) of a size that is one symbol times an integer."""
+    if isinstance(size, int) or size.const or len(size.terms) != 1:
+        return None
+    atoms, factor = size.terms[0]
+    return (atoms[0].index, factor) if len(atoms) == 1 and atoms[0].kind == "s" else None
+
+
+def values_of(func: Operation, inputs: Sequence[Any]) -> dict[int, int]:
+    """The value of each symbol for these tensors."""
+    found = {}
+    for number, place in places_of(func).items():
+        tensor = inputs[place.argument]
+        whole = int(tensor.item()) if place.dim is None else int(tensor.shape[place.dim])
+        found[number] = whole // place.divisor
+    return found
+
+
+def verify_symbols(func: Operation) -> None:
+    """Raise `VerifyError` unless every symbol that occurs in a graph is declared and is found in its arguments."""
+    declared = func.attrs.get("symbols") or {}
+    problem = problem_of(declared)
+    require(problem is None, func, "{}", problem)
+    arguments = func.body.args  # type: ignore[attr-defined]
+    for name, fact in Facts.of(declared).symbols.items():
+        require(fact.min >= LEAST, func, "s{} is at least {}, not {}", name, LEAST, fact.min)
+        if fact.argument is not None:
+            good = fact.argument < len(arguments) and arguments[fact.argument].type.rank == 0 and arguments[fact.argument].type.element is i64
+            require(good, func, "s{} is the element of argument {}, which is no 0-d tensor of i64", name, fact.argument)
+    _verify_declared(func, places_of(func))
+
+
+def _verify_declared(func: Operation, places: dict[int, Place]) -> None:
+    seen: set[Any] = set()
+
+    def check(op: Operation, value: Any) -> None:
+        for number in symbols_in(value):
+            require(number in places, op, "s{} is not declared by '{}', or is no size of an argument", number, func.name)
+
+    for argument in func.body.args:  # type: ignore[attr-defined]
+        check(func, argument.type)
+    for op in func.body:  # type: ignore[attr-defined]
+        for result in op.results:
+            if result.type not in seen:
+                seen.add(result.type)
+                check(op, result.type)
+        for value in op.attrs.values():
+            if type(value) is tuple or type(value) is Expr or type(value) is dict:
+                check(op, value)
+
+
+def symbols_in(value: Any) -> Iterator[int]:
+    """The numbers of the symbols in a size, in a list or dictionary with sizes, or in a type; some maybe several times."""
+    if type(value) is Expr:
+        yield from symbols_of(value)
+    elif type(value) is tuple:
+        for item in value:
+            yield from symbols_in(item)
+    elif type(value) is dict:
+        for item in value.values():
+            yield from symbols_in(item)
+    elif type(value) is TensorType:
+        yield from symbols_in(value.shape)
+        yield from symbols_in(value.strides)

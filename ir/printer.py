@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 from typing import Any
 
 from .attributes import Attribute, symbol_text
@@ -54,6 +55,8 @@ def attribute_text(value: Any, generic: bool = False) -> str:
         return str(value)
     if kind is str:
         return quote(value)
+    if isinstance(value, Attribute):
+        return str(value)
     if kind is bool:
         return "true" if value else "false"
     if value is None:
@@ -61,11 +64,11 @@ def attribute_text(value: Any, generic: bool = False) -> str:
     if kind is float:
         return float_text(value, generic)
     if kind is tuple or kind is list:
+        if not generic and set(map(type, value)) <= {int}:
+            return str(list(value))
         return "[" + ", ".join([attribute_text(item, generic) for item in value]) + "]"
     if kind is dict:
         return "{" + _entries(value, generic) + "}"
-    if isinstance(value, Attribute):
-        return str(value)
     if kind is Expr:
         return f"#lect.size<{value}>"
     raise TypeError(f"{value!r} is no attribute value")
@@ -85,6 +88,7 @@ def float_text(value: float, generic: bool = False) -> str:
     return "nan" if value != value else "inf" if value > 0 else "-inf"
 
 
+@lru_cache(1024)
 def _key_text(name: str) -> str:
     return name if _IDENTIFIER.match(name) else quote(name)
 
@@ -116,6 +120,7 @@ class Printer:
         self.blocks: dict[Block, str] = {}
         self.taken: set[str] = set()
         self.next_number = 0
+        self.places: dict[Location, str] = {}
         self.open_blocks: list[Block] = []
 
     # ---- names -------------------------------------------------------------------------------------------------------
@@ -156,6 +161,13 @@ class Printer:
         if name is None:
             name = self.blocks[block] = f"^unknown{len(self.blocks)}"
         return name
+
+    def place(self, loc: Location) -> str:
+        """The text of a location, behind a blank: many operations share one."""
+        text = self.places.get(loc)
+        if text is None:
+            text = self.places[loc] = " " + location_text(loc)
+        return text
 
     # ---- operations --------------------------------------------------------------------------------------------------
 
@@ -200,9 +212,9 @@ class Printer:
             elif not op.regions:
                 out += "()"
         if attrs:
-            text = _entries(attrs, False, ("sym_name", SEGMENTS))
-            if text:
-                out += " {" + text + "}"
+            entries = [f"{_key_text(name)} = {attribute_text(value)}" for name, value in attrs.items() if name != "sym_name" and name != SEGMENTS]
+            if entries:
+                out += " {" + ", ".join(entries) + "}"
         results = op.results
         if results:
             if len(results) == 1:
@@ -214,7 +226,7 @@ class Printer:
             if header:
                 self._leave(saved)
         else:
-            self.lines.append(out + (" " + location_text(op.loc) if self.locations else ""))
+            self.lines.append(out + (self.place(op.loc) if self.locations else ""))
 
     def _grouped(self, op: Operation, definition: OpDefinition) -> str:
         sizes = definition.segments(op)
@@ -257,7 +269,7 @@ class Printer:
         tail = f" {{{_entries(op.attrs, True)}}}" if op.attrs else ""
         tail += f" : ({', '.join(types)}) -> " + (results[0] if len(results) == 1 else f"({', '.join(results)})")
         if self.locations:
-            tail += " " + location_text(op.loc)
+            tail += self.place(op.loc)
         if not op.regions:
             self.lines.append(out + tail)
             return
@@ -298,7 +310,7 @@ class Printer:
             self.lines.append(out + " {")
             self.region(region, indent, header)
             self._release_arguments(region)
-        self.lines.append(indent + "}" + (" " + location_text(op.loc) if self.locations else ""))
+        self.lines.append(indent + "}" + (self.place(op.loc) if self.locations else ""))
         if not header:
             self._leave(saved)
 

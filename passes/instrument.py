@@ -1,6 +1,7 @@
 """Instruments: what watches the pass manager from outside.  They print, write files and keep what a failure needs; passes do none of this.
 
-`PrintIR` shows the IR before and after passes, `PrintTree` writes it to numbered files, `Reproducer` writes a file that replays a failing pass.
+`PrintIR` shows the IR before and after passes, `PrintTree` writes it to numbered files, `Reproducer` writes a file that replays a failing pass,
+`RoundTrip` reads back what is printed.
 `timing_table` and `statistics_table` show the steps of a run.
 """
 
@@ -10,10 +11,11 @@ import os
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lect.ir import Context, LectError, Operation, print_module
+from lect.ir import Context, LectError, Operation, parse_module, print_module
 
 if TYPE_CHECKING:
     from lect.passes.manager import PassManager, Step
@@ -147,6 +149,40 @@ class Reproducer(Instrument):
         self.save(path, "\n".join(lines) + "\n" + print_module(self._copy, locations=True))
         replay = f"replay with: lect-opt --run-reproducer {shlex.quote(str(path))}"
         error.hint = f"{error.hint}; {replay}" if error.hint else replay
+
+
+@dataclass
+class RoundTrip(Instrument):
+    """Print the module behind each pass that changed it (`last_only`: behind the last), read the text, and compare what both print.
+
+    Raises `RoundTripError` when the text cannot be read, or reads as something else.  The printed module of capture names live objects, which stay text.
+    """
+
+    last_only: bool = False
+    _seen: str = field(default="", init=False)
+
+    def after(self, manager: PassManager, position: int, op: Operation, ctx: Context) -> None:
+        if self.last_only and position < len(manager.passes) - 1:
+            return
+        text = print_module(op, locations=True)
+        if text != self._seen:
+            self._seen = text
+            check_round_trip(text, manager.passes[position].name, ctx)
+
+
+class RoundTripError(LectError):
+    """What was printed cannot be read, or reads as something else: a bug of lect."""
+
+
+def check_round_trip(text: str, where: str, ctx: Context) -> None:
+    """Raise `RoundTripError` unless this text, printed behind the pass `where`, is what the module that it reads as prints."""
+    try:
+        again = print_module(parse_module(text, ctx), locations=True)
+    except LectError as error:
+        raise RoundTripError(f"what stands behind '{where}' cannot be read back: {error.message}", error.loc) from error
+    if again != text:
+        old, new = next(pair for pair in zip_longest(text.splitlines(), again.splitlines(), fillvalue="") if pair[0] != pair[1])
+        raise RoundTripError(f"what stands behind '{where}' reads as something else: '{old.strip()}' becomes '{new.strip()}'")
 
 
 def read_configuration(text: str) -> list[str] | None:

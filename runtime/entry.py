@@ -6,7 +6,6 @@ import functools
 import os
 import weakref
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -15,7 +14,7 @@ import torch
 from lect.frontends.capture.api import python_function
 from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.interpreter import CodeTable
-from lect.ir import Operation, print_module
+from lect.ir import Operation
 from lect.runtime import frame_hook, reporting
 from lect.runtime.cache_commands import Cache
 from lect.runtime.events import CacheProblem, Event, EventLog, Fallback
@@ -29,6 +28,7 @@ from lect.runtime.nested import HookedFrame
 from lect.runtime.pipeline import fallback
 from lect.runtime.settings import Environment, Settings
 from lect.runtime.store import Store
+from lect.runtime.watch import is_watched
 
 __all__ = ["CompileError", "cache", "compile", "disable", "events", "explain", "reset"]
 
@@ -41,7 +41,6 @@ class Runtime:
         self.log = EventLog(FailureFiles(environment.dump))
         self.frames: weakref.WeakSet[CompiledFrame] = weakref.WeakSet()
         self._table: CodeTable | None = None
-        self._dumped = 0
         self.graphs: GraphCache | None = None
         if environment.cache is not None:
             store = Store(environment.cache, environment.cache_limit, lambda reason: self.log.add(CacheProblem("cache", reason)))
@@ -59,15 +58,7 @@ class Runtime:
         return self._table
 
     def observe(self, stage: str, module: Operation) -> None:
-        """Write the text of a level when asked to."""
-        folder = self.environment.dump
-        if folder is None:
-            return
-        self._dumped += 1
-        name = next((op.attrs["sym_name"] for op in module.body if "sym_name" in op.attrs), "module").replace("/", "_").replace("<", "").replace(">", "")
-        path = Path(folder)
-        path.mkdir(parents=True, exist_ok=True)
-        (path / f"{self._dumped:04}-{name.removesuffix('.guards')}-{stage}.mlir").write_text(print_module(module), encoding="utf-8")
+        """Told of each level of each compile."""
 
     def reset(self) -> None:
         """Forget all versions, decoded code and events."""
@@ -100,8 +91,8 @@ def compile(
     numbers as soon as they alone have changed; with `dynamic=True` those among the arguments are so from the start, with `dynamic=False` never.  Each
     combination of sizes is a version of its own.  Raises `LectError` for a mode, an option or a value that does not exist.
     """
-    guards = RUNTIME.environment.guards
-    settings = Settings.check(fullgraph, dynamic, mode, {"guards": guards, **(options or {})} if guards and isinstance(options, Mapping | None) else options)
+    defaults = RUNTIME.environment.options
+    settings = Settings.check(fullgraph, dynamic, mode, {**defaults, **(options or {})} if isinstance(options, Mapping | None) else options)
     if fn_or_module is None:
         return lambda fn: compile(fn, fullgraph=fullgraph, dynamic=dynamic, mode=mode, options=options, disable=disable)
     if not callable(fn_or_module):
@@ -139,7 +130,7 @@ def _make(target: Any, function: FunctionType, front: tuple[Any, ...], settings:
     is_module = isinstance(target, torch.nn.Module)
     eager = type(target).__call__ if is_module else function
     traced = target if is_module and function is type(target).forward else function
-    graphs = RUNTIME.graphs if settings.options.get("cache", True) else None
+    graphs = RUNTIME.graphs if settings.options.get("cache", True) and not is_watched(settings.options) else None
     frame = _frame_kind(function, settings)(traced, function, eager, settings, RUNTIME.log, RUNTIME.code_table, RUNTIME.observe, graphs)
     RUNTIME.frames.add(frame)
     run = _runner(frame)

@@ -252,6 +252,30 @@ class CacheProblem(Event):
         return self.detail
 
 
+@dataclass(frozen=True)
+class Dumped(Event):
+    """The text of a compile was written: how many files, and the folder they lie in."""
+
+    kind: ClassVar[str] = "dump"
+    files: int = 0
+    folder: str = ""
+
+    def text(self) -> str:
+        return f"{self.files} files in {self.folder}"
+
+
+@dataclass(frozen=True)
+class Overridden(Event):
+    """An edited text was used instead of what the compiler made: from which level or pass on, and the file."""
+
+    kind: ClassVar[str] = "override"
+    level: str = ""
+    file: str = ""
+
+    def text(self) -> str:
+        return f"{self.file} is used from {self.level} on"
+
+
 class EventLog:
     """The last events, oldest first, and the listeners that are told of each; `files` are those of the failures among them."""
 
@@ -259,6 +283,13 @@ class EventLog:
         self.files = FailureFiles() if files is None else files
         self._events: deque[Event] = deque(maxlen=KEPT_EVENTS)
         self._listeners: list[Callable[[Event], Any]] = []
+        self._graphs: dict[str, int] = {}
+
+    def next_graph(self, function: str) -> int:
+        """How many watched compiles of functions with this name there were before, counting from now on this one."""
+        number = self._graphs.get(function, 0)
+        self._graphs[function] = number + 1
+        return number
 
     def add(self, event: Event) -> None:
         """Record `event` and tell the listeners."""
@@ -283,4 +314,5 @@ class EventLog:
     def clear(self) -> None:
         """Forget all events."""
         self._events.clear()
+        self._graphs.clear()
         self.files.clear()

@@ -20,20 +20,22 @@ from lect.frontends.capture.interpreter import CodeTable
 from lect.frontends.capture.numbers import NumberPolicy
 from lect.frontends.tensors.errors import NumberNeeded
 from lect.ir import Context, LectError, Operation
+from lect.passes.instrument import RoundTripError
 from lect.passes.manager import PassManager, collector_off
 from lect.runtime.continuation import ResumePoints, cut_resources, going_on
 from lect.runtime.events import Break, EventLog, Fallback, Note, Passes, StageBegins
 from lect.runtime.failure_files import FailureFiles
 from lect.runtime.failures import Failure, Lowering, is_internal, with_file
 from lect.runtime.graph_cache import GraphCache, Place, Restored
+from lect.runtime.graph_texts import TextError
 from lect.runtime.linking import link_graph
 from lect.runtime.machines import machine_of
 from lect.runtime.training_compile import Training, any_results_differentiable, restore_training, take_training
+from lect.runtime.watch import Observer, Watch
 
 STAGES = ("aot", "loop", "kernel")
 # Level at which the graph runs -> how many stages lead there.
 REACHED: Mapping[str, int] = MappingProxyType({"fx": 0, "functional": 1, "loop": 2, "native": 3})
-Observer = Callable[[str, Operation], None]
 
 
 @dataclass
@@ -88,9 +90,10 @@ def compile_call(
     ctx.resources.update(code_table=table, numbers=numbers, points=points, whole=points is None)
     name = getattr(fn, "__qualname__", type(fn).__qualname__)
     made = Compiled(begins=lambda stage: log.tell(StageBegins(name, stage)))
+    watch = Watch.of(name, options, observe, log)
     stage = "capture"
     try:
-        module = _timed(made, "capture", lambda: _capture(fn, args, kwargs, ctx))
+        module = _timed(made, "capture", lambda: _capture(fn, args, kwargs, ctx, watch))
         _take_capture(made, module, ctx)
         observe("capture", module)
         _only_residual(made, module)
@@ -106,7 +109,7 @@ def compile_call(
         if made.note is None:
             captured = captured.clone({})
             made.numbers = number_places(captured)
-            _lower(module, captured, name, made, ctx, observe, log, graphs)
+            _lower(module, captured, name, made, ctx, watch, log, graphs)
             if _learns_constants(made, ctx, numbers):
                 return compile_call(fn, args, kwargs, table, options, observe, numbers, points, log, graphs)
         stage = "emit"
@@ -114,16 +117,24 @@ def compile_call(
             made.run = _timed(made, "emit", lambda: _link_through_torch(captured, made, ctx))
     except DoesNotBind as error:
         made.fallback = fallback(name, "LB0012", str(error), place_of(fn))
+    except (TextError, RoundTripError):
+        raise
     except Exception as error:
         made.fallback = _reason(made, name, stage, error)
         _take_partial(made, ctx)
     finally:
-        made.followed = ctx.statistics.get("blocks entered", 0)
-        for resource in ("frame", "objects", "partial_guards", "function_op", "cut", "points"):  # what outlives the compile must not hold the call's objects
-            ctx.resources.pop(resource, None)
-        made.begins("")
+        _end(made, ctx)
+    watch.finish(made.fallback is None and made.note is None)
     _write_failure(made, log.files, fn, args, kwargs, options)
     return made
+
+
+def _end(made: Compiled, ctx: Context) -> None:
+    """Tell that a compile is over; what outlives it must not hold the call's objects."""
+    made.followed = ctx.statistics.get("blocks entered", 0)
+    made.begins("")
+    for resource in ("frame", "objects", "partial_guards", "function_op", "cut", "points"):
+        ctx.resources.pop(resource, None)
 
 
 def _write_failure(made: Compiled, files: FailureFiles, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: Mapping[str, Any]) -> None:
@@ -147,9 +158,9 @@ def _timed(made: Compiled, stage: str, work: Callable[[], Any]) -> Any:
         made.stages.append((stage, time.perf_counter() - start))
 
 
-def _capture(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], ctx: Context) -> Operation:
+def _capture(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], ctx: Context, watch: Watch) -> Operation:
     module = open_frame(fn, args, kwargs, ctx)
-    PassManager.parse("capture").run(module, ctx)
+    PassManager.parse("capture").run(module, ctx, watch.instruments("capture"))
     return module
 
 
@@ -189,7 +200,7 @@ def _why_through_torch(name: str, ctx: Context) -> Note | None:
 
 
 def _lower(
-    module: Operation, graph: Operation, name: str, made: Compiled, ctx: Context, observe: Observer, log: EventLog, graphs: GraphCache | None
+    module: Operation, graph: Operation, name: str, made: Compiled, ctx: Context, watch: Watch, log: EventLog, graphs: GraphCache | None
 ) -> None:
     """Lower the graph as far as the option `level` says and link it.  What a stage refuses becomes the note of `made`, and nothing is linked.
 
@@ -206,20 +217,24 @@ def _lower(
         if level == "native":
             ctx.target.update(machine_of(graph))
             place = graphs.place_of(name, graph, made.guards, ctx) if graphs is not None else None
-        if place is not None and _timed(made, "cache", lambda: _restore(place, graph, made, ctx, observe, log)):
+        if place is not None and _timed(made, "cache", lambda: _restore(place, graph, made, ctx, watch, log)):
             return
         for stage in STAGES[: REACHED[level]]:
-            steps = _timed(made, stage, lambda stage=stage: PassManager.parse(stage).configured(ctx.options).run(module, ctx))  # type: ignore[misc]
+            manager, instruments = PassManager.parse(stage).configured(ctx.options), watch.instruments(stage)
+            steps = _timed(made, stage, lambda: manager.run(module, ctx, instruments))  # noqa: B023  # called at once
             log.add(Passes(name, stage, tuple([(step.name, step.seconds) for step in steps])))
-            observe(stage, module)
+            watch.observe(stage, module)
             if stage == STAGES[0]:
-                training = take_training(module, graph, name, ctx, observe, log, place)
+                training = take_training(module, graph, name, ctx, watch, log, place)
         stage = "emit"
+        watch.linked(module, ctx)
         ctx.resources["code_store"] = place.objects if place is not None else None
         made.run = _timed(made, "emit", lambda: _link(module, made, ctx, training))
         made.seeded = ctx.statistics.get("random operators seeded", 0)
         if place is not None:
             _timed(made, "cache", lambda: place.keep(module, ctx, {"training": training.facts.to_json() if training is not None else None}))
+    except (TextError, RoundTripError):
+        raise
     except NumberNeeded as error:
         made.constants = error.arguments
         made.note = note(_reason(made, name, stage, error))
@@ -228,11 +243,11 @@ def _lower(
         made.note = note(_reason(made, name, stage, error, lowering))
 
 
-def _restore(place: Place, graph: Operation, made: Compiled, ctx: Context, observe: Observer, log: EventLog) -> bool:
+def _restore(place: Place, graph: Operation, made: Compiled, ctx: Context, watch: Watch, log: EventLog) -> bool:
     """Link the graph as it lies in the cache; False when it is not there."""
 
     def use(found: Restored) -> Callable[..., Any]:
-        training = restore_training(found.facts["training"], graph, place.name, ctx, observe, log, place)
+        training = restore_training(found.facts["training"], graph, place.name, ctx, watch, log, place)
         made.seeded = ctx.statistics.get("random operators seeded", 0)
         return _link(found.module, made, ctx, training, found.code)
 

@@ -28,6 +28,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "compiles": ("trace", "compile", "backward", "not native"),
         "guards": ("guard miss", "recompile"),
         "passes": ("passes",),
+        "texts": ("dump", "override"),
     }
 )
 EVERYTHING = frozenset({"1", "all", "events"})

@@ -31,6 +31,12 @@ OPTIONS: Mapping[str, tuple[tuple[Any, ...] | None, str]] = MappingProxyType(
         "breaks": (("resume", "eager"), "what happens where a frame cannot be followed: it is cut there and goes on behind, or runs eagerly as a whole"),
         "cache": ((True, False), "graphs that were lowered before, in this process or another, are taken from the cache on disk"),
         "guards": (GUARDS, "who checks guards: native code with Python behind it, Python alone, or both, which raises when they differ"),
+        "dump": (None, "a folder for the text of every level, and behind every pass that changed something"),
+        "override": (None, "a folder with edited texts, each of which is used from its level on"),
+        "round_trip": (
+            ("", "levels", "passes"),
+            "what is printed is read back and compared, at the end of each level or behind each pass: for tests of lect itself",
+        ),
         "version_limit": (None, "the number of versions of one function before it runs eagerly"),
     }
 )
@@ -63,11 +69,25 @@ class Settings:
                 raise LectError(f"option {name!r} is one of {', '.join(map(str, allowed))}, got {value!r}")
             if name == "version_limit" and (type(value) is not int or value < 1):
                 raise LectError(f"option 'version_limit' is a positive integer, got {value!r}")
+            if name in ("dump", "override") and value is not None:
+                given[name] = _folder(name, value)
             if name == "memory_budget":
                 if type(value) not in (int, float) or not 0 <= value <= 1:
                     raise LectError(f"option 'memory_budget' is a number between 0 and 1, got {value!r}")
                 given[name] = float(value)
+        if given.get("dump") and given.get("dump") == given.get("override"):
+            raise LectError("options 'dump' and 'override' name one folder, in which edited texts would be replaced", hint="write the new texts elsewhere")
         return cls(bool(fullgraph), dynamic, mode, MappingProxyType(given))
+
+
+def _folder(name: str, value: Any) -> str:
+    """The absolute path of a folder for texts.  Raises `LectError` when it is no path, or edited texts are looked for where there is no folder."""
+    if not isinstance(value, str | Path):
+        raise LectError(f"option {name!r} is the path of a folder, got {value!r}")
+    path = Path(value).expanduser().absolute()
+    if name == "override" and not path.is_dir():
+        raise LectError(f"option 'override' names a folder with edited texts; '{path}' is none")
+    return str(path)
 
 
 @dataclass(frozen=True)
@@ -83,21 +103,21 @@ class Environment:
     cache: Path | None = None
     cache_limit: int = LIMIT
     guards: str | None = None
+    override: str | None = None
+    round_trip: str | None = None
 
     @classmethod
     def read(cls, variables: Mapping[str, str]) -> Environment:
         """The settings for these variables.  Raises `LectError` for a trigger or a kind of guards that does not exist, and for a limit that is no number.
 
-        LECT_DISABLE runs everything eagerly; LECT_LOG, LECT_LOG_JSON and LECT_PROGRESS are those of `reporting`; LECT_DUMP names a folder for the text of
-        every level; LECT_TRIGGER and LECT_GUARDS are the defaults of the options `trigger` and `guards`.  LECT_CACHE_DIR is the folder of the cache,
-        LECT_CACHE_LIMIT its size in megabytes, and LECT_CACHE=0 does without; so does LECT_DUMP, as what is taken from the cache passes no level.
+        LECT_DISABLE runs everything eagerly; LECT_LOG, LECT_LOG_JSON and LECT_PROGRESS are those of `reporting`; LECT_TRIGGER, LECT_GUARDS, LECT_DUMP,
+        LECT_OVERRIDE and LECT_ROUND_TRIP are the defaults of the options of these names.  LECT_CACHE_DIR is the folder of the cache, LECT_CACHE_LIMIT its
+        size in megabytes, and LECT_CACHE=0 does without.
         """
         trigger = variables.get("LECT_TRIGGER") or "function"
         if trigger not in TRIGGERS:
             raise LectError(f"LECT_TRIGGER is one of {', '.join(TRIGGERS)}, got {trigger!r}")
-        dump = variables.get("LECT_DUMP") or None
-        without = dump is not None or variables.get("LECT_CACHE") == "0"
-        cache = None if without else cache_folder(variables)
+        cache = None if variables.get("LECT_CACHE") == "0" else cache_folder(variables)
         guards = variables.get("LECT_GUARDS") or None
         if guards is not None and guards not in GUARDS:
             raise LectError(f"LECT_GUARDS is one of {', '.join(GUARDS)}, got {guards!r}")
@@ -106,12 +126,20 @@ class Environment:
             log=variables.get("LECT_LOG", ""),
             log_file=Path(variables["LECT_LOG_JSON"]) if variables.get("LECT_LOG_JSON") else None,
             progress=variables.get("LECT_PROGRESS", ""),
-            dump=dump,
+            dump=variables.get("LECT_DUMP") or None,
             trigger=trigger,
             cache=cache,
             cache_limit=_limit(variables),
             guards=guards,
+            override=variables.get("LECT_OVERRIDE") or None,
+            round_trip=variables.get("LECT_ROUND_TRIP") or None,
         )
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of a compile that have a default here."""
+        named = {"guards": self.guards, "dump": self.dump, "override": self.override, "round_trip": self.round_trip}
+        return {name: value for name, value in named.items() if value is not None}
 
 
 def cache_folder(variables: Mapping[str, str]) -> Path:

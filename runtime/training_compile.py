@@ -18,19 +18,21 @@ from lect.ir import Context, Operation
 from lect.passes.convert.fx_build_joint import FxBuildJoint
 from lect.passes.functional.functional_split_joint import BACKWARD, backward_like
 from lect.passes.functional.joint_graph import JointGraph, joint_graphs
+from lect.passes.instrument import RoundTripError
 from lect.passes.manager import PassManager, collector_off
 from lect.passes.pipelines import PIPELINES
 from lect.runtime.events import BackwardCompile, BackwardFallback, EventLog
 from lect.runtime.failures import Failure, Lowering, is_internal, with_file
 from lect.runtime.graph_cache import Place, Restored
+from lect.runtime.graph_texts import TextError
 from lect.runtime.linking import interpreted, link_graph, module_of
 from lect.runtime.machines import machine_of
 from lect.runtime.random_replay import Draw, find_draws
 from lect.runtime.residual import without_autocast
 from lect.runtime.training import Backward, Layouts, TrainingStep
 from lect.runtime.training_facts import StepFacts, backward_from_json, backward_to_json, facts_of
+from lect.runtime.watch import Watch
 
-Observer = Callable[[str, Operation], None]
 SPLIT = "functional-split-joint"
 
 
@@ -40,7 +42,7 @@ def any_results_differentiable(graph: Operation) -> bool:
     return last is not None and any(getattr(value.type, "requires_grad", False) for value in last.operands)
 
 
-def take_training(module: Operation, graph: Operation, name: str, ctx: Context, observe: Observer, log: EventLog, place: Place | None) -> Training | None:
+def take_training(module: Operation, graph: Operation, name: str, ctx: Context, watch: Watch, log: EventLog, place: Place | None) -> Training | None:
     """Take the backward out of a module of functional functions, to be lowered when it is needed; None when there is none.
 
     `graph` are the captured calls, from which other backwards are made; `place` is where the lowered graph lies in the cache.
@@ -52,10 +54,10 @@ def take_training(module: Operation, graph: Operation, name: str, ctx: Context, 
     copy = forward.clone({})
     assert isinstance(graph, GraphOp) and isinstance(copy, FuncOp)
     facts = facts_of(graph, copy, backward, bool(ctx.statistics.get("random calls")))
-    return Training(name, graph, facts, lambda: backward, dict(ctx.options), observe, log, place)
+    return Training(name, graph, facts, lambda: backward, dict(ctx.options), watch, log, place)
 
 
-def restore_training(told: Any, graph: Operation, name: str, ctx: Context, observe: Observer, log: EventLog, place: Place) -> Training | None:
+def restore_training(told: Any, graph: Operation, name: str, ctx: Context, watch: Watch, log: EventLog, place: Place) -> Training | None:
     """The training step of a graph out of the cache, with the facts that were told there; None when there were none.
 
     The functional backward is made again, of the captured graph, when one is asked for that the cache does not have.
@@ -72,7 +74,7 @@ def restore_training(told: Any, graph: Operation, name: str, ctx: Context, obser
         assert pair is not None
         return pair[1]
 
-    return Training(name, graph, StepFacts.from_json(told), again, options, observe, log, place)
+    return Training(name, graph, StepFacts.from_json(told), again, options, watch, log, place)
 
 
 def _take_pair(module: Operation) -> tuple[FuncOp, FuncOp] | None:
@@ -94,7 +96,7 @@ class Training:
     facts: StepFacts
     functional: Callable[[], FuncOp]
     options: Mapping[str, Any]
-    observe: Observer
+    watch: Watch
     log: EventLog
     place: Place | None
 
@@ -153,6 +155,8 @@ class Training:
             assert isinstance(copy, FuncOp)
             run = self._link(copy, made, place)
             self.log.add(BackwardCompile(self.name, time.perf_counter() - start, tangents))
+        except (TextError, RoundTripError):
+            raise
         except Exception as error:
             self._tell(error, Lowering(backward, self._stages(), self.options, self._target(), link_graph))
             run = interpreted(module_of(backward))
@@ -219,10 +223,12 @@ class Training:
         ctx = self._context()
         if place is not None:
             ctx.resources["code_store"] = place.objects
-        module = module_of(backward)
+        module, watch = module_of(backward), self.watch.backward()
         for stage in self._stages():
-            PassManager.parse(stage).run(module, ctx)
-            self.observe(f"backward-{stage}", module)
+            PassManager.parse(stage).run(module, ctx, watch.instruments(stage))
+            watch.observe(f"backward-{stage}", module)
+        watch.linked(module, ctx)
+        watch.finish()
         executable, run = link_graph(module, ctx)
         if place is not None:
             place.keep(module, ctx, {"backward": backward_to_json(made)})

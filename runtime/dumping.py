@@ -1,0 +1,143 @@
+"""Writing the text of a compile: every level, and the module behind each pass that changed it, as files that lect-opt and lect-run read.
+
+Beside them stand what the backends make of the last level: `host.py`, and `kernels.ll` or `kernels.triton.py`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from operator import is_
+from pathlib import Path
+from typing import Any
+
+from lect.ir import Context, LectError, Operation, print_op
+from lect.passes.instrument import Instrument
+from lect.passes.manager import PassManager
+from lect.runtime.graph_texts import CAPTURE, LEVELS, Known, TextError, header, level_file, pass_file, rest_of, shown_ops
+
+
+@dataclass
+class Dump:
+    """The files of one compile, in `folder`; `graph` is what its texts are called, `captured` names the captured graph."""
+
+    folder: Path
+    graph: str
+    captured: Callable[[Operation], str]
+    files: int = 0
+    last: str | None = None
+    shown: dict[Operation, tuple[list[Any], str]] = field(default_factory=dict)
+    _open: bool = False
+
+    def text(self, module: Operation, stage: str) -> str:
+        """What a file shows of a module.  A function is printed where some part of it is another object than it was."""
+        before, self.shown = self.shown, {}
+        for op in shown_ops(module, stage):
+            parts = parts_of(op)
+            known = before.get(op)
+            same = known is not None and len(known[0]) == len(parts) and all(map(is_, known[0], parts))
+            self.shown[op] = known if known is not None and same else (parts, print_op(op)[0])
+        return "\n\n".join([text for _, text in self.shown.values()]) + "\n"
+
+    def write(self, name: str, text: str) -> None:
+        """Write one file.  Raises `TextError` when that is not possible, or would destroy what somebody has edited."""
+        try:
+            if not self._open:
+                self._begin()
+            (self.folder / name).write_text(text, encoding="utf-8", errors="surrogatepass")
+        except OSError as error:
+            raise TextError(f"the text of a compile cannot be written to '{error.filename or self.folder}': {os.strerror(error.errno or 0)}") from None
+        self.files += 1
+
+    def _begin(self) -> None:
+        """Make the folder, and remove what an earlier process left there."""
+        self._open = True
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for path in sorted(self.folder.glob("*.mlir")):
+            if Known.of(path.read_text(encoding="utf-8", errors="surrogatepass")).edited:
+                raise TextError(
+                    f"'{path}' was edited, and writing the text of this compile would replace it",
+                    hint="name another folder, or use the edited file with LECT_OVERRIDE instead of LECT_DUMP",
+                )
+            path.unlink()
+
+    def instrument(self, stage: str) -> DumpPasses:
+        """What writes the passes of a stage."""
+        return DumpPasses(self, stage)
+
+    def linked(self, module: Operation, ctx: Context) -> None:
+        """Write what the backends make of a module that is lowered to the end."""
+        kernels = [op for op in module.body if op.name == "kernel.func"]
+        on_gpu = [op for op in kernels if op.attrs.get("target") == "cuda"]
+        try:
+            for op in module.body:
+                if op.name == "host.func":
+                    from lect.backends import python_host
+
+                    self.write("host.py", python_host.source_text(op, ctx))
+            if on_gpu:
+                from lect.backends import triton
+
+                self.write("kernels.triton.py", "\n\n".join(f"# @{op.symbol}\n{triton.print_triton(op, ctx)}" for op in on_gpu))
+            elif kernels:
+                from lect.backends import llvm
+
+                self.write("kernels.ll", "\n\n".join(f"; @{op.symbol}\n{llvm.print_llvm(op, ctx)}" for op in kernels))
+        except TextError:
+            raise
+        except LectError:  # what a backend cannot make, linking says
+            return
+
+
+@dataclass
+class DumpPasses(Instrument):
+    """Writes a file behind each pass that changed something, and one at the end of the stage."""
+
+    dump: Dump
+    stage: str
+
+    def before(self, manager: PassManager, position: int, op: Operation, ctx: Context) -> None:
+        if position == 0 and self.dump.last is None and self.stage not in (CAPTURE, "aot"):  # a backward begins at this level
+            earlier = list(LEVELS)[list(LEVELS).index(self.stage) - 1]
+            self.dump.last = self.dump.text(op, self.stage)
+            self._save(level_file(earlier), f"the level {LEVELS[earlier]}", str(manager), op, ctx)
+
+    def after(self, manager: PassManager, position: int, op: Operation, ctx: Context) -> None:
+        rest = rest_of(self.stage, manager, position)
+        if self._changed(op) and self.stage != CAPTURE:
+            name = manager.passes[position].name
+            self._save(pass_file(self.stage, position, name), f"behind {name}", rest, op, ctx)
+        if position == len(manager.passes) - 1:
+            self._save(level_file(self.stage), f"the level {LEVELS[self.stage]}", rest, op, ctx)
+
+    def _changed(self, module: Operation) -> bool:
+        """Whether the text is another than before."""
+        last, self.dump.last = self.dump.last, self.dump.text(module, self.stage)
+        return last != self.dump.last
+
+    def _save(self, name: str, where: str, rest: str, op: Operation, ctx: Context) -> None:
+        assert self.dump.last is not None
+        self.dump.write(name, header(self.dump.graph, where, self.dump.captured(op), rest, ctx.target, self.dump.last) + self.dump.last)
+
+
+def parts_of(top: Operation) -> list[Any]:
+    """All that the text of an operation is made of.  Lists of the same objects are one text; one text may be lists of different objects."""
+    parts: list[Any] = []
+    add, extend = parts.append, parts.extend
+    for op in top.walk():
+        add(op)
+        add(op.parent)
+        extend(op.operands)
+        for value in op.results:
+            add(value.type)
+        attrs = op.attrs
+        if attrs:
+            extend(attrs)
+            extend(attrs.values())
+        for region in op.regions:
+            for block in region.blocks:
+                for value in block.args:
+                    add(value)
+                    add(value.type)
+    return parts

@@ -1,0 +1,94 @@
+"""What looks at a compile from outside, as its options ask: who writes the texts, takes edited ones, or reads back what was printed.
+
+A compile that is watched takes nothing from the cache, as what comes from there passes no level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lect.ir import Context, Operation
+from lect.passes.instrument import Instrument, RoundTrip
+from lect.runtime.dumping import Dump
+from lect.runtime.events import Dumped, EventLog, Overridden
+from lect.runtime.graph_texts import BACKWARD, captured_digest, folder_name
+from lect.runtime.overrides import Overrides
+
+Observer = Callable[[str, Operation], None]
+WATCHING = frozenset({"dump", "override"})  # options for which every level has to be passed
+
+
+def is_watched(options: Mapping[str, Any]) -> bool:
+    """True when a compile with these options must pass every level."""
+    return any(options.get(name) for name in WATCHING)
+
+
+@dataclass
+class Watch:
+    """What looks at one compile, or at one backward; `observe` is told of each level, too."""
+
+    function: str
+    observe: Observer
+    log: EventLog
+    dump: Dump | None = None
+    overrides: Overrides | None = None
+    round_trip: str = ""
+    captured: str = ""
+    backwards: int = field(default=0)
+
+    @classmethod
+    def of(cls, function: str, options: Mapping[str, Any], observe: Observer, log: EventLog) -> Watch:
+        """The watch over the next compile of `function`.  Raises `TextError` for an edited file that belongs nowhere."""
+        watch = cls(function, observe, log, round_trip=options.get("round_trip", ""))
+        if is_watched(options):
+            graph = folder_name(function, log.next_graph(function))
+            watch._open(graph, *[Path(options[name], graph) if options.get(name) else None for name in ("dump", "override")])
+        return watch
+
+    def _open(self, graph: str, dump: Path | None, override: Path | None) -> None:
+        if dump is not None:
+            self.dump = Dump(dump, graph, self._captured)
+        if override is not None:
+            self.overrides = Overrides(override, graph, self._captured, lambda path: self.log.add(Overridden(self.function, path.stem, str(path))))
+
+    def _captured(self, module: Operation) -> str:
+        """What names the captured graph; asked for first at the level that has it."""
+        if not self.captured:
+            self.captured = captured_digest(module)
+        return self.captured
+
+    def instruments(self, stage: str) -> list[Instrument]:
+        """What looks at the passes of a stage: behind a pass the last of them comes first."""
+        found: list[Instrument] = []
+        if self.dump is not None:
+            found.append(self.dump.instrument(stage))
+        if self.overrides is not None:
+            found.append(self.overrides.instrument(stage))
+        if self.round_trip:
+            found.append(RoundTrip(self.round_trip == "levels"))
+        return found
+
+    def backward(self) -> Watch:
+        """The watch over the next backward of this compile."""
+        watch = Watch(self.function, self.observe, self.log, round_trip=self.round_trip, captured=self.captured)
+        name = f"{BACKWARD}.{self.backwards}"
+        self.backwards += 1
+        graph, dump = self.dump or self.overrides, self.dump
+        if graph is not None:
+            watch._open(f"{graph.graph}/{name}", dump.folder / name if dump else None, self.overrides.folder / name if self.overrides else None)
+        return watch
+
+    def linked(self, module: Operation, ctx: Context) -> None:
+        """The module is lowered to the end."""
+        if self.dump is not None:
+            self.dump.linked(module, ctx)
+
+    def finish(self, complete: bool = True) -> None:
+        """The compile is over; it came to the end when `complete`.  Raises `TextError` when an edited file was not used."""
+        if self.dump is not None and self.dump.files:
+            self.log.add(Dumped(self.function, self.dump.files, str(self.dump.folder)))
+        if self.overrides is not None and complete:
+            self.overrides.finish()

@@ -1,0 +1,336 @@
+"""The texts of a compile: written with `dump`, used again with `override` when somebody has edited them."""
+
+import io
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+import lect
+from lect.dialects import make_context
+from lect.ir import LectError, parse_module, print_module, printer, verify
+from lect.passes.instrument import RoundTripError, check_round_trip
+from lect.runtime.graph_texts import file_names
+from lect.tools import lect_opt, lect_run
+
+
+@pytest.fixture(autouse=True)
+def trigger():
+    """Who calls the compiler decides nothing of its texts."""
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    lect.reset()
+    yield
+    lect.reset()
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 4)
+
+    def forward(self, x):
+        return torch.relu(self.linear(x)).softmax(-1).sum(0)
+
+
+def shifted(x, y):
+    return (x + y) * 2.0
+
+
+def in_two_parts(x):
+    y = x + 1
+    print(end="")
+    return y * 2
+
+
+def dumped(folder, fn, *args, **options):
+    """What the compiled call gives, with its texts in a new folder."""
+    lect.reset()
+    return lect.compile(fn, options={"dump": folder, **options})(*args)
+
+
+def overridden(folder, fn, *args, **options):
+    lect.reset()
+    return lect.compile(fn, options={"override": str(folder), **options})(*args)
+
+
+def edit(path, pattern, replacement):
+    text, count = re.subn(pattern, replacement, path.read_text())
+    assert count, f"{path.name} has nothing like {pattern}"
+    path.write_text(text)
+
+
+# ---- writing ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_level_is_written_and_reads_back(tmp_path):
+    net, x = Net(), torch.randn(3, 4)
+    dumped(tmp_path, net, x).sum().backward()
+    graph = tmp_path / "Net.0"
+    levels = {"00-capture.mlir", "21-functional.mlir", "37-loop.mlir", "53-kernel.mlir"}
+    assert levels <= {path.name for path in graph.iterdir()}
+    assert levels - {"00-capture.mlir"} <= {path.name for path in (graph / "backward.0").iterdir()}
+    files = sorted(tmp_path.rglob("*.mlir"))
+    assert {path.name for path in files} <= set(file_names())
+    for path in files:
+        module = parse_module(path.read_text(), make_context(), str(path))
+        verify(module)
+        body = path.read_text().partition("\n\n")[2]
+        assert print_module(module) == body, path
+    assert "guard.set" in (graph / "00-capture.mlir").read_text() and "pyframe.func" in (graph / "00-capture.mlir").read_text()
+    assert "def " in (graph / "host.py").read_text() and "define" in (graph / "kernels.ll").read_text()
+
+
+def test_only_passes_that_changed_something_have_a_file(tmp_path):
+    dumped(tmp_path, shifted, torch.randn(3), torch.randn(3))
+    texts = [path.read_text().partition("\n\n")[2] for path in sorted((tmp_path / "shifted.0").glob("*.mlir"))]
+    levels = [path.name for path in sorted((tmp_path / "shifted.0").glob("*.mlir")) if path.name[3:] in ("functional.mlir", "loop.mlir", "kernel.mlir")]
+    same = sum(a == b for a, b in zip(texts, texts[1:]))
+    assert len(levels) == 3 and same <= len(levels)
+    assert not (tmp_path / "shifted.0" / "05-functional-fold-constants.mlir").exists()
+
+
+def test_the_command_in_a_file_goes_on_to_the_end(tmp_path):
+    dumped(tmp_path, shifted, torch.randn(3), torch.randn(3))
+    graph = tmp_path / "shifted.0"
+    command = next(line for line in (graph / "21-functional.mlir").read_text().splitlines() if "lect-opt FILE" in line)
+    target, pipeline = re.search(r"--target (\S+) -p '(.*)'", command).groups()
+    out, err = io.StringIO(), io.StringIO()
+    arguments = [str(graph / "21-functional.mlir"), "--target", target, "-p", pipeline]
+    assert lect_opt.run(arguments, None, out, err) == 0, err.getvalue()
+    assert out.getvalue() == (graph / "53-kernel.mlir").read_text().partition("\n\n")[2]
+    assert lect_run.main([str(graph / "53-kernel.mlir"), "--random-inputs", "--compare", str(graph / "21-functional.mlir")]) == 0
+
+
+def test_each_compile_has_a_folder(tmp_path):
+    f = lect.compile(shifted, options={"dump": tmp_path})
+    f(torch.randn(3), torch.randn(3))
+    f(torch.randn(4), torch.randn(4))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["shifted.0", "shifted.1"]
+    assert [(event.function, event.folder) for event in lect.events("dump")] == [("shifted", str(tmp_path / f"shifted.{k}")) for k in (0, 1)]
+
+
+def test_an_edited_file_is_not_replaced(tmp_path):
+    args = torch.randn(3), torch.randn(3)
+    dumped(tmp_path, shifted, *args)
+    dumped(tmp_path, shifted, *args)
+    path = tmp_path / "shifted.0" / "37-loop.mlir"
+    edit(path, r"value = 2\.0", "value = 3.0")
+    with pytest.raises(LectError, match="37-loop.mlir' was edited"):
+        dumped(tmp_path, shifted, *args)
+    assert "value = 3.0" in path.read_text()
+
+
+def test_a_folder_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(LectError, match="cannot be written"):
+        dumped(tmp_path / "file", shifted, torch.randn(3), torch.randn(3))
+
+
+# ---- using edited texts ------------------------------------------------------------------------------------------------
+
+EDITS = [
+    ("00-capture.mlir", r"args = \[#fx.operand<0>, 2\.0\]", "args = [#fx.operand<0>, 3.0]"),
+    ("21-functional.mlir", r"other = 2\.0", "other = 3.0"),
+    ("22-functional-to-loop.mlir", r"value = 2\.0", "value = 3.0"),
+    ("37-loop.mlir", r"value = 2\.0", "value = 3.0"),
+    ("53-kernel.mlir", r"value = 2\.0", "value = 3.0"),
+]
+
+
+@pytest.mark.parametrize(("name", "pattern", "replacement"), EDITS, ids=[name[3:-5] for name, *_ in EDITS])
+def test_an_edited_text_is_used_from_its_level_on(tmp_path, name, pattern, replacement):
+    x, y = torch.randn(3), torch.randn(3)
+    assert torch.equal(dumped(tmp_path, shifted, x, y), shifted(x, y))
+    assert torch.equal(overridden(tmp_path, shifted, x, y), shifted(x, y))
+    assert not lect.events("override")
+    path = tmp_path / "shifted.0" / name
+    edit(path, pattern, replacement)
+    assert torch.equal(overridden(tmp_path, shifted, x, y), (x + y) * 3.0)
+    (event,) = lect.events("override")
+    assert event.file == str(path) and event.function == "shifted" and event.level == path.stem
+    assert not lect.events("fallback", "note")
+
+
+def test_the_later_levels_of_an_edited_text_are_written(tmp_path):
+    x, y = torch.randn(3), torch.randn(3)
+    dumped(tmp_path / "a", shifted, x, y)
+    edit(tmp_path / "a" / "shifted.0" / "21-functional.mlir", r"other = 2\.0", "other = 3.0")
+    overridden(tmp_path / "a", shifted, x, y, dump=tmp_path / "b")
+    new = tmp_path / "b" / "shifted.0"
+    assert "value = 2.0" not in (new / "37-loop.mlir").read_text() and "value = 3.0" in (new / "37-loop.mlir").read_text()
+    assert "args = [#fx.operand<0>, 2.0]" in (new / "00-capture.mlir").read_text()
+
+
+def test_residual_code_and_guards_can_be_edited(tmp_path):
+    x, y = torch.randn(3), torch.randn(3)
+    dumped(tmp_path, shifted, x, y)
+    edit(tmp_path / "shifted.0" / "00-capture.mlir", r"pyframe\.return\(%2\)", "%a = pyframe.load_const() {value = 7} : !pyframe.object\n  pyframe.return(%a)")
+    edit(tmp_path / "shifted.0" / "00-capture.mlir", r"  guard\.global_state.*\n", "")
+    f = lect.compile(shifted, options={"override": tmp_path})
+    lect.reset()
+    assert f(x, y) == 7
+    with torch.no_grad():
+        assert f(x, y) == 7
+    assert not lect.events("recompile")
+
+
+def test_lines_that_nobody_changed_keep_their_place_in_the_program(tmp_path, monkeypatch):
+    x, y = torch.randn(3), torch.randn(3)
+    dumped(tmp_path, shifted, x, y)
+    edit(tmp_path / "shifted.0" / "21-functional.mlir", r"other = 2\.0", "other = 3.0")
+    seen = {}
+    from lect.runtime import entry
+
+    monkeypatch.setattr(entry.RUNTIME, "observe", lambda stage, module: seen.setdefault(stage, {op.name: op.loc for op in module.walk()}))
+    overridden(tmp_path, shifted, x, y)
+    assert seen["aot"]["functional.add"].file == __file__ and seen["aot"]["functional.add"].line == shifted.__code__.co_firstlineno + 1
+    assert seen["aot"]["functional.mul"].file.endswith("21-functional.mlir")
+
+
+def test_an_edited_backward(tmp_path):
+    def cubed(x):
+        return (x * x * x).sum()
+
+    x = torch.randn(4, requires_grad=True)
+    dumped(tmp_path, cubed, x).backward()
+    (graph,) = tmp_path.iterdir()
+    edit(graph / "backward.0" / "21-functional.mlir", r"functional\.add\(", "functional.sub(")
+    x.grad = None
+    overridden(tmp_path, cubed, x).backward()
+    (event,) = lect.events("override")
+    assert "backward.0" in event.file
+    assert not torch.allclose(x.grad, 3 * x.detach() ** 2)
+
+
+def test_a_text_without_header_is_used(tmp_path):
+    x, y = torch.randn(3), torch.randn(3)
+    dumped(tmp_path / "a", shifted, x, y)
+    own = tmp_path / "b" / "shifted.0"
+    own.mkdir(parents=True)
+    (own / "21-functional.mlir").write_text((tmp_path / "a/shifted.0/21-functional.mlir").read_text().partition("\n\n")[2].replace("2.0", "5.0"))
+    assert torch.equal(overridden(tmp_path / "b", shifted, x, y), (x + y) * 5.0)
+
+
+def test_behind_a_graph_break_each_part_has_its_texts(tmp_path):
+    x = torch.randn(3)
+    dumped(tmp_path, in_two_parts, x)
+    first, second = sorted(tmp_path.iterdir())
+    assert first.name == "in_two_parts.0" and re.fullmatch(r"in_two_parts_rest_from_line_\d+\.0", second.name)
+    edit(second / "37-loop.mlir", r"value = 2\.0", "value = 4.0")
+    assert torch.equal(overridden(tmp_path, in_two_parts, x), (x + 1) * 4)
+
+
+# ---- edited texts that do not fit ------------------------------------------------------------------------------------
+
+
+def test_a_text_for_other_inputs(tmp_path):
+    dumped(tmp_path, shifted, torch.randn(3), torch.randn(3))
+    path = tmp_path / "shifted.0" / "37-loop.mlir"
+    edit(path, r"// .*\n", "")
+    with pytest.raises(LectError) as raised:
+        overridden(tmp_path, shifted, torch.randn(4), torch.randn(4))
+    assert re.search(rf"{path}:\d+:1: error: @shifted.graph takes !loop.buffer<3xf32> as number 0 in this text, and !loop.buffer<4xf32>", str(raised.value))
+
+
+def test_a_text_of_another_program(tmp_path):
+    def program(x):
+        return x * 2.0
+
+    dumped(tmp_path, program, torch.randn(3))
+    path = next(tmp_path.iterdir()) / "37-loop.mlir"
+    edit(path, r"value = 2\.0", "value = 3.0")
+
+    def program(x):
+        return x * 4.0
+
+    with pytest.raises(LectError, match="made of another graph"):
+        overridden(tmp_path, program, torch.randn(3))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "replacement", "message"),
+    [
+        (r"loop\.func @", "loop.funk @", "loop.funk"),
+        (r"loop\.func @shifted.graph", "loop.func @other", "lacks loop.func @shifted.graph"),
+        (r"loop\.return\(%(\w+)\)", r"loop.return(%gone)", "gone"),
+        (r"kind = \"?|space = #loop.space<d0: 3>", "space = #loop.space<d0: 4>", ".mlir:"),
+    ],
+)
+def test_wrong_texts(tmp_path, pattern, replacement, message):
+    args = torch.randn(3), torch.randn(3)
+    dumped(tmp_path, shifted, *args)
+    path = tmp_path / "shifted.0" / "37-loop.mlir"
+    edit(path, pattern, replacement)
+    with pytest.raises(LectError) as raised:
+        overridden(tmp_path, shifted, *args)
+    assert message in str(raised.value) and str(path) in str(raised.value)
+
+
+def test_a_file_that_no_pass_writes(tmp_path):
+    args = torch.randn(3), torch.randn(3)
+    (tmp_path / "shifted.0").mkdir()
+    (tmp_path / "shifted.0" / "20-loop.mlir").write_text("")
+    with pytest.raises(LectError, match=r"no level and no pass .*\n.*37-loop.mlir"):
+        overridden(tmp_path, shifted, *args)
+
+
+def test_a_level_that_is_not_reached(tmp_path):
+    args = torch.randn(3), torch.randn(3)
+    dumped(tmp_path, shifted, *args)
+    edit(tmp_path / "shifted.0" / "37-loop.mlir", r"value = 2\.0", "value = 3.0")
+    with pytest.raises(LectError, match="did not come to this level"):
+        overridden(tmp_path, shifted, *args, level="functional")
+
+
+@pytest.mark.parametrize("options", [{"dump": 3}, {"override": "/nowhere/at/all"}, {"round_trip": "always"}])
+def test_options_that_are_none(options):
+    with pytest.raises(LectError):
+        lect.compile(shifted, options=options)
+
+
+def test_one_folder_for_both(tmp_path):
+    with pytest.raises(LectError, match="one folder"):
+        lect.compile(shifted, options={"dump": tmp_path, "override": str(tmp_path)})
+
+
+def test_the_environment(tmp_path):
+    from lect.runtime.settings import Environment
+
+    found = Environment.read({"LECT_DUMP": "a", "LECT_OVERRIDE": "b", "LECT_ROUND_TRIP": "levels"})
+    assert found.options == {"dump": "a", "override": "b", "round_trip": "levels"}
+    assert Path("a") not in tmp_path.iterdir()
+
+
+# ---- reading back what is printed ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["levels", "passes"])
+def test_all_that_is_printed_reads_back(where, monkeypatch):
+    from lect.passes import instrument
+
+    read = []
+    check = instrument.check_round_trip
+    monkeypatch.setattr(instrument, "check_round_trip", lambda text, name, ctx: (read.append(name), check(text, name, ctx)))
+    lect.compile(Net(), options={"round_trip": where})(torch.randn(3, 4)).sum().backward()
+    assert {"pyframe-to-fx", "functional-split-joint" if where == "passes" else "functional-reinplace"} <= set(read)
+    assert ("loop-fuse-vertical" in read or "loop-inline" in read) == (where == "passes")
+    assert not lect.events("fallback", "note", "backward fallback")
+
+
+def test_text_that_cannot_be_read(monkeypatch):
+    text = printer.attribute_text
+    monkeypatch.setattr(printer, "attribute_text", lambda value, generic=False: "2.0.0" if value == 2.0 else text(value, generic))
+    with pytest.raises(RoundTripError, match="behind 'pyframe-to-fx' cannot be read back"):
+        lect.compile(shifted, options={"round_trip": "levels"})(torch.randn(3), torch.randn(3))
+
+
+def test_text_that_reads_as_something_else():
+    text = "functional.func @f(%x: !functional.tensor<3xf32>) {\n  %0 = functional.exp(%x) : !functional.tensor<3xf32>\n  functional.return(%0)\n}\n"
+    text = print_module(parse_module(text, make_context(), "a.mlir"), locations=True)
+    check_round_trip(text, "cse", make_context())
+    with pytest.raises(RoundTripError, match="behind 'cse' reads as something else: '%7 = functional.exp.*' becomes '%0 = functional.exp"):
+        check_round_trip(text.replace("%0", "%7"), "cse", make_context())

@@ -174,6 +174,7 @@ def _function(namespace: dict[str, Any], function: FunctionType, arguments: ast.
     """Statements as a function with these parameters and globals."""
     tree = syntax.function("guards", arguments, [*body, syntax.give(HOLDS)], syntax.give(RAISED))
     namespace["Exception"] = Exception
+    namespace["__builtins__"] = vars(builtins)  # the program's, which guards look at
     exec(compile(tree, f"<guards of {function.__qualname__}>", "exec"), namespace)
     made: FunctionType = namespace.pop("guards")
     return made

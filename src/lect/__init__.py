@@ -3,8 +3,11 @@
 The public names below are loaded on first use, so that `import lect.ir` imports neither torch nor llvmlite.
 """
 
+import builtins
 import gc
+import sys
 from importlib import import_module
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import MappingProxyType, ModuleType
 
 __version__ = "0.1.0"
@@ -22,6 +25,33 @@ _LAZY = MappingProxyType(
 )
 
 __all__ = ["CompileError", "__version__", "cache", "compile", "disable", "events", "explain", "reset"]
+
+
+class _Loader(SourceFileLoader):
+    """Makes modules whose functions find Python's builtins as they are now: a program may put something else in the place of `len` and go on."""
+
+    found = MappingProxyType({"__builtins__": dict(vars(builtins))})
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """An empty module; executing its code keeps the builtins that it has."""
+        module = ModuleType(spec.name)
+        vars(module).update(self.found)
+        return module
+
+
+class _Finder(PathFinder):
+    """Finds the modules of this package."""
+
+    @classmethod
+    def find_spec(cls, fullname: str, path: object = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """As Python finds it; None for modules of others."""
+        spec = super().find_spec(fullname, path, target) if fullname.startswith(f"{__name__}.") else None  # type: ignore[arg-type]
+        if spec is not None and type(spec.loader) is SourceFileLoader:
+            spec.loader = _Loader(spec.loader.name, spec.loader.path)
+        return spec
+
+
+sys.meta_path.insert(0, _Finder)
 
 
 def __getattr__(name: str) -> object:

@@ -1,6 +1,7 @@
 """No stale result: a name of Python's builtins may stand for something else at the next call, or in the middle of one."""
 
 import builtins
+import functools
 import sys
 import types
 
@@ -229,3 +230,46 @@ def test_other_builtins_make_no_new_version(monkeypatch):
     compiled(x)
     missed = lect.events("guard miss")[-1]
     assert "abs" in missed.expected and "abs is builtins.function" in missed.found
+
+
+CALLED_BY_LECT = ("len", "isinstance", "max", "sum", "zip", "any", "all", "sorted", "getattr", "id", "map", "next", "iter", "repr", "hash", "vars", "issubclass")
+
+
+def test_what_a_program_puts_among_the_builtins_is_not_called_by_lect(monkeypatch):
+    callers = set()
+
+    def watched(own):
+        def new(*args, **kwargs):
+            callers.add(sys._getframe(1).f_globals["__name__"].partition(".")[0])
+            return own(*args, **kwargs)
+
+        return new
+
+    def program(x):
+        return x * len([1, 2]) + max(1, 2) + sum([abs(number) for number in (-1, 2)])
+
+    compiled, x = lect.compile(program), torch.randn(3)
+    with monkeypatch.context() as patch:
+        for name in CALLED_BY_LECT:
+            patch.setattr(builtins, name, watched(getattr(builtins, name)))
+        found = compiled(x)
+    assert "lect" not in callers
+    same(program(x), found)
+    assert not any(number == "LB0020" for number in stops())
+
+
+def test_len_takes_only_what_can_be_hashed_while_parts_of_a_function_are_compiled():
+    def program(x):
+        before = builtins.len
+        try:
+            builtins.len = functools.lru_cache(4)(len)
+            for size in (0, 1, 2, 1):
+                x = x * 2 + len("abc"[:size])
+        finally:
+            builtins.len = before
+        return x
+
+    own, x = len, torch.randn(3)
+    found = lect.compile(program)(x)
+    assert builtins.len is own
+    same(program(x), found)

@@ -124,6 +124,8 @@ def read_builtin(frame: Any, name: str) -> Box | None:
     now = t.shadows.get(id(held), held) if t.shadows.some else held
     found = now.get(name, frame)
     before = t.as_before(held, name)
+    if held is globals()["__builtins__"]:  # those of lect's own functions, which stay as they are
+        return None if found is frame else (found, None)
     if held is not vars(builtins):
         box = t.wrap(held, source.attr("__builtins__")) if source is not None else t.static(held)
         if found is frame:

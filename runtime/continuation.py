@@ -133,11 +133,17 @@ class ResumePoints:
         self.arming: Arming | None = None
         self.points: dict[Any, ResumePoint] = {}
         self.followed = 0  # basic blocks that were entered while rests were followed
+        self.in_vain = 0  # of these in rests that call no torch function
 
     def clear(self) -> None:
         """Forget all points."""
         self.points.clear()
-        self.followed = 0
+        self.followed = self.in_vain = 0
+
+    def count(self, blocks: int, calls: int) -> None:
+        """A rest was followed for so many basic blocks, in which torch was called so many times."""
+        self.followed += blocks
+        self.in_vain += blocks if not calls else 0
 
     def point(self, symbol: str, resume: Resume, code: Code, root: str) -> ResumePoint:
         """The point for a place of a function; functions with other globals have points of their own."""

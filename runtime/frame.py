@@ -38,6 +38,7 @@ NEVER_COMPILED = frozenset({"LB0009", "LB0026", "LB0031"})
 DEFAULT_GUARDS = "native"
 CHANGED = object()
 MOST_FOLLOWED = 300_000  # basic blocks in the rests of one function: about 13 seconds
+MOST_IN_VAIN = 100_000  # of these in rests that call no torch function
 
 
 class CompileError(LectError):
@@ -146,7 +147,7 @@ class CompiledFrame:
         options, graphs = self.settings.options, self.graphs
         made = compile_call(self.target, front, kwargs, self.code_table(), options, self.observe, self.numbers, self.points, self.log, graphs)
         if self.points is not None and isinstance(self.target, Rest):
-            self.points.followed += made.followed
+            self.points.count(made.followed, made.statistics.get("torch calls", 0))
         self._report(made)
         if made.fallback is not None and self.settings.fullgraph and made.fallback.number not in NEVER_RAISED:
             raise CompileError(_sentence(made.fallback), hint=made.fallback.hint)
@@ -191,11 +192,12 @@ class CompiledFrame:
     def _is_spent(self) -> bool:
         """True for a rest of a function whose rests have been followed for long enough: a loop that is cut in many places would be followed again and
         again, from each to the next."""
-        if self.points is None or not isinstance(self.target, Rest) or self.points.followed <= MOST_FOLLOWED:
+        points = self.points
+        if points is None or not isinstance(self.target, Rest) or (points.followed <= MOST_FOLLOWED and points.in_vain <= MOST_IN_VAIN):
             return False
         self.cache.gave_up = True
         self._run_armed_when_given_up()
-        reason = f"{self.points.followed} basic blocks were followed behind the cuts of one function"
+        reason = f"{points.followed} basic blocks were followed behind the cuts of one function"
         self.log.add(fallback(self.function.__qualname__, "LB0031", reason, place_of(self.function)))
         return True
 

@@ -36,6 +36,7 @@ from lect.ir import UNKNOWN, Block, Operation, Value
 Step = tuple[Callable[["Frame", Any], Any], Operation]
 _SPLIT_GROUPS = opmap["CHECK_EG_MATCH"]
 MAX_BLOCKS = 150_000  # blocks entered in one trace: some seconds
+MAX_BLOCKS_WITHOUT_CALLS = 30_000  # of torch functions: about a second
 
 
 class Program:
@@ -275,8 +276,8 @@ def run(frame: Frame, suspended: Any = None) -> Box | None:
         except UnsupportedCode as error:
             raise t.stop("LB0009", error.message) from None
         t.entered += 1
-        if t.entered > MAX_BLOCKS:
-            raise t.stop("LB0031", f"more than {MAX_BLOCKS} basic blocks")
+        if t.entered > t.horizon:
+            _look_ahead(t)
         frame.position = t.entered
         if t.births is not None:
             now = _watched(t, frame, now)
@@ -299,6 +300,16 @@ def run(frame: Frame, suspended: Any = None) -> Box | None:
             _left(frame, op, stop)
             raise
     return frame.returned
+
+
+def _look_ahead(t: Tracer) -> None:
+    """Let the trace enter more blocks when it has called torch in those behind it."""
+    if t.entered > MAX_BLOCKS:
+        raise t.stop("LB0031", f"more than {MAX_BLOCKS} basic blocks")
+    if t.horizon and t.graph.calls == t.calls_seen:
+        raise t.stop("LB0031", f"more than {MAX_BLOCKS_WITHOUT_CALLS} basic blocks without a call of torch")
+    t.calls_seen = t.graph.calls
+    t.horizon = min(t.entered + MAX_BLOCKS_WITHOUT_CALLS, MAX_BLOCKS)
 
 
 def _left(frame: Frame, op: Operation, stop: GraphBreak) -> None:

@@ -104,7 +104,7 @@ class Search:
         except (NeedsValues, ToldOtherwise):
             return self._begin_anew()
         except GraphBreak as stop:
-            if _needs_values(t):
+            if stop.number != TOO_LONG and _needs_values(t):
                 return self._begin_anew()
             if not stop.loc.known:
                 stop.loc = t.loc

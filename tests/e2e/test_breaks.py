@@ -114,6 +114,46 @@ def test_frame_that_is_too_long_to_follow_runs_eagerly_for_good(monkeypatch):
     assert len(lect.events("trace")) == 1
 
 
+@pytest.mark.parametrize("every", [20, 1000])
+def test_frame_that_goes_on_for_long_without_calling_torch_runs_eagerly(monkeypatch, every):
+    from lect.frontends.capture import interpreter
+
+    monkeypatch.setattr(interpreter, "MAX_BLOCKS_WITHOUT_CALLS", 200)
+
+    def program(x, n):
+        total = 0
+        for i in range(n):
+            total += i
+            if i % every == 0:
+                x = x + total
+        return x
+
+    compiled, x = lect.compile(program), torch.randn(3)
+    for _ in range(2):
+        same(program(x, 900), compiled(x, 900))
+    assert fallbacks() == (["LB0031"] if every == 1000 else [])
+
+
+def test_a_number_whose_value_is_needed_does_not_make_a_long_frame_be_followed_again(monkeypatch):
+    from lect.frontends.capture import interpreter, to_fx
+
+    monkeypatch.setattr(interpreter, "MAX_BLOCKS", 300)
+    attempts = []
+    attempt = to_fx.Search.attempt
+    monkeypatch.setattr(to_fx.Search, "attempt", lambda search: attempts.append(search) or attempt(search))
+
+    def program(x, n):
+        items = [0.0] * n
+        for _ in range(1000):
+            n += 1
+        return x + n + len(items)
+
+    compiled, x = lect.compile(program, dynamic=True), torch.randn(3)
+    same(program(x, 5), compiled(x, 5))
+    assert fallbacks() == ["LB0031"]
+    assert len(attempts) == 1
+
+
 def test_break_below_hooks_of_all_modules(capsys):
     """The value of a module's call is that of its hooks then, not that of its forward."""
 

@@ -15,13 +15,13 @@ from typing import Any
 
 import torch
 
-from lect.dialects.guard.containers import base_of, elements, is_hashed_in_c
+from lect.dialects.guard.containers import base_of, compares_in_c, elements, is_hashed_in_c
 from lect.frontends.capture.attributes import MISSING, Found, find_in_type, forget_lookups, instance_dict, load_attr, lookup, python_method
 from lect.frontends.capture.breaks import Crossing, GraphBreak, UserError
 from lect.frontends.capture.class_guards import guard_no_descriptor
 from lect.frontends.capture.gradients import store_grad
 from lect.frontends.capture.identities import pin
-from lect.frontends.capture.keys import check_compared, check_held, key_of
+from lect.frontends.capture.keys import check_compared, check_held, key_of, keys_added
 from lect.frontends.capture.policy import MUTATORS
 from lect.frontends.capture.slots import is_slot
 from lect.frontends.capture.tracebacks import set_traceback
@@ -135,7 +135,7 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
     value = target[0]
     name = function.__name__
     _check_call(t, function, boxes)
-    if name in _BULK and issubclass(type(value), set):
+    if name in _BULK and issubclass(type(value), set | dict):
         check_compared(t, [t.now(box) for box in boxes])
     if name in _ONE_BY_ONE and len(boxes) == 2 and not kwargs and is_lazy(t, type(boxes[1][0])):
         return _add_one_by_one(t, name, target, boxes[1])
@@ -153,6 +153,7 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
     if name == "sort" and (kwargs or any(type(item) is LT or python_method(t, type(item), "__lt__") for item in t.now(target))):
         raise t.stop("LB0003", "list.sort with a key, or of objects that are no plain values")
     raw_kwargs = {key: t.leak(box) for key, box in kwargs.items()}
+    _check_comparisons(t, function, t.now(target), args)
     if name in _COMPARES:
         for each in (t.now(target), *args):
             pin(t, each)
@@ -183,6 +184,16 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
         if returned is shadow:
             return target
     return target if returned is value else t.result(returned, 1)
+
+
+def _check_comparisons(t: Tracer, function: Any, now: Any, args: list[Any]) -> None:
+    """Break when code of the program would compare or hash keys of a dictionary, or compare what is looked for in a list with its items."""
+    if function.__name__ in _BULK and issubclass(type(now), dict):  # dictionaries were looked at before they were copied
+        check_compared(t, map(keys_added, args))
+    elif function.__name__ == "remove" and issubclass(type(now), list | deque):
+        kinds = {type(item) for item in (*now, *args)}
+        if not all(compares_in_c(kind) or issubclass(kind, torch.Tensor) for kind in kinds):
+            raise t.stop("LB0003", f"{function.__qualname__} of objects that Python code compares")
 
 
 _ASKING_NOTHING = frozenset({"__setitem__", "__delitem__", "clear", "move_to_end"})  # of the methods of an OrderedDict

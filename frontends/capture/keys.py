@@ -75,6 +75,18 @@ def check_look_up(t: Tracer, function: Any, args: list[Box], raw: list[Any]) -> 
         key_of(t, args[1])
     elif function in policy.COMPARES_ITEMS:
         check_compared(t, raw)
+    elif function in policy.HASHING:
+        check_compared(t, raw[:1])
+    elif function in policy.PAIRING and raw and not (function is dict and type(raw[0]) is dict):  # whose copy hashes nothing
+        check_compared(t, [keys_added(raw[0])])
+
+
+def keys_added(items: Any) -> list[Any]:
+    """The keys of a dictionary, or the first objects of pairs; what is no pair is left out."""
+    if issubclass(type(items), dict):
+        return list(dict.keys(items))
+    given = items if issubclass(type(items), (list, tuple, set, frozenset, *DICT_VIEWS)) else ()
+    return [pair[0] for pair in given if issubclass(type(pair), tuple | list) and pair]
 
 
 def _guard(t: Tracer, box: Box) -> None:

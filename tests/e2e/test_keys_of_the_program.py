@@ -3,7 +3,7 @@
 import functools
 import itertools
 import types
-from collections import deque
+from collections import OrderedDict, deque
 
 import pytest
 import torch
@@ -41,13 +41,16 @@ FIRST, SECOND = {Key(1), Key(2)}, {Key(2), Key(3)}
 TABLE = {Key(1): 1.0, Key(3): 2.0}
 OPERATIONS = """a | b; a & b; a - b; a ^ b; a == b; a <= b; a > {1}; a.isdisjoint(b); a.issubset(b); a.issuperset(b); a.union([2]); set.intersection(a, b)
 frozenset(a) | b; a.update(b); a.__ior__(b); a.difference_update(b); a.symmetric_difference_update(b); a.intersection_update(b); 1 in a; 1 in d; d.get(1)
-d.keys() & a; d == dict(d); a.discard(1); d.pop(1, None); d.setdefault(1, 5.0); {**d}; {*a, *b}"""
+d.keys() & a; d == dict(d); a.discard(1); d.pop(1, None); d.setdefault(1, 5.0); {**d}; {*a, *b}
+set(list(a)); frozenset([*a, *b]); dict.fromkeys([*a, *b]); dict([(k, 1) for k in a]); dict(d.items()); OrderedDict(d); OrderedDict.fromkeys(list(a))
+d.update(dict.fromkeys(a)); d.__ior__(d.copy()); d.update([(k, 2.0) for k in b]); [*a].remove(max(a, key=numbered)); deque(b).remove(max(b, key=numbered))"""
 
 
 @pytest.mark.parametrize("text", OPERATIONS.replace("\n", "; ").split("; "))
 def test_sets_and_dictionaries_with_keys_of_the_program(text):
     names: dict[str, types.FunctionType] = {}
-    exec(f"def program(x, a, b, d):\n    r = {text}\n    return x * 2, r if type(r) in (bool, int, float) else None", {}, names)
+    given = {"OrderedDict": OrderedDict, "deque": deque, "numbered": lambda key: key.number}
+    exec(f"def program(x, a, b, d):\n    r = {text}\n    return x * 2, r if type(r) in (bool, int, float) else None", given, names)
     program, results = names["program"], []
     for run in (program, lect.compile(program)):
         logs = []
@@ -215,3 +218,34 @@ def test_executed_text_with_builtins_of_its_own():
 
     same(program(torch.ones(2)), lect.compile(program)(torch.ones(2)))
     assert "LB0020" not in fallbacks()
+
+
+class Clears:
+    """Equal to nothing, and empties a dictionary when it is asked."""
+
+    def __init__(self, other):
+        self.other = other
+
+    def __hash__(self):
+        return 0
+
+    def __eq__(self, other):
+        self.other.clear()
+        return False
+
+
+def test_a_dictionary_that_changes_while_its_items_are_added_to_another():
+    def program(x, table, other):
+        try:
+            table.update(other)
+        except RuntimeError as error:
+            return x, str(error), len(table), len(other)
+        return x, len(table)
+
+    results = []
+    for run in (program, lect.compile(program)):
+        other = dict.fromkeys(range(1, 20))
+        other[Clears(other)] = 0
+        results.append(run(torch.ones(2), {Clears(other): 0, 1: 1}, other))
+    same(*results)
+    assert len(results[0]) == 4

@@ -10,6 +10,7 @@ import copy
 import operator
 import types
 from collections import OrderedDict, defaultdict, deque
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -150,10 +151,8 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
         else:
             key_of(t, boxes[1])
             check_held(t, t.now(target))
-    if name == "sort" and (kwargs or any(type(item) is LT or python_method(t, type(item), "__lt__") for item in t.now(target))):
-        raise t.stop("LB0003", "list.sort with a key, or of objects that are no plain values")
+    _check_comparisons(t, function, t.now(target), args, kwargs)
     raw_kwargs = {key: t.leak(box) for key, box in kwargs.items()}
-    _check_comparisons(t, function, t.now(target), args)
     if name in _COMPARES:
         for each in (t.now(target), *args):
             pin(t, each)
@@ -186,8 +185,10 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
     return target if returned is value else t.result(returned, 1)
 
 
-def _check_comparisons(t: Tracer, function: Any, now: Any, args: list[Any]) -> None:
-    """Break when code of the program would compare or hash keys of a dictionary, or compare what is looked for in a list with its items."""
+def _check_comparisons(t: Tracer, function: Any, now: Any, args: list[Any], kwargs: Mapping[str, Box]) -> None:
+    """Break when code of the program would compare or hash keys of a dictionary, compare the items of a list, or what is looked for with them."""
+    if function.__name__ == "sort" and (kwargs or any(type(item) is LT or python_method(t, type(item), "__lt__") for item in now)):
+        raise t.stop("LB0003", "list.sort with a key, or of objects that are no plain values")
     if function.__name__ in _BULK and issubclass(type(now), dict):  # dictionaries were looked at before they were copied
         check_compared(t, map(keys_added, args))
     elif function.__name__ == "remove" and issubclass(type(now), list | deque):

@@ -157,8 +157,7 @@ class Tracer:
         self.cells: dict[int, Box | None] = {}
         self._know_no_classes()
         self.calls = self.depth = self.asked = self.register_depth = 0  # `asked` counts items of iterators
-        self.entered = 0  # blocks entered so far, which numbers the moments of a trace
-        self.horizon = self.calls_seen = 0  # it is looked at how many calls of torch there are when so many blocks are entered; and how many there were
+        self.entered = self.horizon = self.calls_seen = 0  # blocks, which number the moments of a trace; up to where; calls of torch when that was set
         self.autocast_read = self.asked_compiling = self.left_inference = self.asked_handled = False
         self.called_in_handler = sys.exc_info()[1] is not None
         self.inference: list[tuple[Any, Any]] = []  # the open blocks of inference mode: the program's context manager and torch's

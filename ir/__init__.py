@@ -33,7 +33,7 @@ from .printer import attribute_text, print_module, print_op
 from .rewriter import Pattern, PatternSet, Rewriter, apply_greedily
 from .scanner import Scanner, quote
 from .symbol_table import SymbolTable, nearest_symbol_table
-from .template import BlockTemplate
+from .template import BlockTemplate, PendingBlock
 from .traits import (
     Allocates,
     Commutative,
@@ -61,7 +61,8 @@ from .value import Value
 from .verifier import verify
 
 __all__ = [
-    "SCALARS", "SEGMENTS", "UNKNOWN", "Allocates", "Attr", "Attribute", "Block", "BlockTemplate", "Builder", "Commutative", "Context", "Dialect", "Dominance",
+    "SCALARS", "SEGMENTS", "UNKNOWN", "Allocates", "Attr", "Attribute", "Block", "BlockTemplate",
+    "PendingBlock", "Builder", "Commutative", "Context", "Dialect", "Dominance",
     "Frees", "FuncLike", "HasParent", "IsolatedFromAbove", "LectError", "Location", "NoTerminator", "Operand", "Operation", "OptionalOperand",
     "OptionalSuccessor", "ParseError", "PassFailure", "Pattern", "PatternSet", "Pure", "Reads", "RecursiveEffects", "Region", "RegionField", "Result",
     "Rewriter", "SameOperandsAndResultType", "ScalarType", "Scanner", "SingleBlock", "Successor", "SymbolRef", "SymbolTable", "SymbolTableTrait",

@@ -15,10 +15,14 @@ _NEW: Callable[[type[Any]], Any] = object.__new__
 
 
 class Block:
-    """A sequence of operations with arguments.  Insertion and removal are O(1); there are no positions to keep up to date."""
+    """A sequence of operations with arguments.  Insertion and removal are O(1); there are no positions to keep up to date.
 
-    __slots__ = ("args", "first", "hint", "last", "parent")
+    `pending` is None, or what writes the operations down when somebody looks at them: see `ir/template.py`.
+    """
+
+    __slots__ = ("args", "first", "hint", "last", "parent", "pending")
     is_operation: ClassVar[bool] = False
+    pending: Any
 
     def __init__(self, arg_types: Sequence[Type] = (), hints: Sequence[str | None] = (), hint: str | None = None) -> None:
         self.args: list[Value] = []
@@ -26,8 +30,13 @@ class Block:
         self.last: Operation | None = None
         self.parent: Region | None = None
         self.hint = hint
+        self.pending = None
         for position, type in enumerate(arg_types):
             self.add_arg(type, hints[position] if position < len(hints) else None)
+
+    def give_up(self) -> None:
+        """Forget what is pending."""
+        self.pending = None
 
     def add_arg(self, type: Type, hint: str | None = None) -> Value:
         """Append an argument."""

@@ -198,6 +198,9 @@ class Operation:
         self.operands = []
         for region in self.regions:
             for block in region.blocks:
+                if block.pending is not None:  # its operations were never made
+                    block.give_up()
+                    continue
                 op = block.first
                 while op is not None:
                     if op.regions:

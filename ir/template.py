@@ -2,6 +2,11 @@
 
 Making an operation from a template costs half of what its constructor does: nothing is inferred, looked up or checked.  A template is for blocks of
 operations without regions and successors, with at most one result each.
+
+A block that is *pending* is not written down before somebody looks at its operations.  Most never are: what passes ask of a nest they ask of one of
+its form, and many nests are inlined or joined before anything reads them.  What a pending block will read are the operands of the operation that
+holds it, each in its place, so those operands may be replaced one by one but not be given another order or number.  The operations of a pending
+block are no users of anything: who asks for the users of a value from outside of the operation that reads it goes by that operation.
 """
 
 from __future__ import annotations
@@ -75,3 +80,47 @@ class BlockTemplate:
                 op.results = (value,)
                 values.append(value)
         block.last = last
+
+
+class PendingBlock(Block):
+    """A block that is written down from a template when it is first looked at; from there on it is a plain `Block`.
+
+    `places` are the locations that the template numbers, `arg_types` and `hints` the arguments.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, template: BlockTemplate, places: Sequence[Location], arg_types: Sequence[Type], hints: Sequence[str | None]) -> None:
+        self.parent = self.hint = None
+        self.pending = (template, places, arg_types, hints)
+
+    def give_up(self) -> None:
+        """Become a plain block without arguments and operations."""
+        self.__class__ = Block  # type: ignore[assignment]
+        self.args = []
+        self.first = self.last = self.pending = None
+
+    def _write_down(self) -> None:
+        template, places, arg_types, hints = self.pending
+        self.give_up()
+        for type, hint in zip(arg_types, hints):
+            self.add_arg(type, hint)
+        template.fill(self, self.parent_op.operands, places)  # type: ignore[union-attr]
+
+
+def _when_asked(name: str) -> property:
+    """A field of a pending block: whoever reads or sets it finds a plain block."""
+
+    def get(block: Any) -> Any:
+        block._write_down()
+        return getattr(block, name)
+
+    def put(block: Any, value: Any) -> None:
+        block._write_down()
+        setattr(block, name, value)
+
+    return property(get, put)
+
+
+for _field in ("args", "first", "last"):
+    setattr(PendingBlock, _field, _when_asked(_field))

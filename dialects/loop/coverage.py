@@ -113,7 +113,7 @@ def verify_written(nest: Any) -> None:
 
 def _verify_readers(store: Operation, result: Value, written: Lattice, numel: int) -> None:
     every: set[int] | None = None
-    for user in result.users:
+    for user in _readers(result):
         for read in _reads(user, result):
             if read is not None and contains(written, read):
                 continue
@@ -124,6 +124,17 @@ def _verify_readers(store: Operation, result: Value, written: Lattice, numel: in
             require(False, store, "the map leaves elements of the {} unwritten that '{}' reads", numel, user.name)
 
 
+def _readers(buffer: Value) -> list[Any]:
+    """What reads a buffer: operations, and of nests the loads and updates in them."""
+    found: list[Any] = []
+    for user in list(buffer.users):  # a nest may be written down when it is looked into
+        if user.name == "loop.nest":
+            found += [inner for inner in user.body if buffer in inner.operands]
+        elif user.name not in ("loop.load", "loop.update"):
+            found.append(user)
+    return found
+
+
 def _reads(user: Any, buffer: Value) -> list[Lattice | None]:
     """What an operation reads of a buffer; None for what cannot be told."""
     if user.name == "loop.load":
@@ -131,8 +142,6 @@ def _reads(user: Any, buffer: Value) -> list[Lattice | None]:
         if not hasattr(nest, "space") or any(size == 0 for size in nest.space.sizes):
             return []
         return [lattice(user.map.offset, nest.space.sizes)]
-    if user.name == "loop.nest":
-        return []  # its loads are users themselves
     if user.name == "loop.update":
         numel = buffer.type.numel  # type: ignore[attr-defined]
         return [Lattice(0, ((1, numel),) if numel != 1 else ())] if type(numel) is int else [None]

@@ -48,7 +48,7 @@ class LoopToKernel(Pass):
         for inner in func.body:
             if isinstance(inner, loop.NestOp):
                 kernel = self._kernel(inner, shared, forms, symbols, func, ctx)
-                program.launch(inner, kernel, self._grain(inner, kernel))
+                program.launch(inner, kernel, self._grain(inner, kernel), forms.ask(inner, updated))
             elif isinstance(inner, loop.ExternOp):
                 program.extern(inner)
             elif isinstance(inner, loop.WriteOp):
@@ -91,6 +91,11 @@ class LoopToKernel(Pass):
             points *= size
         each = max(points // max(kernel.programs, 1), 1)
         return max(-(-self.grain // each), 1)
+
+
+def updated(nest: loop.NestOp) -> list[tuple[int, int]]:
+    """The results of a nest that are updated, and the inputs that they begin with."""
+    return [(update.to, nest.inputs.index(update.base)) for update in nest.updates]
 
 
 def canonical_text(kernel: FuncOp) -> str:

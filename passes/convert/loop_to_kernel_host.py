@@ -6,6 +6,7 @@ graph's results are views.  What is no longer used is freed where its last use s
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -94,10 +95,10 @@ class HostProgram:
 
     # ---- operations --------------------------------------------------------------------------------------------------
 
-    def launch(self, nest: loop.NestOp, kernel: FuncOp, grain: int) -> None:
-        """The results' memory and the launch of a nest's kernel."""
+    def launch(self, nest: loop.NestOp, kernel: FuncOp, grain: int, updated: Iterable[tuple[int, int]]) -> None:
+        """The results' memory and the launch of a nest's kernel; `updated` are results and the inputs that they begin with."""
         shared = {result: nest.inputs[position] for result, position in nest.in_place}
-        begins = {update.to: update.base for update in nest.updates}
+        begins = {result: nest.inputs[position] for result, position in updated}
         for number, value in enumerate(nest.results):
             if number in begins:
                 self.buffers[value] = self.buffer(begins[number], nest)

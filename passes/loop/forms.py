@@ -7,6 +7,9 @@ it and its results are called, where it comes from and what was decided about it
     forms.together((a, b), what, find)      the same for nests and how they share buffers
     forms.make((a, b), what, build)         a nest that is built of others: built once, then written down again over the other buffers
 
+What is written down again is pending: its operations are made when somebody looks at them, and most are never looked at (`ir/template.py`).  So a pass
+asks `Forms` about a nest, and the nest itself only where equal ones differ.
+
 A nest that is changed in place has to be forgotten (`forget`).  Passes that do so, or change no nest in place, say `keeps = (FORMS,)`, and the next
 pass finds what was found.
 """
@@ -19,8 +22,9 @@ from typing import Any, TypeVar
 from lect.dialects.loop.attributes import SpaceAttr
 from lect.dialects.loop.building import INDEX_HINTS
 from lect.dialects.loop.ops import IndexOp, LoadOp, NestOp, ReduceIndexOp, ReduceOp, ScanOp, StoreOp, UpdateOp
-from lect.ir import Block, BlockTemplate, Context, Location, Region, Type, Value, literal_key
+from lect.ir import BlockTemplate, Context, Location, PendingBlock, Region, Type, Value, literal_key
 from lect.ir.types import index
+from lect.passes.loop.nests import take_apart
 
 T = TypeVar("T")
 FORMS = "loop.forms"
@@ -78,13 +82,23 @@ class Recipe:
         self.block = BlockTemplate(made.body, made.operands, places)
 
     def make(self, buffers: Sequence[Value], places: Sequence[Location], name: str) -> NestOp:
-        """The nest over other buffers, not in a graph."""
+        """The nest over other buffers, not in a graph; its operations are there when somebody looks at them."""
         inputs = [buffers[number] for number in self.inputs]
-        rank = len(self.space.sizes)
-        block = Block([index] * rank, INDEX_HINTS[:rank])
-        self.block.fill(block, inputs, places)
         attributes = {"sym_name": name, "space": self.space}
-        return NestOp.create(inputs, self.results, attributes, (Region([block]),), (), places[self.place])
+        return NestOp.create(inputs, self.results, attributes, (Region([self._pending(places)]),), (), places[self.place])
+
+    def rewrite(self, nest: NestOp, buffers: Sequence[Value], places: Sequence[Location]) -> None:
+        """Give an existing nest with these results the inputs, the space and the block."""
+        nest.drop_operands()
+        take_apart(nest.body)
+        nest.set_operands([buffers[number] for number in self.inputs])
+        nest.attrs["space"] = self.space
+        region = nest.regions[0]
+        region.blocks.clear()
+        region.append(self._pending(places))
+
+    def _pending(self, places: Sequence[Location]) -> PendingBlock:
+        return PendingBlock(self.block, places, (index,) * len(self.space.sizes), INDEX_HINTS)
 
 
 def forms_of(ctx: Context) -> Forms:
@@ -103,7 +117,7 @@ class Forms:
         self._shapes: dict[NestOp, Shape] = {}
         self._together: dict[Hashable, Any] = {}
         self._recipes: dict[Hashable, Recipe | None] = {}
-        self._changed: dict[Hashable, tuple[Form, list[int]]] = {}
+        self._changed: dict[Hashable, Recipe] = {}
 
     def shape(self, nest: NestOp) -> Shape:
         """The form of a nest and the places of its operations."""
@@ -161,23 +175,22 @@ class Forms:
         made.attrs = {"sym_name": name, "space": made.space}
         return made
 
-    def change(self, nest: NestOp, what: Hashable, do: Callable[[], NestOp], reads: Sequence[Value] = (), at: Sequence[Location] = ()) -> NestOp:
-        """Change a nest in a way that depends on its form and `what`; it may then read `reads` too and have operations that come from `at`.
+    def change(self, nest: NestOp, what: Hashable, do: Callable[[], object], reads: Sequence[Value] = (), at: Sequence[Location] = ()) -> None:
+        """Let `do` change the block, the inputs and the space of a nest in place.
 
-        `do` gives the nest, or one that has taken over its block.
+        How depends on its form and `what` alone; it may then read `reads` too and have operations that come from `at`.
         """
-        forms, _, places, pattern = self._numbered((nest,), reads, at)
+        forms, buffers, places, pattern = self._numbered((nest,), reads, at)
         key = (what, *forms, *pattern)
         self.forget(nest)
-        nest = do()
-        found = self._changed.get(key)
-        if found is None:
-            form, own = self.shape(nest)
-            self._changed[key] = form, [places[loc] for loc in own]
-        else:
-            locs = list(places)
-            self._shapes[nest] = found[0], tuple([locs[place] for place in found[1]])
-        return nest
+        recipe = self._changed.get(key)
+        if recipe is None:
+            do()
+            self._changed[key] = self.recipe(nest, buffers, places)
+            return
+        locs = list(places)
+        recipe.rewrite(nest, list(buffers), locs)
+        self._shapes[nest] = recipe.form, tuple([locs[place] for place in recipe.places])
 
     def _numbered(
         self, nests: Sequence[NestOp], reads: Sequence[Value], at: Sequence[Location]

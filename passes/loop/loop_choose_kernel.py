@@ -22,9 +22,9 @@ from typing import Any, ClassVar
 from lect.dialects.loop.ops import ExternOp, FuncOp, NestOp
 from lect.ir import Context, Operation
 from lect.passes.base import Pass, option
-from lect.passes.loop.forms import FORMS
+from lect.passes.loop.forms import FORMS, Forms, forms_of
 from lect.passes.loop.gpu_products import CONVOLUTION, TileProduct
-from lect.passes.loop.nests import functions, readers
+from lect.passes.loop.nests import functions, readers, reduced
 from lect.passes.loop.products import CALLS, Product, ProductNests
 from lect.passes.targets import is_gpu
 
@@ -67,7 +67,7 @@ class LoopChooseKernel(Pass):
                 product = Product.of(call)
                 if product is None:
                     continue
-                choice = Choice(self, product, ctx.target)
+                choice = Choice(self, product, ctx.target, forms_of(ctx))
                 if choice.own:
                     choice.replace(func)
                     ctx.count("products by nests")
@@ -95,9 +95,10 @@ class LoopChooseKernel(Pass):
 class Choice:
     """The prediction for one product, in nanoseconds; `reason` says it in words."""
 
-    def __init__(self, options: LoopChooseKernel, product: Product, target: Mapping[str, Any]) -> None:
+    def __init__(self, options: LoopChooseKernel, product: Product, target: Mapping[str, Any], forms: Forms) -> None:
         self.options = options
         self.product = product
+        self.forms = forms
         self.l2_bytes = int(target.get("l2_bytes", L2_BYTES))
         width = int(target.get("vector_bytes", VECTOR_BYTES)) // product.element_bytes
         self.lanes = min(2 * width, 1 << (product.columns.bit_length() - 1))
@@ -142,7 +143,7 @@ class Choice:
     def followed(self) -> bool:
         """Whether a nest without reductions is all that reads the product, so that it can be joined with it."""
         users = readers(self.product.op.results[0])
-        return len(users) == 1 and isinstance(users[0], NestOp) and not users[0].reduced
+        return len(users) == 1 and isinstance(users[0], NestOp) and not self.forms.ask(users[0], reduced)
 
     @property
     def reason(self) -> str:

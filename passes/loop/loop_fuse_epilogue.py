@@ -131,9 +131,7 @@ def _read_twice(nest: NestOp, product: Product) -> str:
 
 
 def _loads(nest: NestOp, buffer: Value) -> list[LoadOp]:
-    block = nest.body
-    found = [user for user in buffer.users if type(user) is LoadOp and user.parent is block]
-    return found if len(found) < 2 else [load for load in nest.loads if load.buffer is buffer]
+    return [load for load in nest.loads if load.buffer is buffer]
 
 
 def _place(load: LoadOp, nest: NestOp, product: Product) -> tuple[Expr, ...]:
@@ -167,20 +165,27 @@ def absorb(product: Product, forms: Forms) -> bool:
     nest = users[0] if len(users) == 1 else None
     if not isinstance(nest, NestOp):
         return False
-    addend = _only_adds(nest, result) if forms.ask(nest, _adds_two) else None
+    number = nest.inputs.index(result)
+    addend = forms.together((nest,), ("only adds", number), partial(_only_adds, nest, result)) if forms.ask(nest, _adds_two) else None
     if addend is None:
-        if any(op.name == "loop.add" for user in _loads(nest, result) for op in user.value.users):
+        if forms.together((nest,), ("is added to", number), partial(_is_added_to, nest, result)):
             raise Blocked("the nest does more than add to it")
         return False
-    view = _view_of(addend, nest, product)
+    other, offset = addend
+    view = _view_of(offset, nest, product)
     if any(isinstance(user, ReturnOp) for user in readers(nest.results[0])):
         raise Blocked("the sum is a result of the graph, in a view of its own")
     plain = "aten.baddbmm.default" if call.callee.leaf == "aten.bmm.default" else "aten.addmm.default"
-    made = _replace_call(product, nest, plain, [product.a, product.b], f"adds what @{nest.sym_name} added, which saves a launch", (addend.buffer, view))
+    made = _replace_call(product, nest, plain, [product.a, product.b], f"adds what @{nest.sym_name} added, which saves a launch", (nest.inputs[other], view))
     made.results[0].hint = nest.results[0].hint
     nest.replace(made.results)
     call.erase()
     return True
+
+
+def _is_added_to(nest: NestOp, result: Value) -> bool:
+    """Whether a nest adds to an element of a product, whatever else it does."""
+    return any(op.name == "loop.add" for load in _loads(nest, result) for op in load.value.users)
 
 
 def _adds_two(nest: NestOp) -> bool:
@@ -188,8 +193,8 @@ def _adds_two(nest: NestOp) -> bool:
     return len(nest.results) == 1 and sorted(op.name for op in nest.body) == ["loop.add", "loop.load", "loop.load", "loop.store"]
 
 
-def _only_adds(nest: NestOp, result: Value) -> LoadOp | None:
-    """The load of the addend if a nest that adds is `load result + load addend`, element by element, in the order in which they lie."""
+def _only_adds(nest: NestOp, result: Value) -> tuple[int, Expr] | None:
+    """Input and offset of the addend if a nest that adds is `load result + load addend`, element by element, in the order in which they lie."""
     if points(nest) != result.type.numel:  # type: ignore[attr-defined]
         return None
     first, second = nest.loads
@@ -198,15 +203,15 @@ def _only_adds(nest: NestOp, result: Value) -> LoadOp | None:
     in_order = load.map.offset is own_point(nest) and isinstance(store, StoreOp) and store.map.offset is load.map.offset
     plain = load.buffer is result and addend.buffer is not result and not addend.indices and not addend.masks
     same = addend.buffer.type.element is result.type.element  # type: ignore[attr-defined]
-    return addend if in_order and plain and same else None
+    return (nest.inputs.index(addend.buffer), addend.map.offset) if in_order and plain and same else None
 
 
-def _view_of(addend: LoadOp, nest: NestOp, product: Product) -> ViewAttr:
-    """The addend as a tensor of the product's sizes.  Raises `Blocked`."""
+def _view_of(offset: Expr, nest: NestOp, product: Product) -> ViewAttr:
+    """What a nest reads at an offset, as a tensor of the product's sizes.  Raises `Blocked`."""
     sizes = product.op.result_views[0].sizes
     ranges = ranges_of(sizes)
     point = delinearize(linearize(space_dims(sizes), sizes), nest.space.sizes, ranges)
-    found = strides_of(substitute(addend.map.offset, point, ranges), len(sizes))
+    found = strides_of(substitute(offset, point, ranges), len(sizes))
     if found is None or type(found[0]) is not int:
         raise Blocked("what it adds has no strides")
     return ViewAttr(sizes, found[1], found[0])

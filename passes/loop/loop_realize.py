@@ -24,7 +24,6 @@ from lect.passes.loop.nests import (
     FEW,
     INLINE,
     body_size,
-    drop_results,
     functions,
     gathers,
     has_scan,
@@ -34,6 +33,8 @@ from lect.passes.loop.nests import (
     own_point,
     points,
     readers,
+    release,
+    without_results,
 )
 
 
@@ -62,13 +63,27 @@ def drop_unread(func: FuncOp, forms: Forms, ctx: Context) -> None:
     while op is not None:
         before = op.prev
         if isinstance(op, NestOp):
-            dead = {k for k, value in enumerate(op.results) if not value.users}
-            if len(dead) == len(op.results):
+            kept = tuple([k for k, value in enumerate(op.results) if value.users])
+            ctx.count("results dropped", len(op.results) - len(kept))
+            if not kept:
                 op.erase()
-            elif dead:
-                forms.change(op, ("dropped", frozenset(dead)), partial(drop_results, op, dead))
-            ctx.count("results dropped", len(dead))
+            elif len(kept) < len(op.results):
+                drop_results(op, kept, forms)
         op = before
+
+
+def drop_results(nest: NestOp, kept: tuple[int, ...], forms: Forms) -> None:
+    """A nest with some of the results takes the place of one."""
+    attrs = {name: tuple([value[k] for k in kept]) if name in ("realize", "slots") and value else value for name, value in nest.attrs.items()}
+    new = forms.make((nest,), ("kept", kept), nest.sym_name, partial(without_results, nest, kept))
+    assert new is not None and nest.parent is not None
+    new.attrs = {**attrs, "space": new.space}
+    nest.parent.insert_before(nest, new)
+    for k, value in zip(kept, new.results):
+        value.hint = nest.results[k].hint
+        nest.results[k].replace_all_uses(value)
+    nest.erase()
+    release(nest)
 
 
 def point_is_affine(nest: NestOp, load: LoadOp) -> bool:
@@ -78,9 +93,20 @@ def point_is_affine(nest: NestOp, load: LoadOp) -> bool:
     return all(is_affine(index) for index in delinearize(load.map.offset, nest.space.sizes, reader.space.ranges))
 
 
-def is_gathered(buffer: Value) -> bool:
-    """Whether a buffer is read at loaded indices."""
-    return any(isinstance(load, LoadOp) and load.indices for load in buffer.users)
+def unlike(nest: NestOp) -> frozenset[int]:
+    """The inputs of a nest that it does not only load at known points, without a mask."""
+    special = {op.operands[0] for op in nest.body if type(op) is LoadOp and len(op.operands) > 1}
+    special |= {op.base for op in nest.updates}
+    return frozenset([number for number, value in enumerate(nest.inputs) if value in special])
+
+
+def special_accesses(buffer: Value, users: list[Operation], forms: Forms) -> list[LoadOp | UpdateOp]:
+    """The loads of a buffer that have a mask or loaded indices, and the updates that begin with it."""
+    found: list[LoadOp | UpdateOp] = []
+    for user in users:
+        if isinstance(user, NestOp) and user.inputs.index(buffer) in forms.ask(user, unlike):
+            found += [op for op in user.body if (type(op) is LoadOp and op.buffer is buffer) or (type(op) is UpdateOp and op.base is buffer)]
+    return found
 
 
 def has_values_everywhere(nest: NestOp) -> bool:
@@ -129,7 +155,8 @@ class Decisions:
             reads.update(self.reads.get(value, {value: None}))
             nests.update(self.nests.get(value, {}))
         reason = self.too_dear(nest, buffer, len(users), reads, nests)
-        if reason is None and is_gathered(buffer) and not all(self.forms.ask(member, has_values_everywhere) for member in nests):
+        gathered = any(isinstance(load, LoadOp) and load.indices for load in special_accesses(buffer, users, self.forms))
+        if reason is None and gathered and not all(self.forms.ask(member, has_values_everywhere) for member in nests):
             reason = "read at loaded indices"
         if reason is None:
             self.reads[buffer], self.nests[buffer] = reads, nests
@@ -147,12 +174,12 @@ class Decisions:
         kind = self.forms.ask(nest, stored_for)
         if kind is not None:
             return kind
-        for load in nest.results[number].users:
+        for load in special_accesses(nest.results[number], users, self.forms):
             if isinstance(load, UpdateOp):
                 return "what an update begins with"
-            if isinstance(load, LoadOp) and load.indices and not is_gathered_inline(nest, load.parent_op, load):  # type: ignore[arg-type]
+            if load.indices and not is_gathered_inline(nest, load.parent_op, load):  # type: ignore[arg-type]
                 return "read at loaded indices"
-            if isinstance(load, LoadOp) and load.masks and not point_is_affine(nest, load):
+            if load.masks and not point_is_affine(nest, load):
                 return "read under a mask"
         return None
 

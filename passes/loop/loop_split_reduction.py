@@ -27,7 +27,7 @@ from lect.ir.index_map import dims_of
 from lect.passes.base import Pass, option
 from lect.passes.loop.forms import FORMS, Forms, forms_of
 from lect.passes.loop.fusion import Blocked, joint_by_offset
-from lect.passes.loop.nests import functions, has_scan, nbytes, points, reduced, unit_stride_bytes
+from lect.passes.loop.nests import functions, has_scan, nbytes, points, readers, reduced, unit_stride_bytes
 from lect.passes.loop.splitting import count, first_reductions, loads_of, split_reduction
 from lect.passes.targets import is_gpu
 
@@ -167,10 +167,10 @@ class Splitter:
             return None
         for value in nest.inputs:
             offsets = {load.map.offset for load in loads_of(nest, value)}
-            for other in value.users:
-                if not isinstance(other, NestOp) or other is nest or other.space is not nest.space or has_scan(other):
+            for other in readers(value):
+                if not isinstance(other, NestOp) or other is nest or other.space is not nest.space or not self.forms.ask(other, folds):
                     continue
-                inner = {k for k in other.reduced if nest.space.sizes[k] != 1}
+                inner = {k for k in self.forms.ask(other, reduced) if nest.space.sizes[k] != 1}
                 if not inner or not inner < outer or not offsets & {load.map.offset for load in loads_of(other, value)}:
                     continue
                 if any(buffer.owner is other for buffer in nest.inputs) or any(buffer.owner is nest for buffer in other.inputs):

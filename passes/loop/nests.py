@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import prod
 from typing import Final
@@ -165,28 +165,17 @@ def rebuild(nest: NestOp, builder: NestBuilder, how: Inlining, keep: Iterable[in
     return out
 
 
-def drop_results(nest: NestOp, dead: set[int]) -> NestOp:
-    """The nest without some of its results, and without what only they needed; it takes the old one's place."""
-    kept = [k for k in range(len(nest.results)) if k not in dead]
+def without_results(nest: NestOp, kept: Sequence[int]) -> NestOp:
+    """A nest, not in a graph, that takes over the block of another and stores only some of its results, computing no more than they need."""
     for store in nest.stores:
-        if store.to in dead:
-            store.erase()
-        else:
+        if store.to in kept:
             store.to = kept.index(store.to)
+        else:
+            store.erase()
     remove_dead(nest)
-    attrs = {name: tuple(value[k] for k in kept) for name, value in nest.attrs.items() if name in ("realize", "slots") and value}
-    region = nest.regions[0]
-    inputs = nest.needed_inputs
-    new = NestOp.create(inputs, [nest.results[k].type for k in kept], {**nest.attrs, **attrs}, (region,), (), nest.loc)
-    assert nest.parent is not None
-    nest.parent.insert_before(nest, new)
-    for number, k in enumerate(kept):
-        new.results[number].hint = nest.results[k].hint
-        nest.results[k].replace_all_uses(new.results[number])
+    inputs, regions = nest.needed_inputs, nest.regions
     nest.regions = ()
-    nest.erase()
-    region.parent = new
-    return new
+    return NestOp.create(inputs, [nest.results[k].type for k in kept], {"sym_name": nest.sym_name, "space": nest.space}, regions, (), nest.loc)
 
 
 def put_in_place(old: NestOp, new: NestOp) -> None:
@@ -201,7 +190,15 @@ def put_in_place(old: NestOp, new: NestOp) -> None:
 
 def release(nest: NestOp) -> None:
     """Take an erased nest apart: nothing in it holds the rest any more, so its memory is there for the next one at once and not after a collection."""
-    block = nest.body
+    if nest.regions:
+        take_apart(nest.body)
+        nest.regions = ()
+
+
+def take_apart(block: Block) -> None:
+    """Leave a block, whose operations have no operands any more, without operations and arguments."""
+    if block.pending is not None:
+        block.give_up()
     op = block.first
     while op is not None:
         following = op.next
@@ -211,7 +208,6 @@ def release(nest: NestOp) -> None:
         op = following
     block.first = block.last = None
     block.args.clear()
-    nest.regions = ()
 
 
 def remove_dead(nest: NestOp) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lect.dialects import make_context
-from lect.ir import Block, BlockTemplate, Operation, parse_module, print_module
+from lect.ir import Block, BlockTemplate, Operation, PendingBlock, Region, parse_module, print_module, verify
 from lect.passes import load_pass
 from lect.passes.loop.forms import FORMS, Forms, describe
 from lect.passes.loop.nests import nests_of
@@ -63,6 +63,17 @@ def require_true(module: Operation, forms: Forms, name: str) -> None:
 def test_what_is_remembered_is_true_behind_every_pass_and_changes_nothing():
     kept, _ = run(forget=False)
     assert kept == run(forget=True)[0]
+
+
+def test_nests_that_nobody_looks_at_until_the_end_are_the_same():
+    ctx = make_context(target=TARGET)
+    module = parse_module(program(), ctx)
+    for name in PASSES:
+        load_pass(name)().run(module, ctx)
+    assert any(nest.body.pending is not None for nest in nests_of(module))
+    assert print_module(module) == run(forget=True)[0]
+    assert all(nest.body.pending is None for nest in nests_of(module))
+    verify(module)
 
 
 def test_equal_layers_have_few_forms():
@@ -136,3 +147,65 @@ def test_a_template_writes_the_same_block_down():
         for value in nest.operands:
             assert value.users[nest] == 1
             assert all(user.parent is not None for user in value.users)
+
+
+PENDING = """
+loop.func @f(%x: !loop.buffer<8xf32>, %y: !loop.buffer<8xf32>) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 8>} : !loop.buffer<8xf32> {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    %2 = loop.add(%1, %1) : f32
+    loop.store(%2) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%0) {views = [#loop.view<8>]}
+}
+"""
+
+
+def pending() -> tuple[Operation, Operation, Any]:
+    """A module, a nest whose block is pending, and the parameters; printed it is `PENDING`."""
+    module = parse_module(PENDING, make_context())
+    (nest,) = nests_of(module)
+    old = nest.body
+    places = list(dict.fromkeys([op.loc for op in old]))
+    template = BlockTemplate(old, nest.operands, {loc: number for number, loc in enumerate(places)})
+    for op in list(old):
+        op.drop_operands()
+    nest.regions = (Region([PendingBlock(template, places, [value.type for value in old.args], ["d0"])]),)
+    nest.regions[0].parent = nest
+    return module, nest, nest.parent.args  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("look", ["args", "first", "last"])
+def test_a_pending_block_is_written_down_when_somebody_looks(look: str):
+    module, nest, (x, _) = pending()
+    block = nest.body
+    assert list(x.users) == [nest]
+    assert getattr(block, look)
+    assert type(block) is Block and block.pending is None
+    assert [user.name for user in x.users] == ["loop.nest", "loop.load"]
+    verify(module)
+    assert print_module(module) == print_module(parse_module(PENDING, make_context()))
+
+
+def test_a_pending_block_reads_what_its_operation_reads_when_it_is_written_down():
+    module, nest, (x, y) = pending()
+    x.replace_all_uses(y)
+    assert nest.body.first.operands == [y]  # type: ignore[union-attr]
+    assert not x.users
+    verify(module)
+
+
+def test_a_copy_of_a_pending_block_is_complete():
+    _, nest, (x, y) = pending()
+    twin = nest.clone({x: y})
+    assert [op.name for op in twin.body] == ["loop.load", "loop.add", "loop.store"]
+    assert twin.body.first.operands == [y]  # type: ignore[union-attr]
+
+
+def test_a_pending_block_that_is_erased_was_never_there():
+    module, nest, (x, y) = pending()
+    nest.replace([y])
+    assert not x.users
+    assert not list(nest.body)
+    verify(module)

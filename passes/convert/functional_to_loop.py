@@ -34,9 +34,9 @@ from lect.dialects.functional import gather as gather_ops
 from lect.dialects.functional import ops as functional
 from lect.dialects.functional.types import TensorType
 from lect.dialects.loop.attributes import ViewAttr
-from lect.dialects.loop.ops import FuncOp, NestOp, ReturnOp, WriteOp
+from lect.dialects.loop.ops import ExternOp, FuncOp, NestOp, ReturnOp, WriteOp
 from lect.dialects.loop.types import BufferType
-from lect.ir import Block, Context, LectError, Operation, Region, Value, literal_key
+from lect.ir import Block, Context, LectError, Location, Operation, Region, Value, literal_key
 from lect.ir.index_map import strides_of
 from lect.ir.symbolic import Expr
 from lect.passes.base import Pass
@@ -62,7 +62,9 @@ from lect.passes.loop.forms import FORMS, Forms, Recipe, forms_of
 TO_DEVICE = "aten._to_copy.default"
 SLICES = (gather_ops.SliceScatterOp, gather_ops.DiagonalScatterOp, gather_ops.AsStridedScatterOp)
 ON_CPU = (*scatter.RULES,)  # elsewhere the library does it: its atomic operations run at once what a nest does in order
-BY_TYPES = frozenset({*pointwise.FORMULAS, *composite.FORMULAS, *reduction.RULES, *normalization.RULES})  # rules that ask for types and attributes alone
+BY_TYPES = frozenset(  # rules that ask for types, attributes and how operands lie alone
+    {*pointwise.FORMULAS, *composite.FORMULAS, *reduction.RULES, *normalization.RULES, *view.BY_TYPES, *extern.BY_TYPES}
+)
 RULES: Mapping[type[Operation], Rule] = MappingProxyType(
     {
         **dict.fromkeys((*extern.CALLS, *extern.SPECIAL), extern.call),
@@ -171,40 +173,68 @@ def lower_operation(lowering: Lowering, op: Any) -> list[Seen]:
 
 
 class Repeated:
-    """Lowers operations; what has been lowered to one nest for an equal operation on tensors that lie alike is written down again."""
+    """Lowers operations; what an equal operation on tensors that lie alike became is written down again: a nest, a library call, or a view."""
 
     def __init__(self, lowering: Lowering, forms: Forms) -> None:
         self.lowering = lowering
         self.forms = forms
-        self.made: dict[Hashable, tuple[Recipe, list[tuple[int, Expr]]]] = {}
+        self.made: dict[Hashable, tuple[Recipe | CallRecipe | None, list[tuple[int, Expr]]]] = {}
 
     def lower(self, op: Operation) -> list[Seen]:
         """The results of an operation."""
         if type(op) not in BY_TYPES:
             return lower_operation(self.lowering, op)
-        operands = [self.lowering.seen[value] for value in op.operands]
         buffers: dict[Value, int] = {}
-        lie = [(seen.offset, seen.type, seen.buffer.type, buffers.setdefault(seen.buffer, len(buffers))) for seen in operands]
-        types = [value.type for value in op.results]
-        key = (type(op), literal_key(op.attrs), *lie, *types)
-        found = self.made.get(key)
+        key: list[Hashable] = [type(op), literal_key(op.attrs)]
+        for value in op.operands:
+            seen = self.lowering.seen[value]
+            key += (seen.offset, seen.type, seen.buffer.type, buffers.setdefault(seen.buffer, len(buffers)))
+        key += [value.type for value in op.results]
+        found = self.made.get(tuple(key))
         if found is None:
-            return self._first(op, key, buffers)
+            return self._first(op, tuple(key), buffers)
         recipe, places = found
-        nest = self.lowering.block.append(self.forms.follow(recipe, list(buffers), (op.loc,), self.lowering.name("n")))
-        return [Seen(nest.results[number], offset, type) for (number, offset), type in zip(places, types)]
+        values: Sequence[Value] = list(buffers)
+        if recipe is not None:
+            block, name = self.lowering.block, self.lowering.name
+            if isinstance(recipe, CallRecipe):
+                values = block.append(recipe.make(values, name("e"), op.loc)).results
+            else:
+                values = block.append(self.forms.follow(recipe, values, (op.loc,), name("n"))).results
+        return [Seen(values[number], offset, value.type) for (number, offset), value in zip(places, op.results)]
 
     def _first(self, op: Operation, key: Hashable, buffers: dict[Value, int]) -> list[Seen]:
-        """Lower an operation that is not like one before, and remember what came of it if that is one nest."""
-        block = self.lowering.block
-        last = block.last
+        """Lower an operation that is not like one before, and remember what came of it if that is one nest, one call, or nothing new."""
+        last = self.lowering.block.last
         results = lower_operation(self.lowering, op)
-        nest = block.last
-        alone = isinstance(nest, NestOp) and nest.prev is last and all(seen.buffer.owner is nest for seen in results)
-        if isinstance(nest, NestOp) and alone and all(each.loc == op.loc for each in (nest, *nest.body)):
-            places = [(seen.buffer.index, seen.offset) for seen in results]
-            self.made[key] = self.forms.recipe(nest, buffers, {op.loc: 0}), places
+        made: Any = self.lowering.block.last
+        if made is last:
+            if all(seen.buffer in buffers for seen in results):
+                self.made[key] = None, [(buffers[seen.buffer], seen.offset) for seen in results]
+            return results
+        if made.prev is not last or not all(seen.buffer.owner is made for seen in results):
+            return results
+        places = [(seen.buffer.index, seen.offset) for seen in results]
+        if isinstance(made, ExternOp) and made.loc == op.loc:
+            self.made[key] = CallRecipe(made, buffers), places
+        elif isinstance(made, NestOp) and all(each.loc == op.loc for each in (made, *made.body)):
+            self.made[key] = self.forms.recipe(made, buffers, {op.loc: 0}), places
         return results
+
+
+class CallRecipe:
+    """A library call in terms of numbered buffers."""
+
+    __slots__ = ("attrs", "inputs", "results")
+
+    def __init__(self, made: ExternOp, buffers: Mapping[Value, int]) -> None:
+        self.attrs = dict(made.attrs)
+        self.inputs = [buffers[value] for value in made.operands]
+        self.results = [value.type for value in made.results]
+
+    def make(self, buffers: Sequence[Value], name: str, loc: Location) -> ExternOp:
+        """The call on other buffers, not in a graph."""
+        return ExternOp.create([buffers[number] for number in self.inputs], self.results, {**self.attrs, "sym_name": name}, (), (), loc)
 
 
 def lower_end(lowering: Lowering, op: Any, writes: Sequence[functional.WriteOp]) -> None:

@@ -480,3 +480,8 @@ CALLS: Mapping[type[Operation], Describe] = MappingProxyType(
         ops.OpaqueOp: _opaque,
     }
 )
+# Calls that depend on types, attributes and how operands lie alone.
+BY_TYPES = (
+    contraction.MmOp, contraction.BmmOp, contraction.AddmmOp, contraction.BaddbmmOp, contraction.AttentionOp, contraction.AttentionBackwardOp,
+    contraction.ConvolutionOp,
+)  # fmt: skip

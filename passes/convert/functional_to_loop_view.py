@@ -147,3 +147,4 @@ RULES: Mapping[type[Operation], Rule] = MappingProxyType(
         creation.TogetherOp: _together,
     }
 )
+BY_TYPES = (view.ReshapeOp, view.PermuteOp, view.ExpandOp, view.SliceOp, view.DiagonalOp)  # rules that ask for types, attributes and where operands lie alone

@@ -179,19 +179,22 @@ class HostProgram:
     def _free(self) -> None:
         """Free what this function made behind its last use, unless it is returned or something made of it is."""
         last_use: dict[Value, Operation] = {}
-        for op in self.block:
+        end = op = self.block.last
+        while op is not None:
             for value in (*op.operands, *op.results):
                 owner: Value | None = value
-                while owner is not None:
+                while owner is not None and owner not in last_use:  # what owns a value that is known is known too
                     last_use[owner] = op
                     owner = self.owners.get(owner)
-        end = self.block.last
-        for value, op in last_use.items():
-            made = isinstance(value.op, (host.AllocOp, host.EmptyOp, host.ExternOp, host.ViewOp))
-            if made and op is not end:
-                free = host.FreeOp(value)
-                free.loc = op.loc
-                self.block.insert_before(op.next, free)
+            op = op.prev
+        for made in list(self.block):
+            if isinstance(made, (host.AllocOp, host.EmptyOp, host.ExternOp, host.ViewOp)):
+                for value in made.results:
+                    op = last_use[value]
+                    if op is not end:
+                        free = host.FreeOp(value)
+                        free.loc = op.loc
+                        self.block.insert_before(op.next, free)
 
 
 def _views_of(func: loop.FuncOp) -> dict[Value, list[ViewAttr]]:

@@ -7,7 +7,8 @@
 
 Each compiler runs in a process of its own; they take turns, batch by batch, so that other work on the machine falls on all of them.  A time is that
 of a call in the best batch: `wall`, and `cpu`, the processor time of all threads of the process, which is the fair measure on a busy machine.  The
-ratio is that of processor times, the better of the others over lect's; below 0.95 it is marked as lost.  `first` is the first call, compile included;
+ratio is that of processor times, the better of the others over lect's; below 0.95 it is marked as lost.  `first` is the first call, compile included
+(its processor time is that of the process alone: what torch.compile's C++ compiler takes stands in the wall time only);
 `launches` are kernels + library calls of a step, lect's beside torch.compile's; `error` is relative to eager.  Output allocation counts, from memory that the C
 library is told to recycle.  torch.compile needs a C++ compiler for the CPU; where there is none it is left out, and the output says so.
 
@@ -30,15 +31,16 @@ from types import MappingProxyType
 from typing import Any
 
 RECYCLE = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "100000000000"}
+COLD: Mapping[str, str] = MappingProxyType({"LECT_CACHE": "0", "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1"})
 COMPILERS = ("eager", "torch", "lect")
 LOST = 0.95
 BATCH_US = 20_000.0
 
 
 class Process:
-    """A worker and the pipe to it."""
+    """A worker and the pipe to it; it compiles everything anew."""
 
-    def __init__(self, compiler: str, device: str, threads: int, variables: Mapping[str, str] = MappingProxyType({"LECT_CACHE": "0"})) -> None:
+    def __init__(self, compiler: str, device: str, threads: int, variables: Mapping[str, str] = COLD) -> None:
         environment = {**os.environ, **RECYCLE, "OMP_NUM_THREADS": str(threads), "PYTHONDONTWRITEBYTECODE": "", **variables}
         command = [sys.executable, "-m", "benchmarks.run_worker", compiler, device, str(threads)]
         self.pipe = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
@@ -168,10 +170,30 @@ def summary(results: Mapping[str, Mapping[str, Mapping[str, Any]]], judged: str 
             if both:
                 mean = math.exp(sum(map(math.log, both)) / len(both))
                 lines.append(f"geometric mean, {label}, {other} / lect over {len(both)} workloads: {mean:.2f}x")
+    for key, label in (("first_cpu_ms", "processor time of the process"), ("first_ms", "wall time")):
+        both = [each["torch"][key] / each["lect"][key] for each in results.values() if key in each.get("torch", {}) and key in each.get("lect", {})]
+        if both:
+            mean = math.exp(sum(map(math.log, both)) / len(both))
+            lines.append(f"geometric mean, first call, {label}, torch / lect over {len(both)} workloads: {mean:.1f}x, least {min(both):.1f}x")
+    lines += [f"more {what} than torch: {', '.join(names) or 'none'}" for what, names in worse(results).items()]
     values = {name: ratio(each, judged) for name, each in results.items()}
     lost = [f"{name} {value:.2f}x" for name, value in values.items() if value is not None and value < LOST]
     lines.append(f"lost (less than {LOST}x of the best other): {', '.join(lost) or 'none'}")
     return lines
+
+
+def worse(results: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[str, list[str]]:
+    """The workloads of which lect launches more, or takes more memory at once, than torch.compile; no entry where that was not counted."""
+    found: dict[str, list[str]] = {}
+    for name, each in results.items():
+        lect, torch = each.get("lect", {}), each.get("torch", {})
+        if lect.get("launches") and torch.get("launches"):
+            own, other = sum(lect["launches"].values()), sum(torch["launches"].values())
+            found.setdefault("launches", []).extend([f"{name} {own} against {other}"] if own > other else [])
+        if "peak_bytes" in lect and "peak_bytes" in torch:
+            own, other = lect["peak_bytes"], torch["peak_bytes"]
+            found.setdefault("memory", []).extend([f"{name} {own / 1e6:.2f} against {other / 1e6:.2f} MB"] if own > other * 1.01 + 1024 else [])
+    return found
 
 
 def chosen(suite: Mapping[str, Any], words: Sequence[str]) -> list[str]:

@@ -30,11 +30,14 @@ class Scan:
         self.body: Body = lowering.body_over(op.x, op.loc)
         self.along = self.body.indices[op.dim] if op.x.type.rank else None
         space = self.body.builder.space
-        self.dim = next((k for k, each in enumerate(space.dims) if each is self.along), None)
+        several = op.x.type.rank and op.x.type.shape[op.dim] != 1
+        self.dim = next((k for k, each in enumerate(space.dims) if each is self.along), None) if several else None
 
     def run(self, kind: str, number: Num) -> Num:
-        """A number folded with all before it; along a dim of one element it is itself."""
-        return number if self.dim is None else Num(self.body.builder, self.body.builder.scan(kind, number.value, self.dim))
+        """A number folded with all before it; along a dim of one element that is what a total begins with, and in no dim it is itself."""
+        if self.dim is None:
+            return number + 0 if kind in ("sum", "logaddexp") and self.along is not None and number.type.is_float else number  # -0.0 becomes 0.0
+        return Num(self.body.builder, self.body.builder.scan(kind, number.value, self.dim))
 
 
 def _running(kind: str) -> Rule:

@@ -12,7 +12,7 @@ A nest that has `tiles` already keeps them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -69,11 +69,7 @@ def choose_tiles(nest: NestOp, target: Mapping[str, Any]) -> TilesAttr:
     best = max(dims, key=lambda k: (votes[k], k))
     reduced = nest.reduced
     if any(isinstance(op, ScanOp) and op.kind not in ("max", "min") and op.value.type.is_float for op in nest.body):
-        near = [k for k in dims if k not in scanned and votes[k]]  # a total of floats runs in order, of several rows at once if they are neighbours
-        if not near:
-            return TilesAttr("scan", ())
-        best = max(near, key=lambda k: (votes[k], k))
-        return TilesAttr("scan", [TileAxis("X", best, _block(sizes[best], lanes), "grid")], "X")
+        return _totals(sizes, votes, scanned, lanes, _native_lanes(nest, target))
     if scanned:
         return TilesAttr("scan", [TileAxis("R", min(scanned), _block(sizes[min(scanned)], lanes), "loop")], "R")
     if reduced and best in reduced:
@@ -114,6 +110,22 @@ def product_tiles(nest: NestOp, target: Mapping[str, Any]) -> TilesAttr | None:
         return TilesAttr("product", [lane_axis], "X")
     block = 1 << (min(registers, sizes[rows]).bit_length() - 1)
     return TilesAttr("product", [lane_axis, TileAxis("Y", rows, block, "grid")], "X")
+
+
+def _totals(sizes: Sequence[int], votes: Sequence[int], scanned: Set[int], lanes: int, native: int) -> TilesAttr:
+    """Tiles of a nest with running totals of floats, which are taken in order: of several rows at once, as each addition waits for the one before it.
+
+    Rows that are neighbours in memory fill a block; of others two registers are filled element by element, which costs less than the waiting.
+    """
+    near = [k for k in range(len(sizes)) if k not in scanned and votes[k]]
+    if near:
+        best = max(near, key=lambda k: (votes[k], k))
+        return TilesAttr("scan", [TileAxis("X", best, _block(sizes[best], lanes), "grid")], "X")
+    apart = [k for k in range(len(sizes)) if k not in scanned and sizes[k] >= native]
+    if not apart:
+        return TilesAttr("scan", ())
+    best = max(apart, key=lambda k: (sizes[k], k))
+    return TilesAttr("scan", [TileAxis("X", best, min(2 * native, 1 << (sizes[best].bit_length() - 1)), "grid")], "X")
 
 
 def _ordered(nest: NestOp, votes: Sequence[int], lanes: int) -> TilesAttr:

@@ -64,6 +64,9 @@ ROWS = {
     "var": lambda x: x.var(1),
     "cummax": lambda x: x.cummax(1)[0],
     "logcumsumexp": lambda x: x.logcumsumexp(1),
+    "cumsum along a dim of one": lambda x: x.reshape(-1, 1).cumsum(1),
+    "logcumsumexp along a dim of one": lambda x: x.reshape(-1, 1).logcumsumexp(1),
+    "cumprod along a dim of one": lambda x: x.reshape(-1, 1).cumprod(1),
     "max pool": lambda x: F.max_pool1d(x[None], 3),
 }
 CALLS = {**UNARY, **{name: lambda x, f=f: f(x, x.flip(0)) for name, f in BINARY.items()}, **{name: lambda x, f=f: f(x.reshape(5, 3)) for name, f in ROWS.items()}}

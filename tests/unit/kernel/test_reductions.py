@@ -187,7 +187,7 @@ def test_middle_sum_and_what_depends_on_it():
     check(nest_text([3, 19, 40], [("x", "3x19x40xf32")], [("z", "3x19x40xf32")], body), [x], rtol=1e-5)
 
 
-@pytest.mark.parametrize(("sizes", "over"), [([6, 50], 1), ([50, 6], 0), ([2, 33, 17], 1), ([100], 0), ([3, 1], 1)])
+@pytest.mark.parametrize(("sizes", "over"), [([6, 50], 1), ([50, 6], 0), ([2, 33, 17], 1), ([100], 0), ([3, 1], 1), ([19, 23], 1), ([9, 3, 5], 1)])
 @pytest.mark.parametrize("kind", ["sum", "max"])
 def test_scan(sizes, over, kind):
     at = linear(contiguous(sizes))

@@ -145,3 +145,28 @@ loop.func @a_product_fills_the_registers(%x: !loop.buffer<64x32xf32>, %w: !loop.
   }
   loop.return(%y) {views = [#loop.view<64x48>]}
 }
+
+// A running total waits for the one before it, so two registers of rows are taken at once; they hold 8 floats of f64.
+// CHECK-LABEL: loop.func @totals_of_several_rows
+loop.func @totals_of_several_rows(%x: !loop.buffer<64x100xf64>) {
+  // CHECK: tiles = #kernel.tiles<"scan", X: d0 by 8 grid, vector X>
+  %y = loop.nest @n0(%x) {space = #loop.space<d0: 64, d1: 100>} : !loop.buffer<64x100xf64> {
+  ^bb0(%d0: index, %d1: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 100 + d1)>} : f64
+    %1 = loop.scan(%0) {kind = "sum", over = 1} : f64
+    loop.store(%1) {map = #loop.map<(d0, d1) -> (d0 * 100 + d1)>}
+  }
+  loop.return(%y) {views = [#loop.view<64x100>]}
+}
+
+// CHECK-LABEL: loop.func @no_rows_at_once_as_they_do_not_fill_a_register
+loop.func @no_rows_at_once_as_they_do_not_fill_a_register(%x: !loop.buffer<3x100xf64>) {
+  // CHECK: tiles = #kernel.tiles<"scan">
+  %y = loop.nest @n0(%x) {space = #loop.space<d0: 3, d1: 100>} : !loop.buffer<3x100xf64> {
+  ^bb0(%d0: index, %d1: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 100 + d1)>} : f64
+    %1 = loop.scan(%0) {kind = "sum", over = 1} : f64
+    loop.store(%1) {map = #loop.map<(d0, d1) -> (d0 * 100 + d1)>}
+  }
+  loop.return(%y) {views = [#loop.view<3x100>]}
+}

@@ -68,9 +68,11 @@ def choose_tiles(nest: NestOp, target: Mapping[str, Any]) -> TilesAttr:
         return _ordered(nest, votes, lanes)
     best = max(dims, key=lambda k: (votes[k], k))
     reduced = nest.reduced
-    if any(isinstance(op, ScanOp) and op.kind not in ("max", "min") and op.value.type.is_float for op in nest.body):
+    if any(isinstance(op, ScanOp) and (op.kind == "prod" or (op.kind not in ("max", "min") and op.value.type.is_float)) for op in nest.body):
         return _totals(sizes, votes, scanned, lanes, _native_lanes(nest, target))
     if scanned:
+        if best not in scanned and votes[best]:
+            return TilesAttr("scan", [TileAxis("X", best, _block(sizes[best], lanes), "grid")], "X")
         return TilesAttr("scan", [TileAxis("R", min(scanned), _block(sizes[min(scanned)], lanes), "loop")], "R")
     if reduced and best in reduced:
         return TilesAttr("row", [TileAxis("R", best, _block(sizes[best], lanes), "loop")], "R")
@@ -113,9 +115,9 @@ def product_tiles(nest: NestOp, target: Mapping[str, Any]) -> TilesAttr | None:
 
 
 def _totals(sizes: Sequence[int], votes: Sequence[int], scanned: Set[int], lanes: int, native: int) -> TilesAttr:
-    """Tiles of a nest with running totals of floats, which are taken in order: of several rows at once, as each addition waits for the one before it.
+    """Tiles of a nest with running totals of floats, which are taken in order, or products of integers, which few processors have vectors of.
 
-    Rows that are neighbours in memory fill a block; of others two registers are filled element by element, which costs less than the waiting.
+    They are taken of several rows at once, as each step waits for the one before it.  Rows that are neighbours in memory fill a block; of others two registers are filled element by element, which costs less than the waiting.
     """
     near = [k for k in range(len(sizes)) if k not in scanned and votes[k]]
     if near:

@@ -170,3 +170,16 @@ loop.func @no_rows_at_once_as_they_do_not_fill_a_register(%x: !loop.buffer<3x100
   }
   loop.return(%y) {views = [#loop.view<3x100>]}
 }
+
+// Columns lie beside each other, so their totals run side by side, whatever is added up.
+// CHECK-LABEL: loop.func @totals_of_columns
+loop.func @totals_of_columns(%x: !loop.buffer<100x64xi64>) {
+  // CHECK: tiles = #kernel.tiles<"scan", X: d1 by 16 grid, vector X>
+  %y = loop.nest @n0(%x) {space = #loop.space<d0: 100, d1: 64>} : !loop.buffer<100x64xi64> {
+  ^bb0(%d0: index, %d1: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 64 + d1)>} : i64
+    %1 = loop.scan(%0) {kind = "sum", over = 0} : i64
+    loop.store(%1) {map = #loop.map<(d0, d1) -> (d0 * 64 + d1)>}
+  }
+  loop.return(%y) {views = [#loop.view<100x64>]}
+}

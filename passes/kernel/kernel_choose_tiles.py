@@ -117,7 +117,8 @@ def product_tiles(nest: NestOp, target: Mapping[str, Any]) -> TilesAttr | None:
 def _totals(sizes: Sequence[int], votes: Sequence[int], scanned: Set[int], lanes: int, native: int) -> TilesAttr:
     """Tiles of a nest with running totals of floats, which are taken in order, or products of integers, which few processors have vectors of.
 
-    They are taken of several rows at once, as each step waits for the one before it.  Rows that are neighbours in memory fill a block; of others two registers are filled element by element, which costs less than the waiting.
+    They are taken of several rows at once, as each step waits for the one before it.  Rows that are neighbours in memory fill a block; of others two
+    registers are filled element by element, which costs less than the waiting.
     """
     near = [k for k in range(len(sizes)) if k not in scanned and votes[k]]
     if near:

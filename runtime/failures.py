@@ -20,7 +20,7 @@ import torch
 
 from lect.dialects import make_context
 from lect.ir import Context, LectError, Operation, VerifyError, print_module
-from lect.passes.functional.functional_split_joint import BACKWARD
+from lect.passes.functional.functional_split_joint import is_backward
 from lect.passes.instrument import CONFIGURATION, Reproducer
 from lect.passes.manager import PassManager
 from lect.runtime.call_script import CallScript
@@ -201,7 +201,7 @@ def _lower_again(lowering: Lowering) -> tuple[str, str] | None:
 
 def _take_backwards_out(module: Operation) -> None:
     for op in list(module.body):
-        if op.name == "functional.func" and op.attrs["sym_name"].endswith(BACKWARD) and len(list(module.body)) > 1:
+        if is_backward(op) and len(list(module.body)) > 1:
             op.detach()
 
 

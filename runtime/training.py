@@ -1,9 +1,10 @@
 """Running a training step: a compiled forward that autograd sees as one function, and its backward, compiled when it is first asked for.
 
 The forward runs under `torch.autograd.Function`.  What the backward needs is saved there, so errors of a second backward, of a tensor that was written
-to in between, and hooks on saved tensors are torch's own.  Results that lie in the memory of others are made views of them behind the function.
+to in between, and hooks on saved tensors are torch's own.  Results that share something in the backward are a group and hang on one node of autograd;
+what is shared by no group is differentiated, and freed, alone.  Results that lie in the memory of others are made views of them behind the function.
 
-Which results get gradients, and how these lie in memory, is known when the first backward comes; a backward is compiled for just that, because in
+Which results of a group get gradients, and how these lie in memory, is known when the first backward comes; a backward is compiled for just that, because in
 eager nothing flows through the others, and the layout of a gradient follows from that of those it is computed from.  With `create_graph` the backward
 is itself differentiated: then the graph runs once more through torch on the inputs of the forward, which are kept for that until the backward frees
 them.  Random numbers are those of the first run: see `random_replay`.
@@ -62,42 +63,52 @@ class SharedResult:
     differentiable: bool
 
 
+@dataclass(eq=False)
+class Group:
+    """Results that hang on one node of autograd: their numbers, what that keeps of the forward, and the inputs that it leads to.
+
+    Where eager keeps nothing at all, the backward may run `again` without having been told to retain anything.
+    """
+
+    results: tuple[int, ...]
+    kept: tuple[tuple[str, int], ...]
+    inputs: tuple[int, ...]
+    again: bool
+    backwards: dict[tuple[int, ...], dict[Layouts | None, Backward | None]] = field(default_factory=dict)
+
+
 @dataclass(eq=False)  # it stands among the constants of code objects, which are hashed
 class TrainingStep:
     """Called like the graph itself, with tensors and numbers; gives its results.
 
-    `forward` returns the results and behind them what is to be kept.  `differentiable` are the results that autograd gets from the function, `views` the
-    ones in the memory of an input or of an earlier result.  `inputs` are the arguments that require
-    gradients, `dtypes` those that are numbers.
+    `forward` returns the results and behind them what is to be kept.  The results that autograd gets from the function are in `groups`, which are made
+    in their order; `views` are the ones in the memory of an input or of an earlier result.  `dtypes` are those of the arguments that are numbers.
     """
 
     forward: Run
     results: int
-    differentiable: tuple[int, ...]
+    groups: tuple[Group, ...]
     views: tuple[SharedResult, ...]
-    kept: tuple[tuple[str, int], ...]
-    inputs: tuple[int, ...]
     dtypes: dict[int, torch.dtype]
     graph: GraphOp
     compiler: BackwardCompiler
     draws: Plan | None  # finds the random operators of the graph that have numbers of lect's own stream; None when nothing is drawn
     restored: tuple[int, ...] = ()  # inputs that the graph writes to, of which an old value decides results
-    backwards: dict[tuple[int, ...], dict[Layouts | None, Backward | None]] = field(default_factory=dict)
     torch_calls: Run | None = None
 
     def __call__(self, *arguments: Any) -> list[Any]:
-        call = _Call(self, arguments)
         if torch.is_grad_enabled():
-            return self._recorded(call, arguments)
+            return self._recorded(arguments)
         with torch.enable_grad():  # where the program switches it on by itself
-            return self._recorded(call, arguments)
+            return self._recorded(arguments)
 
-    def _recorded(self, call: _Call, arguments: tuple[Any, ...]) -> list[Any]:
-        given = _Step.apply(call, *[arguments[number] for number in self.inputs])  # type: ignore[no-untyped-call]
-        results = call.results
-        call.results = []
-        for number, tensor in zip(self.differentiable, given):
-            results[number] = tensor
+    def _recorded(self, arguments: tuple[Any, ...]) -> list[Any]:
+        run = _Run(self, arguments)
+        for group in self.groups:
+            given = _Step.apply(run, group, *[arguments[number] for number in group.inputs])  # type: ignore[no-untyped-call]
+            for number, tensor in zip(group.results, given):
+                run.results[number] = tensor
+        results = run.results
         for view in self.views:
             shown = arguments[view.base] if view.kind == "input" else results[view.base]
             if shown.requires_grad and not view.differentiable:
@@ -105,10 +116,10 @@ class TrainingStep:
             results[view.result] = shown.as_strided(view.shape, view.strides, shown.storage_offset() + view.offset)
         return results
 
-    def backward_for(self, tangents: tuple[int, ...], slopes: Sequence[torch.Tensor]) -> Backward | None:
-        """The compiled backward for gradients of these results, which are `slopes`."""
+    def backward_for(self, group: Group, tangents: tuple[int, ...], slopes: Sequence[torch.Tensor]) -> Backward | None:
+        """The compiled backward for gradients of these results of a group, which are `slopes`."""
         strides: Layouts | None = tuple([slope.stride() for slope in slopes])
-        known = self.backwards.setdefault(tangents, {})
+        known = group.backwards.setdefault(tangents, {})
         if strides not in known:
             strides = strides if len(known) < LAYOUT_LIMIT else None
             if strides not in known:
@@ -122,63 +133,93 @@ class TrainingStep:
         return self.torch_calls
 
 
-class _Call:
-    """One call of a step, as long as autograd may come back to it."""
+class _Run:
+    """One run of the forward, until the nodes of all groups are made."""
 
-    __slots__ = ("arguments", "random_state", "results", "step", "versions")
+    __slots__ = ("arguments", "given", "kept", "random_state", "results", "step", "versions")
 
     def __init__(self, step: TrainingStep, arguments: tuple[Any, ...]) -> None:
         self.step = step
-        # A tensor that autograd does not follow is held by another name: were it written to later, it could come to hold this call in a circle.
-        follows = step.inputs
-        self.arguments: tuple[Any, ...] = tuple(
-            [value if number in follows or not isinstance(value, torch.Tensor) else value.detach() for number, value in enumerate(arguments)]
-        )
-        self.results: list[Any] = []
-        self.versions: tuple[int, ...] = ()
+        self.given = arguments
         self.random_state = torch.get_rng_state() if step.draws is not None else None
+        self.results: list[Any] | None = None
 
-    def tensors(self) -> list[Any]:
-        """The arguments as the compiled code takes them: numbers as tensors."""
-        found = list(self.arguments)
-        for number, dtype in self.step.dtypes.items():
-            found[number] = torch.scalar_tensor(found[number], dtype=dtype, device="cpu")
-        return found
+    def start(self) -> None:
+        """Run the forward."""
+        step, given = self.step, self.given
+        self.arguments = _as_tensors(step, given)
+        if step.restored:
+            self.given = tuple([value.clone() if number in step.restored else value for number, value in enumerate(given)])
+        returned = step.forward(*self.arguments)
+        self.versions = tuple([value._version if isinstance(value, torch.Tensor) else 0 for value in self.given])
+        results, self.kept = returned[: step.results], returned[step.results :]
+        for group in step.groups:
+            for number in group.results:
+                if results[number]._is_view():  # of memory that nobody else knows; autograd would take it for one of several views of one tensor
+                    results[number] = results[number].data
+        self.results = results
+
+
+class _Call:
+    """What one node knows of its call, as long as autograd may come back to it."""
+
+    __slots__ = ("arguments", "group", "random_state", "step", "versions")
+
+    def __init__(self, run: _Run, group: Group) -> None:
+        self.step = run.step
+        self.group = group
+        # A tensor that this node does not lead to is held by another name: were it written to later, it could come to hold this call in a circle.
+        follows = group.inputs
+        self.arguments: tuple[Any, ...] = tuple(
+            [value if number in follows or not isinstance(value, torch.Tensor) else value.detach() for number, value in enumerate(run.given)]
+        )
+        self.versions = run.versions
+        self.random_state = run.random_state
+
+    def check_version(self, number: int) -> None:
+        """Raise autograd's error when an input is not what it was any more, or not held."""
+        if not self.arguments:
+            raise RuntimeError("the inputs of a compiled graph were freed by its first backward; pass retain_graph=True to it")
+        value = self.arguments[number]
+        if isinstance(value, torch.Tensor) and value._version != self.versions[number]:
+            raise RuntimeError(
+                "one of the variables needed for gradient computation has been modified by an inplace operation: "
+                f"[{value.type()} {list(value.shape)}] is at version {value._version}; expected version {self.versions[number]} instead"
+            )
 
     def free(self) -> None:
         """Let the inputs go."""
         self.arguments = ()
 
 
+def _as_tensors(step: TrainingStep, arguments: tuple[Any, ...]) -> list[Any]:
+    """Arguments as compiled code takes them: numbers as tensors."""
+    found = list(arguments)
+    for number, dtype in step.dtypes.items():
+        found[number] = torch.scalar_tensor(found[number], dtype=dtype, device="cpu")
+    return found
+
+
 class _Step(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, call: _Call, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        step = call.step
-        arguments = call.tensors()
-        if step.restored:
-            call.arguments = tuple([value.clone() if number in step.restored else value for number, value in enumerate(call.arguments)])
-        returned = step.forward(*arguments)
-        call.versions = tuple([value._version if isinstance(value, torch.Tensor) else 0 for value in call.arguments])
-        results, kept = returned[: step.results], returned[step.results :]
-        for number in step.differentiable:
-            if results[number]._is_view():  # of memory that nobody else knows; autograd would take it for one of several views of one tensor
-                results[number] = results[number].data
-        sources = {"input": arguments, "result": results, "kept": kept}
-        ctx.save_for_backward(*[sources[kind][number] for kind, number in step.kept])
+    def forward(ctx: Any, run: _Run, group: Group, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        if run.results is None:
+            run.start()
+        results = run.results
+        call = _Call(run, group)
+        ctx.call, ctx.group = call, group
+        ctx.save_for_backward(*[_kept(run, call, *place) for place in group.kept])
         ctx.set_materialize_grads(False)
-        ctx.call = call
-        call.results = results
-        return tuple([results[number] for number in step.differentiable])
+        return tuple([results[number] for number in group.results])
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor | None) -> tuple[Any, ...]:
-        call = ctx.call
-        step = call.step
-        given = tuple([number for number, gradient in zip(step.differentiable, gradients) if gradient is not None])
+        group, call = ctx.group, ctx.call
+        given = tuple([number for number, gradient in zip(group.results, gradients) if gradient is not None])
         slopes = [gradient for gradient in gradients if gradient is not None]
-        saved = _saved(ctx)  # first of all: it raises when the backward was freed or a tensor was written to
+        saved = () if group.again and not group.kept else _saved(ctx)  # first of all: it raises when the backward was freed or a tensor was written to
         plain = not torch.is_grad_enabled() and all(type(slope) is torch.Tensor for slope in slopes)
-        backward = step.backward_for(given, slopes) if plain and given else None
+        backward = call.step.backward_for(group, given, slopes) if plain and given else None
         if not given:  # what came behind has derivatives that are nowhere defined, such as those of a norm of order 0
             found: dict[int, torch.Tensor] = {}
         elif backward is None:
@@ -187,7 +228,17 @@ class _Step(torch.autograd.Function):
             found = _run(call, backward, saved, slopes)
         if not torch._C._autograd._get_current_graph_task_keep_graph():
             call.free()
-        return (None, *[found.get(number) for number in step.inputs])
+        return (None, None, *[found.get(number) for number in group.inputs])
+
+
+def _kept(run: _Run, call: _Call, kind: str, number: int) -> torch.Tensor:
+    """What a node saves.  A result of another node is saved by another name, so that it does not hold that node."""
+    if kind == "kept":
+        return run.kept[number]  # type: ignore[no-any-return]
+    if kind == "input":
+        return run.arguments[number] if number in run.step.dtypes else call.arguments[number]  # type: ignore[no-any-return]
+    result = run.results[number]  # type: ignore[index]
+    return result if number in call.group.results or len(run.step.groups) == 1 else result.detach()  # type: ignore[no-any-return]
 
 
 def _saved(ctx: Any) -> tuple[torch.Tensor, ...]:
@@ -203,8 +254,8 @@ def _saved(ctx: Any) -> tuple[torch.Tensor, ...]:
 
 def _run(call: _Call, backward: Backward, saved: Sequence[torch.Tensor], slopes: Sequence[torch.Tensor]) -> dict[int, torch.Tensor]:
     """The gradients by number of input, from compiled code."""
-    by_place = dict(zip(call.step.kept, saved))
-    arguments = [by_place[place] if place in by_place else _input(call, place) for place in backward.kept]
+    values = dict(zip(call.group.kept, saved))
+    arguments = [values[place] if place in values else _input(call, place) for place in backward.kept]
     for slope, (shape, strides, dtype) in zip(slopes, backward.layouts):
         if slope.stride() != strides:
             slope = torch.empty_strided(shape, strides, dtype=dtype, device=slope.device).copy_(slope)
@@ -212,38 +263,27 @@ def _run(call: _Call, backward: Backward, saved: Sequence[torch.Tensor], slopes:
     return dict(zip(backward.gradients, backward.run(*arguments)))
 
 
-def _input(call: _Call, place: tuple[str, int]) -> torch.Tensor:
+def _input(call: _Call, place: tuple[str, int]) -> Any:
     """An input that this backward needs beyond what the forward saved."""
     kind, number = place
     assert kind == "input"
-    _check_version(call, number)
-    return call.tensors()[number]  # type: ignore[no-any-return]
-
-
-def _check_version(call: _Call, number: int) -> None:
-    value = call.arguments[number]
-    if isinstance(value, torch.Tensor) and value._version != call.versions[number]:
-        raise RuntimeError(
-            "one of the variables needed for gradient computation has been modified by an inplace operation: "
-            f"[{value.type()} {list(value.shape)}] is at version {value._version}; expected version {call.versions[number]} instead"
-        )
+    call.check_version(number)
+    return _as_tensors(call.step, call.arguments)[number]
 
 
 def _differentiate(call: _Call, given: tuple[int, ...], slopes: Sequence[torch.Tensor]) -> dict[int, torch.Tensor]:
     """The gradients from torch's own formulas, on a second run of the graph; they can be differentiated when gradients are recorded here."""
-    step = call.step
-    if not call.arguments:
-        raise RuntimeError("the inputs of a compiled graph were freed by its first backward; pass retain_graph=True to it")
-    for number in range(len(call.arguments)):
-        _check_version(call, number)
+    step, followed = call.step, call.group.inputs
+    for number in range(len(call.versions)):
+        call.check_version(number)
     further = torch.is_grad_enabled()
     with _same_numbers(call), torch.enable_grad():
-        inputs = [_fresh(value, number in step.inputs and not further) for number, value in enumerate(call.arguments)]
+        inputs = [_fresh(value, number in followed and not further) for number, value in enumerate(call.arguments)]
         results = step.through_torch()(*inputs)
     gradients = torch.autograd.grad(
-        [results[number] for number in given], [inputs[number] for number in step.inputs], slopes, create_graph=further, allow_unused=True
+        [results[number] for number in given], [inputs[number] for number in followed], slopes, create_graph=further, allow_unused=True
     )
-    return {number: gradient for number, gradient in zip(step.inputs, gradients) if gradient is not None}
+    return {number: gradient for number, gradient in zip(followed, gradients) if gradient is not None}
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from lect.dialects.functional.python_values import dtype_of
 from lect.dialects.fx.ops import GraphOp
 from lect.ir import Context, Operation
 from lect.passes.convert.fx_build_joint import FxBuildJoint
-from lect.passes.functional.functional_split_joint import BACKWARD, backward_like
+from lect.passes.functional.functional_split_joint import backward_like, is_backward
 from lect.passes.functional.joint_graph import JointGraph, joint_graphs
 from lect.passes.instrument import RoundTripError
 from lect.passes.manager import PassManager, collector_off
@@ -29,8 +29,8 @@ from lect.runtime.linking import interpreted, link_graph, module_of
 from lect.runtime.machines import machine_of
 from lect.runtime.random_replay import Draw, find_draws
 from lect.runtime.residual import without_autocast
-from lect.runtime.training import Backward, Layouts, TrainingStep
-from lect.runtime.training_facts import StepFacts, backward_from_json, backward_to_json, facts_of
+from lect.runtime.training import Backward, Group, Layouts, TrainingStep
+from lect.runtime.training_facts import GroupFacts, StepFacts, backward_from_json, backward_to_json, facts_of
 from lect.runtime.watch import Watch
 
 SPLIT = "functional-split-joint"
@@ -47,14 +47,14 @@ def take_training(module: Operation, graph: Operation, name: str, ctx: Context, 
 
     `graph` are the captured calls, from which other backwards are made; `place` is where the lowered graph lies in the cache.
     """
-    pair = _take_pair(module)
-    if pair is None:
+    backwards = _take_backwards(module)
+    if not backwards:
         return None
-    forward, backward = pair
+    (forward,) = [op for op in module.body if isinstance(op, FuncOp)]
     copy = forward.clone({})
     assert isinstance(graph, GraphOp) and isinstance(copy, FuncOp)
-    facts = facts_of(graph, copy, backward, bool(ctx.statistics.get("random calls")))
-    return Training(name, graph, facts, lambda: backward, dict(ctx.options), watch, log, place)
+    facts = facts_of(graph, copy, backwards, bool(ctx.statistics.get("random calls")))
+    return Training(name, graph, facts, lambda: backwards, dict(ctx.options), watch, log, place)
 
 
 def restore_training(told: Any, graph: Operation, name: str, ctx: Context, watch: Watch, log: EventLog, place: Place) -> Training | None:
@@ -67,34 +67,30 @@ def restore_training(told: Any, graph: Operation, name: str, ctx: Context, watch
     assert isinstance(graph, GraphOp)
     options = dict(ctx.options)
 
-    def again() -> FuncOp:
+    def again() -> list[FuncOp]:
         module = module_of(graph.clone({}))
         PassManager.parse("aot").configured(options).run(module, make_context(options=options))
-        pair = _take_pair(module)
-        assert pair is not None
-        return pair[1]
+        return _take_backwards(module)
 
     return Training(name, graph, StepFacts.from_json(told), again, options, watch, log, place)
 
 
-def _take_pair(module: Operation) -> tuple[FuncOp, FuncOp] | None:
-    """The forward and the backward of a module; the backward is taken out of it."""
-    backward = next((op for op in module.body if isinstance(op, FuncOp) and op.sym_name.endswith(BACKWARD) and op.training is not None), None)
-    if backward is None:
-        return None
-    forward = next(op for op in module.body if isinstance(op, FuncOp) and op.sym_name + BACKWARD == backward.sym_name)
-    backward.detach()
-    return forward, backward
+def _take_backwards(module: Operation) -> list[FuncOp]:
+    """The backwards of a module, one for each group of results; they are taken out of it."""
+    backwards = [op for op in module.body if isinstance(op, FuncOp) and is_backward(op)]
+    for backward in backwards:
+        backward.detach()
+    return backwards
 
 
 @dataclass
 class Training:
-    """What is known of a training step behind the functional level; `functional` gives the backward for all results."""
+    """What is known of a training step behind the functional level; `functional` gives the backward for all results of each group."""
 
     name: str
     graph: GraphOp
     facts: StepFacts
-    functional: Callable[[], FuncOp]
+    functional: Callable[[], list[FuncOp]]
     options: Mapping[str, Any]
     watch: Watch
     log: EventLog
@@ -106,10 +102,8 @@ class Training:
         return TrainingStep(
             forward=run,
             results=facts.results,
-            differentiable=facts.differentiable,
+            groups=tuple([Group(group.results, group.kept, group.inputs, group.again) for group in facts.groups]),
             views=facts.views,
-            kept=facts.kept,
-            inputs=facts.inputs,
             dtypes=dict(numbers),
             graph=self.graph,
             compiler=self.compile_backward,
@@ -171,7 +165,12 @@ class Training:
 
     def _own_strides(self, tangents: tuple[int, ...]) -> Layouts:
         """How the gradients of these results lie when they lie as the results do."""
-        return tuple([strides for number, strides in zip(self.facts.tangents, self.facts.strides) if number in tangents])
+        group = self._group(tangents)
+        return tuple([strides for number, strides in zip(group.results, group.strides) if number in tangents])
+
+    def _group(self, tangents: tuple[int, ...]) -> GroupFacts:
+        """The group that these results are of."""
+        return next(group for group in self.facts.groups if tangents[0] in group.results)
 
     def _context(self) -> Context:
         ctx = make_context(options=self.options)
@@ -200,8 +199,9 @@ class Training:
 
     def _functional(self, tangents: tuple[int, ...], strides: Layouts) -> FuncOp:
         """The backward at the functional level."""
-        if tangents == self.facts.tangents and strides == self.facts.strides:
-            copy = self.functional().clone({})
+        group = self._group(tangents)
+        if (tangents, strides) == (group.results, group.strides):
+            copy = self.functional()[self.facts.groups.index(group)].clone({})
             assert isinstance(copy, FuncOp)
             return copy
         return backward_like(self._full, self._joint(FxBuildJoint(tangents=tangents, strides=tuple([stride for each in strides for stride in each]))))

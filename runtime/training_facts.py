@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,18 +14,24 @@ from lect.runtime.training import Backward, Layouts, SharedResult, restored_inpu
 
 
 @dataclass(frozen=True)
-class StepFacts:
-    """The facts of a `TrainingStep`, under the same names; `tangents` are the results whose gradients the first backward takes, which lie with `strides`,
-    and `draws` says whether the graph draws random numbers."""
+class GroupFacts:
+    """The facts of a `Group`, under the same names; the gradients of its results lie with `strides` where they lie as the results do."""
 
-    results: int
-    differentiable: tuple[int, ...]
-    views: tuple[SharedResult, ...]
+    results: tuple[int, ...]
     kept: tuple[tuple[str, int], ...]
     inputs: tuple[int, ...]
-    restored: tuple[int, ...]
-    tangents: tuple[int, ...]
     strides: Layouts
+    again: bool
+
+
+@dataclass(frozen=True)
+class StepFacts:
+    """The facts of a `TrainingStep`, under the same names; `draws` says whether the graph draws random numbers."""
+
+    results: int
+    groups: tuple[GroupFacts, ...]
+    views: tuple[SharedResult, ...]
+    restored: tuple[int, ...]
     draws: bool
 
     def to_json(self) -> dict[str, Any]:
@@ -36,19 +43,20 @@ class StepFacts:
         """The facts that `to_json` gave.  Raises KeyError, TypeError or ValueError for anything else."""
         return cls(
             results=int(told["results"]),
-            differentiable=_numbers(told["differentiable"]),
+            groups=tuple([_group_from_json(group) for group in told["groups"]]),
             views=tuple([SharedResult(**{**view, "shape": _numbers(view["shape"]), "strides": _numbers(view["strides"])}) for view in told["views"]]),
-            kept=_places(told["kept"]),
-            inputs=_numbers(told["inputs"]),
             restored=_numbers(told["restored"]),
-            tangents=_numbers(told["tangents"]),
-            strides=tuple([_numbers(strides) for strides in told["strides"]]),
             draws=bool(told["draws"]),
         )
 
 
-def facts_of(graph: GraphOp, forward: FuncOp, backward: FuncOp, draws: bool) -> StepFacts:
-    """The facts of a forward and its backward, which were made of the captured `graph`."""
+def _group_from_json(told: Any) -> GroupFacts:
+    strides = tuple([_numbers(strides) for strides in told["strides"]])
+    return GroupFacts(_numbers(told["results"]), _places(told["kept"]), _numbers(told["inputs"]), strides, bool(told["again"]))
+
+
+def facts_of(graph: GraphOp, forward: FuncOp, backwards: Sequence[FuncOp], draws: bool) -> StepFacts:
+    """The facts of a forward and its backwards, which were made of the captured `graph`."""
     last, returned = forward.body.last, graph.body.last
     assert last is not None and returned is not None
     results = forward.training["results"]
@@ -59,22 +67,23 @@ def facts_of(graph: GraphOp, forward: FuncOp, backward: FuncOp, draws: bool) -> 
         if alias is not None:
             kind, base, offset = alias
             views.append(SharedResult(number, kind, base, offset, value.type.shape, value.type.strides, wanted[number]))
-    stated = backward.training["tangents"]
     return StepFacts(
         results=results,
-        differentiable=tuple([n for n in range(results) if wanted[n] and aliases[n] is None]),
+        groups=tuple([_facts_of_group(graph, backward) for backward in backwards]),
         views=tuple(views),
-        kept=backward.training["kept"],
-        inputs=_followed(graph, backward),
         restored=restored_inputs(forward),
-        tangents=stated,
-        strides=tuple([argument.type.strides for argument in backward.body.args[-len(stated) :]]),
         draws=draws,
     )
 
 
+def _facts_of_group(graph: GraphOp, backward: FuncOp) -> GroupFacts:
+    stated = backward.training
+    strides = [argument.type.strides for argument in backward.body.args[len(stated["kept"]) :]]
+    return GroupFacts(stated["tangents"], stated["kept"], _followed(graph, backward), tuple(strides), stated.get("again", False))
+
+
 def _followed(graph: GraphOp, backward: FuncOp) -> tuple[int, ...]:
-    """The inputs that autograd connects to the results.
+    """The inputs that autograd connects to the results of a backward.
 
     One whose elements are only read, as by `item()`, gets no gradient.  It is not connected: the engine would run through what it was computed
     from all the same, which may have been freed long ago.

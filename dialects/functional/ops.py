@@ -69,10 +69,13 @@ class FuncOp(Operation):
     `training` is stated by a graph that is part of a training step, as a dictionary of lists.  A joint graph has `inputs`, the number of its leading
     arguments that are inputs of the forward, `results`, the number of its leading results that the forward gives, `tangents`, which says for each
     argument behind the inputs the result whose gradient it is, `gradients`, which says for each result behind the forward's the input whose gradient it
-    is, and `held`, the inputs and results (`["input", n]`, `["result", n]`) that autograd holds on to for its own backward.  A forward has `results`;
-    what it returns behind them is kept for the backward.  A backward has `tangents` and `gradients`, and for each argument in front of its tangents
-    `kept` says what it is: `["input", n]` and `["result", n]` of the forward, or `["kept", n]`, the nth of those that the forward returns behind its
-    results.  `symbols` declares the size symbols that occur in it (see `symbols`).
+    is, and `held`, the inputs and results (`["input", n]`, `["result", n]`) that autograd holds on to for its own backward.  Where its results are in
+    several groups that share nothing behind their tangents, `tangent_groups` and `gradient_groups` give for each tangent and each gradient the number of its
+    group; then an input has a gradient from each group that it belongs to.  `again` are the groups for whose backward eager keeps nothing, so that it
+    may run again.  A forward has `results`; what it returns behind them is kept for the backward.  A backward has `tangents` and `gradients`, and for each
+    argument in front of its tangents `kept` says what it is: `["input", n]` and `["result", n]` of the forward, or `["kept", n]`, the nth of those that
+    the forward returns behind its results; `again` is true when it may run again.  `symbols` declares the size symbols that
+    occur in it (see `symbols`).
     """
 
     contents: RegionField
@@ -93,16 +96,23 @@ class FuncOp(Operation):
             written = written or isinstance(inner, WriteOp)
 
 
+_GROUP_KEYS = ("tangent_groups", "gradient_groups")
 _TRAINING_KEYS = (("inputs", "results", "tangents", "gradients", "held"), ("results",), ("kept", "tangents", "gradients"))
+_MORE_KEYS = ((*_GROUP_KEYS, "again"), (), ("again",))
 
 
 def _verify_training(op: FuncOp, training: dict[str, Any]) -> None:
-    require(set(training) in map(set, _TRAINING_KEYS), op, "'training' is that of a joint graph, a forward or a backward, got the keys {}", list(training))
+    known = any(set(keys) <= set(training) <= {*keys, *more} for keys, more in zip(_TRAINING_KEYS, _MORE_KEYS))
+    require(known, op, "'training' is that of a joint graph, a forward or a backward, got the keys {}", list(training))
+    require(set(_GROUP_KEYS).isdisjoint(training) or set(_GROUP_KEYS) <= set(training), op, "'training' has groups of tangents and gradients, or of none")
     for name in ("inputs", "results"):
         require(type(training.get(name, 0)) is int, op, "'{}' of 'training' is a number", name)
-    for name in ("tangents", "gradients"):
+    for name in ("tangents", "gradients", *_GROUP_KEYS):
         listed = training.get(name, ())
         require(type(listed) is tuple and all(type(number) is int for number in listed), op, "'{}' of 'training' is a list of numbers", name)
+    for name, of in zip(_GROUP_KEYS, ("tangents", "gradients")):
+        count = len(training.get(of, ()))
+        require(len(training.get(name, training.get(of, ()))) == count, op, "'{}' of 'training' must name a group for each of {} {}", name, count, of)
     last = op.body.last
     results = len(last.operands) if last is not None else 0
     arguments = len(op.body.args)

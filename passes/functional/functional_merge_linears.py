@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from lect.dialects.functional.contraction import MmOp
+from lect.dialects.functional.ops import FuncOp
 from lect.dialects.functional.view import CatOp, PermuteOp, SliceOp
 from lect.ir import Builder, Context, Operation, Value
 from lect.passes.base import Pass, option
@@ -40,11 +41,12 @@ class FunctionalMergeLinears(Pass):
 
     def run(self, op: Operation, ctx: Context) -> None:
         for func in functions(op):
-            groups: dict[tuple[Value, bool], list[MmOp]] = {}
+            groups: dict[tuple[Value, bool, int | None], list[MmOp]] = {}
+            apart = _groups_of_tangents(func)
             for inner in func.body:
                 if isinstance(inner, MmOp) and self.pays(inner):
-                    groups.setdefault((inner.x, _is_turned(inner)), []).append(inner)
-            for (_, turned), group in groups.items():
+                    groups.setdefault((inner.x, _is_turned(inner), apart.get(_weight(inner))), []).append(inner)
+            for (_, turned, _), group in groups.items():
                 if len(group) > 1:
                     merge(group, turned)
                     ctx.count("products merged", len(group))
@@ -55,6 +57,12 @@ class FunctionalMergeLinears(Pass):
         weight = _weight(op)
         enough = weight.is_argument and op.x is not weight and rows >= self.rows_per_column * columns and columns > 0
         return enough and not any(_is_library(user) for user in op.output.users)
+
+
+def _groups_of_tangents(func: FuncOp) -> dict[Value, int]:
+    """The tangents of a joint graph whose results are in several groups, with the number of their group: each group has a backward of its own."""
+    stated = func.training or {}
+    return dict(zip(func.body.args[stated["inputs"] :], stated["tangent_groups"])) if "tangent_groups" in stated else {}
 
 
 def _weight(op: MmOp) -> Value:

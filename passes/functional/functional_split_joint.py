@@ -1,4 +1,4 @@
-"""Split a joint graph into its forward and its backward, at the values that `keep` names.
+"""Split a joint graph into its forward and its backward, or one for each group of results, at the values that `keep` names.
 
     functional.func @f(%x: !t, %tangent: !t) {training = {inputs = 1, results = 1, tangents = [0], gradients = [0], held = []}} {
       %0 = functional.exp(%x) {keep = "read by functional.mul"} : !t
@@ -24,6 +24,7 @@ a `keep` too few: an operation that must not run twice.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -33,7 +34,7 @@ from lect.dialects.functional.ops import FuncOp, ReturnOp
 from lect.ir import Block, Builder, Context, Operation, PassFailure, Region, Value, is_removable
 from lect.passes.base import Pass
 from lect.passes.functional.functional_partition_min_cut import RECOMPUTE, may_recompute
-from lect.passes.functional.joint_graph import KEEP, JointGraph, joint_graphs, nbytes, structure
+from lect.passes.functional.joint_graph import KEEP, Group, JointGraph, joint_graphs, nbytes, structure
 
 BACKWARD = ".backward"
 Kept = tuple[str, int]
@@ -41,21 +42,26 @@ Kept = tuple[str, int]
 
 @dataclass(frozen=True)
 class FunctionalSplitJoint(Pass):
-    """Replace every joint graph by two functions, the forward and the backward."""
+    """Replace every joint graph by a forward and the backward of each group of results, which is called `.backward`, or `.backward0` and so on."""
 
     name: ClassVar[str] = "functional-split-joint"
 
     def run(self, op: Operation, ctx: Context) -> None:
         for graph in joint_graphs(op):
             split = _Split(graph)
-            backward, forward = split.both()
-            Builder.before(graph.func).insert(forward)
-            Builder.before(graph.func).insert(backward)
+            backwards, forward = split.all()
+            for func in (forward, *backwards):
+                Builder.before(graph.func).insert(func)
             graph.func.erase()
             ctx.count("operations of the forward", len(forward.body))
-            ctx.count("operations of the backward", len(backward.body))
+            ctx.count("operations of the backward", sum(len(backward.body) for backward in backwards))
             ctx.count("operations computed twice", split.twice)
             ctx.count("bytes kept beside inputs and results", sum(nbytes(value) for value in split.returned))
+
+
+def is_backward(op: Operation) -> bool:
+    """True for a backward that was split off."""
+    return isinstance(op, FuncOp) and op.training is not None and "kept" in op.training
 
 
 def kept_results(op: Operation) -> list[Value]:
@@ -73,12 +79,14 @@ def backward_like(full: JointGraph, other: JointGraph) -> FuncOp:
     operation would have to run again that must not.
     """
     first = _Split(full)
-    first.backward()
+    for group in full.groups:
+        first.backward(group)
     known: dict[Any, int] = {}
     numbers = structure(full, known)
     by_number = {number: value for value, number in structure(other, known).items()}
     places = {by_number[numbers[value]]: place for value, place in first.places.items() if numbers[value] in by_number}
-    return _Split(other, places).backward()
+    (group,) = other.groups
+    return _Split(other, places).backward(group)
 
 
 class _Split:
@@ -100,57 +108,62 @@ class _Split:
 
     # ---- the backward ------------------------------------------------------------------------------------------------
 
-    def both(self) -> tuple[FuncOp, FuncOp]:
-        """The backward and the forward.  The operations of the joint graph are moved there; those that both need are copied."""
-        ops, leaves = self._planned()
-        forward = self._forward_ops()
-        gradients, results = self.graph.gradients, self.graph.results
-        backward = self._backward(ops, leaves, gradients, set(ops).difference(forward))
-        return backward, self._forward(forward, results)
+    def all(self) -> tuple[list[FuncOp], FuncOp]:
+        """The backwards and the forward.  The operations of the joint graph are moved there; those that several need are copied."""
+        graph = self.graph
+        planned = [(group, *self._planned(group)) for group in graph.groups]
+        forward, results = self._forward_ops(), graph.results
+        needed = Counter(op for ops in (forward, *[ops for _, ops, _ in planned]) for op in ops)
+        movable = {op for op, count in needed.items() if count == 1}
+        names = [BACKWARD] if len(planned) == 1 else [f"{BACKWARD}{number}" for number in range(len(planned))]
+        backwards = [self._backward(name, group, ops, leaves, movable) for name, (group, ops, leaves) in zip(names, planned)]
+        return backwards, self._forward(forward, results)
 
-    def backward(self) -> FuncOp:
-        """The backward, with a copy of every operation; the joint graph stays as it is."""
-        ops, leaves = self._planned()
-        return self._backward(ops, leaves, self.graph.gradients, frozenset())
+    def backward(self, group: Group) -> FuncOp:
+        """The backward of a group, with a copy of every operation; the joint graph stays as it is."""
+        return self._backward(BACKWARD, group, *self._planned(group), frozenset())
 
-    def _planned(self) -> tuple[list[Operation], list[Value]]:
-        """The operations of the backward, and the values that it is given, as `places` has them then."""
-        ops, leaves = self._needed()
-        self.places = {value: self._place(value) for value in leaves}
+    def _planned(self, group: Group) -> tuple[list[Operation], list[Value]]:
+        """The operations of a backward, and the values that it is given, as `places` has them then."""
+        ops, leaves = self._needed(group)
+        for value in leaves:
+            if value not in self.places:
+                self.places[value] = self._place(value)
         leaves.sort(key=lambda value: self.places[value])
         return ops, leaves
 
-    def _backward(self, ops: list[Operation], leaves: list[Value], gradients: list[Value], movable: Set[Operation]) -> FuncOp:
+    def _backward(self, name: str, group: Group, ops: list[Operation], leaves: list[Value], movable: Set[Operation]) -> FuncOp:
         graph, places = self.graph, self.places
-        block = Block([value.type for value in [*leaves, *graph.tangents]])
-        mapping = dict(zip([*leaves, *graph.tangents], block.args))
+        block = Block([value.type for value in [*leaves, *group.tangents]])
+        mapping = dict(zip([*leaves, *group.tangents], block.args))
         for value, argument in mapping.items():
             argument.hint = value.hint
         for op in ops:
             own = _moved(op, mapping) if op in movable else op.clone(mapping)
-            for name in (KEEP, RECOMPUTE):
-                own.attrs.pop(name, None)
+            for attribute in (KEEP, RECOMPUTE):
+                own.attrs.pop(attribute, None)
             block.append(own)
-        values = [mapping.get(value, value) for value in gradients]
+        values = [mapping.get(value, value) for value in group.gradients]
         block.append(ReturnOp(values, aliases=_gradient_aliases(block, values), loc=graph.end.loc))
-        stated = graph.func.training
-        training = {"kept": tuple([places[value] for value in leaves]), "tangents": stated["tangents"], "gradients": stated["gradients"]}
-        return FuncOp(graph.func.sym_name + BACKWARD, training=training, regions=[Region([block])], loc=graph.func.loc)
+        training = {"kept": tuple([places[value] for value in leaves]), "tangents": group.results, "gradients": group.inputs}
+        training |= {"again": True} if group.again else {}
+        return FuncOp(graph.func.sym_name + name, training=training, regions=[Region([block])], loc=graph.func.loc)
 
-    def _needed(self) -> tuple[list[Operation], list[Value]]:
-        """The operations of the backward in order, and the values it is given beside tangents."""
+    def _needed(self, group: Group) -> tuple[list[Operation], list[Value]]:
+        """The operations of a backward in order, and the values it is given beside tangents."""
         graph = self.graph
-        backward_ops, forward_ops, tangents = graph.backward_ops, graph.forward_ops, set(graph.tangents)
+        backward_ops, forward_ops, tangents = graph.backward_ops, graph.forward_ops, set(group.tangents)
+        own = backward_ops if len(graph.groups) == 1 else graph.behind(group)
         if self.given is not None:
             kept = set(self.given)
         else:
             kept = {value for op in graph.ops if KEEP in op.attrs and op not in backward_ops for value in kept_results(op)}
-        needed = {value for value in graph.gradients if value not in tangents}
+        needed = {value for value in group.gradients if value not in tangents}
         leaves: dict[Value, None] = {}
         ops: list[Operation] = []
         for op in reversed(graph.ops):
             if op in backward_ops:
-                if needed.isdisjoint(op.results) and is_removable(op):
+                if needed.isdisjoint(op.results) and (is_removable(op) or op not in own):
                     continue
             else:
                 wanted = [value for value in op.results if value in needed]
@@ -161,8 +174,14 @@ class _Split:
                 self.twice += op in forward_ops
             ops.append(op)
             needed.update(op.operands)
+        self._check_alone(needed, tangents)
         leaves.update(dict.fromkeys(value for value in graph.inputs if value in needed))
         return self._late(ops[::-1]), list(leaves)
+
+    def _check_alone(self, needed: Set[Value], tangents: Set[Value]) -> None:
+        for value in self.graph.tangents:
+            if value in needed and value not in tangents:
+                raise PassFailure("a backward of one group of results reads the gradient of a result of another group", op=self.graph.func)
 
     def _late(self, ops: list[Operation]) -> list[Operation]:
         """The operations of a backward with each that is computed again directly in front of the first that reads it."""

@@ -16,6 +16,20 @@ KEEP = "keep"
 
 
 @dataclass(frozen=True)
+class Group:
+    """Results that share something in the backward: their numbers and tangents, and the inputs and gradients that these lead to.
+
+    `again` says that eager keeps nothing for them.
+    """
+
+    results: tuple[int, ...]
+    tangents: tuple[Value, ...]
+    inputs: tuple[int, ...]
+    gradients: tuple[Value, ...]
+    again: bool
+
+
+@dataclass(frozen=True)
 class JointGraph:
     """A `functional.func` with a forward and its backward."""
 
@@ -47,6 +61,19 @@ class JointGraph:
     def gradients(self) -> list[Value]:
         """What the backward gives."""
         return list(self.end.operands[self.func.training["results"] :])
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        """The groups of results; each has a backward of its own."""
+        stated = self.func.training
+        of_tangents = stated.get("tangent_groups", (0,) * len(stated["tangents"]))
+        of_gradients = stated.get("gradient_groups", (0,) * len(stated["gradients"]))
+        found = []
+        for number in sorted({*of_tangents, *of_gradients}) or [0]:
+            ends = [(result, tangent) for result, tangent, group in zip(stated["tangents"], self.tangents, of_tangents) if group == number]
+            starts = [(input, gradient) for input, gradient, group in zip(stated["gradients"], self.gradients, of_gradients) if group == number]
+            found.append(Group(*_columns(ends), *_columns(starts), number in stated.get("again", ())))
+        return found
 
     @cached_property
     def ops(self) -> list[Operation]:
@@ -86,6 +113,16 @@ class JointGraph:
                 needed.update(op.operands)
         return found
 
+    def behind(self, group: Group) -> set[Operation]:
+        """Operations that hang on a tangent of one group."""
+        values = set(group.tangents)
+        found = set()
+        for op in self.ops:
+            if op in self.backward_ops and not values.isdisjoint(op.operands):
+                found.add(op)
+                values.update(op.results)
+        return found
+
     def is_backward(self, op: Operation) -> bool:
         """True for an operation that has a tangent behind it."""
         return op in self.backward_ops
@@ -118,6 +155,10 @@ class JointGraph:
         that autograd has for a tensor that it saved.
         """
         return {self.inputs[number] for number in self.func.training["gradients"]} - {op.target for op in self.writes}
+
+
+def _columns(pairs: list[tuple[int, Value]]) -> tuple[tuple[int, ...], tuple[Value, ...]]:
+    return tuple([number for number, _ in pairs]), tuple([value for _, value in pairs])
 
 
 def joint_graphs(module: Operation) -> list[JointGraph]:

@@ -6,7 +6,7 @@ recorder writes the operations that its formulas call.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -19,6 +19,7 @@ from lect.dialects.fx.ops import ReturnOp as FxReturnOp
 from lect.frontends.tensors.elements import type_of
 from lect.frontends.tensors.errors import internal
 from lect.frontends.tensors.lower.graph import Execution, functional_type
+from lect.frontends.tensors.lower.groups import groups_of_results, keeps_tensors, nodes_behind, reads_nothing
 from lect.frontends.tensors.lower.repeats import BOUND_TO_AUTOGRAD, build_repeated
 from lect.frontends.tensors.lt import LT, layout_of, make_lt
 from lect.ir import Block, Builder, Context, LectError, Operation, Region, Value
@@ -46,18 +47,27 @@ def returned(graph: GraphOp) -> FxReturnOp:
 def build_joint(graph: GraphOp, tangents: Sequence[int] = (), strides: Sequence[int] = ()) -> tuple[FuncOp, int]:
     """The joint function of one graph, which belongs to no module, and how many calls of it draw random numbers.
 
-    `tangents` are the numbers of the results whose gradients will be given, all that can have one when it is empty.  Through the others nothing flows
-    back, not even zeros.  `strides` are those of these gradients, one list behind the other; they lie as the results do when it is empty.
+    `tangents` are the numbers of the results whose gradients will be given, all that can have one when it is empty; these are put into groups that share
+    nothing.  Through the others nothing flows back, not even zeros.  `strides` are those of these gradients, one list behind the other; they lie as the
+    results do when it is empty.
     """
     end = returned(graph)
     repeated = build_repeated(graph, end, tuple(tangents), tuple(strides))
-    if repeated is not None:
-        return repeated
+    built = repeated if repeated is not None else _build_whole(graph, end, tuple(tangents), strides)
+    func = built[0]
+    stated = func.training["tangents"]
+    if tangents or (len(groups_of_results(func)) < 2 and not reads_nothing(func, stated)):
+        return built
+    return _build_whole(graph, end, (), strides, func)
+
+
+def _build_whole(graph: GraphOp, end: FxReturnOp, tangents: tuple[int, ...], strides: Sequence[int], joint: FuncOp | None = None) -> tuple[FuncOp, int]:
+    """What `build_joint` gives.  With the joint function of all results as one group, the engine runs for each group by itself."""
     run = _run_forward(graph, end, True) or _run_forward(graph, end, False)
     if run is None:
         raise LectError("what requires a gradient is not what the graph says", op=graph)
     with torch.enable_grad(), without_saved_tensor_hooks(), run.recorder:
-        training, values, aliases = _Backward(run, graph, end, strides).finish(tuple(tangents))
+        training, values, aliases = _Backward(run, graph, end, strides).finish(tangents, joint)
     run.write_inputs()
     run.append_return(end, values, aliases)
     return FuncOp(graph.sym_name, training=training, regions=[Region([run.emitter.block])], loc=graph.loc), run.recorder.draws
@@ -98,7 +108,7 @@ class _Backward:
         self.results = [run.environment[value] for value in end.operands]
         self.inputs = {number: run.environment[value] for number, value in enumerate(graph.body.args)}
 
-    def finish(self, tangents: tuple[int, ...]) -> tuple[dict[str, Any], list[Any], list[Any]]:
+    def finish(self, tangents: tuple[int, ...], joint: FuncOp | None) -> tuple[dict[str, Any], list[Any], list[Any]]:
         """The attribute `training`, all values to return, and whose memory they lie in."""
         run, recorder = self.run, self.run.recorder
         run.emitter.loc, recorder.operation = self.end.loc, self.end
@@ -112,12 +122,29 @@ class _Backward:
         values = [entry.value for entry in entries]
         able = [number for number, tensor in enumerate(self.results) if tensor.requires_grad and aliases[number] is None]
         chosen = [number for number in able if not tangents or number in tangents]
+        groups = [tuple(chosen)] if joint is None else groups_of_results(joint, self.results)
+        again = () if joint is None else tuple([place for place, group in enumerate(groups) if not self._keeps(group)])
         last = run.emitter.block.last
-        gradients = self._gradients(chosen) if chosen else {}
+        given = self._tangents(chosen)
+        gradients: list[tuple[int, int, Value]] = []  # the group, the input and the value
+        for place, group in enumerate(groups):
+            own = {number: given[number] for number in group}
+            found = self._gradients(own, place + 1 < len(groups)) if own else {}
+            gradients += [(place, number, recorder.entry(tensor).value) for number, tensor in found.items()]
         held = self._held(last, aliases)
-        gradient_values = [recorder.entry(tensor).value for tensor in gradients.values()]
-        training = {"inputs": len(self.inputs), "results": len(values), "tangents": tuple(chosen), "gradients": tuple(gradients), "held": held}
-        return training, [*values, *gradient_values], [*aliases, *[None] * len(gradient_values)]
+        inputs = tuple([number for _, number, _ in gradients])
+        training = {"inputs": len(self.inputs), "results": len(values), "tangents": tuple(chosen), "gradients": inputs, "held": held}
+        if len(groups) > 1:
+            group_of = {number: place for place, group in enumerate(groups) for number in group}
+            training["tangent_groups"] = tuple([group_of[number] for number in chosen])
+            training["gradient_groups"] = tuple([place for place, _, _ in gradients])
+        if again:
+            training["again"] = again
+        return training, [*values, *[value for _, _, value in gradients]], [*aliases, *[None] * len(gradients)]
+
+    def _keeps(self, group: Sequence[int]) -> bool:
+        """True when eager keeps a tensor for the backward of a result of the group."""
+        return any(keeps_tensors(node) for number in group for node in nodes_behind(self.results[number]))
 
     def _held(self, last: Operation | None, aliases: list[Any]) -> tuple[tuple[str, int], ...]:
         """The inputs and results in whose memory something lies that operations behind `last`, those of the backward, read.  Autograd kept it for that."""
@@ -146,20 +173,23 @@ class _Backward:
         if self.results[position].requires_grad and not _is_shown(self.results[position], base):
             raise LectError("a result lies in the memory of another tensor, and its gradient is not that of a view", op=self.end)
 
-    def _gradients(self, chosen: list[int]) -> dict[int, torch.Tensor]:
-        """The gradients of the inputs that get one, by number of the input."""
-        recorder = self.run.recorder
-        outputs = [self.results[number] for number in chosen]
-        dims = sum(tensor.dim() for tensor in outputs)
+    def _tangents(self, chosen: list[int]) -> dict[int, torch.Tensor]:
+        """What stands for the gradients of these results, by number."""
+        dims = sum(self.results[number].dim() for number in chosen)
         if self.strides and len(self.strides) != dims:
             raise LectError(f"the gradients that are given have {dims} dims together, got {len(self.strides)} strides", op=self.end)
         stated = iter(self.strides)
-        given = [self._tangent(number, tuple(islice(stated, tensor.dim())) if self.strides else None) for number, tensor in zip(chosen, outputs)]
+        return {number: self._tangent(number, tuple(islice(stated, self.results[number].dim())) if self.strides else None) for number in chosen}
+
+    def _gradients(self, tangents: Mapping[int, torch.Tensor], again: bool) -> dict[int, torch.Tensor]:
+        """The gradients of the inputs that get one, by number of the input.  `again` says that others will be asked for."""
+        recorder = self.run.recorder
+        outputs = tuple([self.results[number] for number in tangents])
         wanted = {number: tensor for number, tensor in self.inputs.items() if type(tensor) is LT and tensor.requires_grad}
         draws = recorder.draws
         try:
             found = torch.autograd.Variable._execution_engine.run_backward(  # type: ignore[attr-defined]
-                tuple(outputs), tuple(given), False, False, tuple(wanted.values()), allow_unreachable=True, accumulate_grad=False
+                outputs, tuple(tangents.values()), again, False, tuple(wanted.values()), allow_unreachable=True, accumulate_grad=False
             )
         except LectError:
             raise

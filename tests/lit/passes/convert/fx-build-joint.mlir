@@ -61,3 +61,58 @@ fx.graph @no_tangent_for_a_view_of_another_result(%x: !fx.tensor<2x3xf32, requir
   %1 = fx.call(%0) {target = @torch.Tensor.t, args = [#fx.operand<0>]} : !fx.tensor<3x2xf32, strides [1, 3], requires_grad>
   fx.return(%0, %1)
 }
+
+// -----
+
+// Two losses that share nothing but a parameter are two groups: the parameter has a gradient from each, and the gradients are not added up here.
+// CHECK-LABEL: functional.func @losses_that_share_a_parameter
+// CHECK-SAME: tangents = [0, 1], gradients = [0, 2, 1, 2]
+// CHECK-SAME: tangent_groups = [0, 1], gradient_groups = [0, 0, 1, 1]}
+// CHECK-NOT: functional.add
+// CHECK: functional.return
+// SECOND-LABEL: functional.func @losses_that_share_a_parameter
+// SECOND-NOT: groups
+// SECOND: functional.return
+fx.graph @losses_that_share_a_parameter(%x: !fx.tensor<3xf32, requires_grad>, %y: !fx.tensor<3xf32, requires_grad>, %w: !fx.tensor<3xf32, requires_grad>) {
+  %0 = fx.call(%x, %w) {target = @operator.mul, args = [#fx.operand<0>, #fx.operand<1>]} : !fx.tensor<3xf32, requires_grad>
+  %1 = fx.call(%y, %w) {target = @operator.mul, args = [#fx.operand<0>, #fx.operand<1>]} : !fx.tensor<3xf32, requires_grad>
+  fx.return(%0, %1)
+}
+
+// -----
+
+// CHECK-LABEL: functional.func @one_group_behind_what_is_kept
+// CHECK-NOT: groups
+// CHECK: functional.tanh_backward
+// CHECK-NOT: functional.tanh_backward
+// CHECK: functional.return
+fx.graph @one_group_behind_what_is_kept(%x: !fx.tensor<3xf32, requires_grad>, %y: !fx.tensor<3xf32>) {
+  %0 = fx.call(%x) {target = @torch.tanh, args = [#fx.operand<0>]} : !fx.tensor<3xf32, requires_grad>
+  %1 = fx.call(%0, %y) {target = @operator.add, args = [#fx.operand<0>, #fx.operand<1>]} : !fx.tensor<3xf32, requires_grad>
+  %2 = fx.call(%0, %y) {target = @operator.mul, args = [#fx.operand<0>, #fx.operand<1>]} : !fx.tensor<3xf32, requires_grad>
+  fx.return(%1, %2)
+}
+
+// -----
+
+// Nothing is kept by a view in eager, so each loss goes through its own; and a sum keeps nothing either, whose backward may run again.
+// CHECK-LABEL: functional.func @groups_behind_a_view
+// CHECK-SAME: tangent_groups = [0, 1], gradient_groups = [0, 1], again = [0]}
+fx.graph @groups_behind_a_view(%x: !fx.tensor<2x3xf32, requires_grad>) {
+  %0 = fx.call(%x) {target = @torch.Tensor.t, args = [#fx.operand<0>]} : !fx.tensor<3x2xf32, strides [1, 3], requires_grad>
+  %1 = fx.call(%0) {target = @torch.sum, args = [#fx.operand<0>]} : !fx.tensor<f32, requires_grad>
+  %2 = fx.call(%0) {target = @torch.exp, args = [#fx.operand<0>]} : !fx.tensor<3x2xf32, strides [1, 3], requires_grad>
+  fx.return(%1, %2)
+}
+
+// -----
+
+// CHECK-LABEL: functional.func @no_groups_behind_a_factor
+// CHECK-NOT: groups
+// CHECK: functional.return
+fx.graph @no_groups_behind_a_factor(%x: !fx.tensor<2x3xf32, requires_grad>) {
+  %0 = fx.call(%x) {target = @operator.mul, args = [#fx.operand<0>, 2]} : !fx.tensor<2x3xf32, requires_grad>
+  %1 = fx.call(%0) {target = @torch.sum, args = [#fx.operand<0>]} : !fx.tensor<f32, requires_grad>
+  %2 = fx.call(%0) {target = @torch.exp, args = [#fx.operand<0>]} : !fx.tensor<2x3xf32, requires_grad>
+  fx.return(%1, %2)
+}

@@ -59,3 +59,13 @@ functional.func @no_merge_as_a_weight_is_computed(%x: !x, %a: !functional.tensor
   %3 = functional.mul(%1, %2) : !y
   functional.return(%3)
 }
+
+// CHECK-LABEL: functional.func @no_merge_of_gradients_of_two_groups
+// CHECK-COUNT-2: functional.mm
+functional.func @no_merge_of_gradients_of_two_groups(%x: !x, %tangent: !functional.tensor<8x4xf32>, %tangent_1: !functional.tensor<8x4xf32>) {training = {inputs = 1, results = 0, tangents = [0, 1], gradients = [0, 0], held = [], tangent_groups = [0, 1], gradient_groups = [0, 1]}} {
+  %0 = functional.mm(%x, %tangent) : !y
+  %1 = functional.mm(%x, %tangent_1) : !y
+  %2 = functional.mul(%0) {other = 2} : !y
+  %3 = functional.mul(%1) {other = 2} : !y
+  functional.return(%2, %3)
+}

@@ -93,3 +93,37 @@ functional.func @no_split_as_a_call_would_run_twice(%x: !functional.tensor<8xf32
   %1 = functional.mul(%tangent, %0) : !functional.tensor<8xf32>
   functional.return(%0, %1)
 }
+
+// -----
+
+// Each group of results has a backward, which is given what it needs alone; what both read is kept once.
+// CHECK-LABEL: functional.func @a_backward_for_each_group(%x
+// CHECK: %[[E:.*]] = functional.exp(%x)
+// CHECK-NEXT: %[[S:.*]] = functional.sin(%y)
+// CHECK: functional.return(%{{.*}}, %{{.*}}, %[[E]], %[[S]])
+// CHECK: functional.func @a_backward_for_each_group.backward0(%[[K:.*]]: {{.*}}, %tangent: {{.*}}) {training = {kept = {{\[\[}}"kept", 0]], tangents = [0], gradients = [0]}}
+// CHECK-NEXT: %[[G:.*]] = functional.mul(%tangent, %[[K]])
+// CHECK-NEXT: functional.return(%[[G]])
+// CHECK: functional.func @a_backward_for_each_group.backward1(%[[A:.*]]: {{.*}}, %[[B:.*]]: {{.*}}, %tangent: {{.*}}) {training = {kept = {{\[\[}}"kept", 0], ["kept", 1]], tangents = [1], gradients = [1, 0]}}
+// CHECK-NEXT: functional.mul(%tangent, %[[B]])
+// CHECK-NEXT: functional.mul(%tangent, %[[A]])
+functional.func @a_backward_for_each_group(%x: !functional.tensor<8xf32>, %y: !functional.tensor<8xf32>, %tangent: !functional.tensor<8xf32>, %tangent_1: !functional.tensor<8xf32>) {training = {inputs = 2, results = 2, tangents = [0, 1], gradients = [0, 1, 0], held = [], tangent_groups = [0, 1], gradient_groups = [0, 1, 1]}} {
+  %0 = functional.exp(%x) {keep = "read by functional.mul"} : !functional.tensor<8xf32>
+  %1 = functional.sin(%y) {keep = "read by functional.mul"} : !functional.tensor<8xf32>
+  %2 = functional.add(%0, %x) : !functional.tensor<8xf32>
+  %3 = functional.add(%1, %x) : !functional.tensor<8xf32>
+  %4 = functional.mul(%tangent, %0) : !functional.tensor<8xf32>
+  %5 = functional.mul(%tangent_1, %1) : !functional.tensor<8xf32>
+  %6 = functional.mul(%tangent_1, %0) : !functional.tensor<8xf32>
+  functional.return(%2, %3, %4, %5, %6)
+}
+
+// -----
+
+// expected-error @+1 {{a backward of one group of results reads the gradient of a result of another group}}
+functional.func @no_split_of_groups_that_meet(%x: !functional.tensor<8xf32>, %tangent: !functional.tensor<8xf32>, %tangent_1: !functional.tensor<8xf32>) {training = {inputs = 1, results = 2, tangents = [0, 1], gradients = [0, 0], held = [], tangent_groups = [0, 1], gradient_groups = [0, 1]}} {
+  %0 = functional.exp(%x) : !functional.tensor<8xf32>
+  %1 = functional.sin(%x) : !functional.tensor<8xf32>
+  %2 = functional.add(%tangent, %tangent_1) : !functional.tensor<8xf32>
+  functional.return(%0, %1, %2, %tangent_1)
+}

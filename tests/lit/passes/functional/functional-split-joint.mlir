@@ -104,9 +104,9 @@ functional.func @no_split_as_a_call_would_run_twice(%x: !functional.tensor<8xf32
 // CHECK: functional.func @a_backward_for_each_group.backward0(%[[K:.*]]: {{.*}}, %tangent: {{.*}}) {training = {kept = {{\[\[}}"kept", 0]], tangents = [0], gradients = [0]}}
 // CHECK-NEXT: %[[G:.*]] = functional.mul(%tangent, %[[K]])
 // CHECK-NEXT: functional.return(%[[G]])
-// CHECK: functional.func @a_backward_for_each_group.backward1(%[[A:.*]]: {{.*}}, %[[B:.*]]: {{.*}}, %tangent: {{.*}}) {training = {kept = {{\[\[}}"kept", 0], ["kept", 1]], tangents = [1], gradients = [1, 0]}}
-// CHECK-NEXT: functional.mul(%tangent, %[[B]])
-// CHECK-NEXT: functional.mul(%tangent, %[[A]])
+// CHECK: functional.func @a_backward_for_each_group.backward1(%[[A:.*]]: {{.*}}, %[[B:.*]]: {{.*}}, %[[T:.*]]: {{.*}}) {training = {kept = {{\[\[}}"kept", 0], ["kept", 1]], tangents = [1], gradients = [1, 0]}}
+// CHECK-NEXT: functional.mul(%[[T]], %[[B]])
+// CHECK-NEXT: functional.mul(%[[T]], %[[A]])
 functional.func @a_backward_for_each_group(%x: !functional.tensor<8xf32>, %y: !functional.tensor<8xf32>, %tangent: !functional.tensor<8xf32>, %tangent_1: !functional.tensor<8xf32>) {training = {inputs = 2, results = 2, tangents = [0, 1], gradients = [0, 1, 0], held = [], tangent_groups = [0, 1], gradient_groups = [0, 1, 1]}} {
   %0 = functional.exp(%x) {keep = "read by functional.mul"} : !functional.tensor<8xf32>
   %1 = functional.sin(%y) {keep = "read by functional.mul"} : !functional.tensor<8xf32>

@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from operator import attrgetter, itemgetter
 from typing import Any, Protocol
 
 import torch
@@ -29,6 +30,7 @@ from lect.runtime.random_replay import Plan, Replay
 
 Run = Callable[..., list[Any]]
 Layouts = tuple[tuple[int, ...], ...]  # the strides of several tensors
+VERSION = attrgetter("_version")
 LAYOUT_LIMIT = 8
 """For how many layouts of the same gradients backwards are compiled; those behind are copied to the layout of the results."""
 
@@ -63,6 +65,13 @@ class SharedResult:
     differentiable: bool
 
 
+def picker(numbers: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """A function of C, where there is one, that gives the items of a list with these numbers."""
+    if len(numbers) > 1:
+        return itemgetter(*numbers)
+    return lambda items: tuple([items[number] for number in numbers])
+
+
 @dataclass(eq=False)
 class Group:
     """Results that hang on one node of autograd: their numbers, what that keeps of the forward, and the inputs that it leads to.
@@ -75,6 +84,19 @@ class Group:
     inputs: tuple[int, ...]
     again: bool
     backwards: dict[tuple[int, ...], dict[Layouts | None, Backward | None]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.pick_inputs = picker(self.inputs)
+        self.pick_results = picker(self.results)
+
+    def prepare(self, step: TrainingStep, arguments: int) -> None:
+        """Find where everything is for a step that is called with so many arguments."""
+        first = {"input": 0, "result": arguments, "kept": arguments + step.results}
+        self.pick_kept = picker([first[kind] + number for kind, number in self.kept])
+        # What this node does not lead to it holds by another name: were such a tensor written to later, it could come to hold the call in a circle.
+        self.aliased = [number for number in range(arguments) if number not in self.inputs and number not in step.dtypes]
+        others = {number for group in step.groups if group is not self for number in group.results}
+        self.aliased += sorted([arguments + number for kind, number in self.kept if kind == "result" and number in others])
 
 
 @dataclass(eq=False)  # it stands among the constants of code objects, which are hashed
@@ -96,6 +118,11 @@ class TrainingStep:
     restored: tuple[int, ...] = ()  # inputs that the graph writes to, of which an old value decides results
     torch_calls: Run | None = None
 
+    def __post_init__(self) -> None:
+        self.arguments = len(self.graph.body.args)
+        for group in self.groups:
+            group.prepare(self, self.arguments)
+
     def __call__(self, *arguments: Any) -> list[Any]:
         if torch.is_grad_enabled():
             return self._recorded(arguments)
@@ -104,8 +131,9 @@ class TrainingStep:
 
     def _recorded(self, arguments: tuple[Any, ...]) -> list[Any]:
         run = _Run(self, arguments)
+        apply = _Step.apply if torch._C._are_functorch_transforms_active() else APPLY
         for group in self.groups:
-            given = _Step.apply(run, group, *[arguments[number] for number in group.inputs])  # type: ignore[no-untyped-call]
+            given = apply(run, group, *group.pick_inputs(arguments))  # type: ignore[no-untyped-call]
             for number, tensor in zip(group.results, given):
                 run.results[number] = tensor
         results = run.results
@@ -136,43 +164,43 @@ class TrainingStep:
 class _Run:
     """One run of the forward, until the nodes of all groups are made."""
 
-    __slots__ = ("arguments", "given", "kept", "random_state", "results", "step", "versions")
+    __slots__ = ("arguments", "numbers", "random_state", "results", "returned", "step", "versions")
 
     def __init__(self, step: TrainingStep, arguments: tuple[Any, ...]) -> None:
         self.step = step
-        self.given = arguments
+        self.arguments = list(arguments)
         self.random_state = torch.get_rng_state() if step.draws is not None else None
         self.results: list[Any] | None = None
 
     def start(self) -> None:
-        """Run the forward."""
-        step, given = self.step, self.given
-        self.arguments = _as_tensors(step, given)
-        if step.restored:
-            self.given = tuple([value.clone() if number in step.restored else value for number, value in enumerate(given)])
-        returned = step.forward(*self.arguments)
-        self.versions = tuple([value._version if isinstance(value, torch.Tensor) else 0 for value in self.given])
-        results, self.kept = returned[: step.results], returned[step.results :]
+        """Run the forward.  Numbers are tensors for it, and for the backward."""
+        step, arguments = self.step, self.arguments
+        self.numbers = {number: arguments[number] for number in step.dtypes}
+        for number, dtype in step.dtypes.items():
+            arguments[number] = torch.scalar_tensor(arguments[number], dtype=dtype, device="cpu")
+        before = {number: arguments[number].clone() for number in step.restored}
+        self.returned = step.forward(*arguments)
+        for number, value in before.items():
+            arguments[number] = value
+        self.versions = list(map(VERSION, arguments))
+        results = self.returned[: step.results]
         for group in step.groups:
             for number in group.results:
                 if results[number]._is_view():  # of memory that nobody else knows; autograd would take it for one of several views of one tensor
-                    results[number] = results[number].data
+                    results[number] = self.returned[number] = results[number].data
         self.results = results
 
 
 class _Call:
     """What one node knows of its call, as long as autograd may come back to it."""
 
-    __slots__ = ("arguments", "group", "random_state", "step", "versions")
+    __slots__ = ("arguments", "group", "numbers", "random_state", "step", "versions")
 
-    def __init__(self, run: _Run, group: Group) -> None:
+    def __init__(self, run: _Run, group: Group, arguments: list[Any]) -> None:
         self.step = run.step
         self.group = group
-        # A tensor that this node does not lead to is held by another name: were it written to later, it could come to hold this call in a circle.
-        follows = group.inputs
-        self.arguments: tuple[Any, ...] = tuple(
-            [value if number in follows or not isinstance(value, torch.Tensor) else value.detach() for number, value in enumerate(run.given)]
-        )
+        self.arguments = arguments
+        self.numbers = run.numbers
         self.versions = run.versions
         self.random_state = run.random_state
 
@@ -181,7 +209,7 @@ class _Call:
         if not self.arguments:
             raise RuntimeError("the inputs of a compiled graph were freed by its first backward; pass retain_graph=True to it")
         value = self.arguments[number]
-        if isinstance(value, torch.Tensor) and value._version != self.versions[number]:
+        if value._version != self.versions[number]:
             raise RuntimeError(
                 "one of the variables needed for gradient computation has been modified by an inplace operation: "
                 f"[{value.type()} {list(value.shape)}] is at version {value._version}; expected version {self.versions[number]} instead"
@@ -189,15 +217,7 @@ class _Call:
 
     def free(self) -> None:
         """Let the inputs go."""
-        self.arguments = ()
-
-
-def _as_tensors(step: TrainingStep, arguments: tuple[Any, ...]) -> list[Any]:
-    """Arguments as compiled code takes them: numbers as tensors."""
-    found = list(arguments)
-    for number, dtype in step.dtypes.items():
-        found[number] = torch.scalar_tensor(found[number], dtype=dtype, device="cpu")
-    return found
+        self.arguments = []
 
 
 class _Step(torch.autograd.Function):
@@ -205,40 +225,36 @@ class _Step(torch.autograd.Function):
     def forward(ctx: Any, run: _Run, group: Group, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
         if run.results is None:
             run.start()
-        results = run.results
-        call = _Call(run, group)
-        ctx.call, ctx.group = call, group
-        ctx.save_for_backward(*[_kept(run, call, *place) for place in group.kept])
+        known = [*run.arguments, *run.returned]
+        for number in group.aliased:
+            known[number] = known[number].detach()
+        ctx.save_for_backward(*group.pick_kept(known))
         ctx.set_materialize_grads(False)
-        return tuple([results[number] for number in group.results])
+        ctx.call = _Call(run, group, known[: len(run.arguments)])
+        return group.pick_results(run.results)  # type: ignore[arg-type]
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor | None) -> tuple[Any, ...]:
-        group, call = ctx.group, ctx.call
+        call = ctx.call
+        group = call.group
         given = tuple([number for number, gradient in zip(group.results, gradients) if gradient is not None])
         slopes = [gradient for gradient in gradients if gradient is not None]
         saved = () if group.again and not group.kept else _saved(ctx)  # first of all: it raises when the backward was freed or a tensor was written to
         plain = not torch.is_grad_enabled() and all(type(slope) is torch.Tensor for slope in slopes)
         backward = call.step.backward_for(group, given, slopes) if plain and given else None
         if not given:  # what came behind has derivatives that are nowhere defined, such as those of a norm of order 0
-            found: dict[int, torch.Tensor] = {}
+            found: Sequence[Any] = (None,) * len(group.inputs)
         elif backward is None:
             found = _differentiate(call, given, slopes)
         else:
             found = _run(call, backward, saved, slopes)
         if not torch._C._autograd._get_current_graph_task_keep_graph():
             call.free()
-        return (None, None, *[found.get(number) for number in group.inputs])
+        return (None, None, *found)
 
 
-def _kept(run: _Run, call: _Call, kind: str, number: int) -> torch.Tensor:
-    """What a node saves.  A result of another node is saved by another name, so that it does not hold that node."""
-    if kind == "kept":
-        return run.kept[number]  # type: ignore[no-any-return]
-    if kind == "input":
-        return run.arguments[number] if number in run.step.dtypes else call.arguments[number]  # type: ignore[no-any-return]
-    result = run.results[number]  # type: ignore[index]
-    return result if number in call.group.results or len(run.step.groups) == 1 else result.detach()  # type: ignore[no-any-return]
+# Without the part of `apply` that is for tensors of torch.func alone, which looks at each argument.
+APPLY = super(torch.autograd.Function, _Step).apply  # type: ignore[misc]
 
 
 def _saved(ctx: Any) -> tuple[torch.Tensor, ...]:
@@ -252,15 +268,23 @@ def _saved(ctx: Any) -> tuple[torch.Tensor, ...]:
         raise RuntimeError(told) from None
 
 
-def _run(call: _Call, backward: Backward, saved: Sequence[torch.Tensor], slopes: Sequence[torch.Tensor]) -> dict[int, torch.Tensor]:
-    """The gradients by number of input, from compiled code."""
-    values = dict(zip(call.group.kept, saved))
-    arguments = [values[place] if place in values else _input(call, place) for place in backward.kept]
+def _run(call: _Call, backward: Backward, saved: Sequence[torch.Tensor], slopes: Sequence[torch.Tensor]) -> Sequence[Any]:
+    """The gradients of the inputs that the node leads to, from compiled code."""
+    group = call.group
+    if backward.kept == group.kept:
+        arguments = list(saved)
+    else:
+        values = dict(zip(group.kept, saved))
+        arguments = [values[place] if place in values else _input(call, place) for place in backward.kept]
     for slope, (shape, strides, dtype) in zip(slopes, backward.layouts):
         if slope.stride() != strides:
             slope = torch.empty_strided(shape, strides, dtype=dtype, device=slope.device).copy_(slope)
         arguments.append(slope)
-    return dict(zip(backward.gradients, backward.run(*arguments)))
+    given = backward.run(*arguments)
+    if backward.gradients == group.inputs:
+        return given
+    found = dict(zip(backward.gradients, given))
+    return [found.get(number) for number in group.inputs]
 
 
 def _input(call: _Call, place: tuple[str, int]) -> Any:
@@ -268,10 +292,10 @@ def _input(call: _Call, place: tuple[str, int]) -> Any:
     kind, number = place
     assert kind == "input"
     call.check_version(number)
-    return _as_tensors(call.step, call.arguments)[number]
+    return call.arguments[number]
 
 
-def _differentiate(call: _Call, given: tuple[int, ...], slopes: Sequence[torch.Tensor]) -> dict[int, torch.Tensor]:
+def _differentiate(call: _Call, given: tuple[int, ...], slopes: Sequence[torch.Tensor]) -> Sequence[Any]:
     """The gradients from torch's own formulas, on a second run of the graph; they can be differentiated when gradients are recorded here."""
     step, followed = call.step, call.group.inputs
     for number in range(len(call.versions)):
@@ -279,11 +303,10 @@ def _differentiate(call: _Call, given: tuple[int, ...], slopes: Sequence[torch.T
     further = torch.is_grad_enabled()
     with _same_numbers(call), torch.enable_grad():
         inputs = [_fresh(value, number in followed and not further) for number, value in enumerate(call.arguments)]
+        inputs = [call.numbers.get(number, value) for number, value in enumerate(inputs)]
         results = step.through_torch()(*inputs)
-    gradients = torch.autograd.grad(
-        [results[number] for number in given], [inputs[number] for number in followed], slopes, create_graph=further, allow_unused=True
-    )
-    return {number: gradient for number, gradient in zip(followed, gradients) if gradient is not None}
+    wanted = [inputs[number] for number in followed]
+    return torch.autograd.grad([results[number] for number in given], wanted, slopes, create_graph=further, allow_unused=True)
 
 
 @contextmanager
@@ -302,10 +325,8 @@ def _same_numbers(call: _Call) -> Iterator[None]:
         torch.set_rng_state(state)
 
 
-def _fresh(value: Any, leaf: bool) -> Any:
+def _fresh(value: torch.Tensor, leaf: bool) -> torch.Tensor:
     """An input for the second run: a leaf of its own, or for what the graph may write to, a copy."""
-    if not isinstance(value, torch.Tensor):
-        return value
     if leaf:
         return value.detach().requires_grad_()
     return value if value.requires_grad else value.clone()

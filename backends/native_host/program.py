@@ -86,6 +86,7 @@ class _Writer:
         self.kernels = kernels
         self.launcher = Named(ctypes.cast(launcher, ctypes.c_void_p).value or 0 if launcher is not None else 0, "launcher")
         self.rows: list[Row] = []
+        self.texts: dict[str, Any] = {}  # names of events, in memory
         self.slots: dict[Value, int] = {}
         self.count = 0
         self.scratch = 1
@@ -172,7 +173,13 @@ class _Writer:
         buffers = [self.slots[value] for value in op.buffers]
         self.scratch = max(self.scratch, len(buffers))
         long = op.grid >= 2 * op.grain or sum(value.type.numel for value in op.buffers) > QUICK
-        self.rows.append(("launch", [self.launcher, Named(self.kernels[symbol], f"@{symbol}"), op.grid, op.grain, int(long), len(buffers), *buffers]))
+        kernel, event = Named(self.kernels[symbol], f"@{symbol}"), self._text(f"lect::{symbol}")
+        self.rows.append(("launch", [self.launcher, kernel, op.grid, op.grain, int(long), event, len(buffers), *buffers]))
+
+    def _text(self, text: str) -> Named:
+        """The address of a text that lives as long as the program."""
+        memory = self.texts.setdefault(text, ctypes.create_string_buffer(text.encode()))
+        return Named(ctypes.addressof(memory), text)
 
     def _inside(self, op: host.ViewOp) -> bool:
         """True for a view that only native code looks at: its relation to the whole is nobody's business."""
@@ -208,7 +215,8 @@ class _Writer:
         type: Any = result.type
         self._empty(result, type.sizes, type.strides, type)
         operands = [address, self.slots[result], *[self.slots[tensor] for tensor in tensors]]
-        self.rows.append(("sum" if factors else "product", [*operands, *[_bits(factor) for factor in factors]]))
+        event = self._text(f"aten::{op.callee.path[-1].split('.')[1]}")
+        self.rows.append(("sum" if factors else "product", [*operands, *[_bits(factor) for factor in factors], event]))
 
     # ---- what Python does ----------------------------------------------------------------------------------------------
 
@@ -258,12 +266,12 @@ class _Writer:
         words: list[int] = []
         for kind, operands in self.rows:
             words += [NUMBERS[kind], *[_word(operand, functions) for operand in operands]]
-        rows, message = Memory([*words, 0]), ctypes.create_string_buffer(MESSAGE)
+        rows, message, event = Memory([*words, 0]), ctypes.create_string_buffer(MESSAGE), self._text(f"lect::{self.func.sym_name}")
         slots = SLOT_BYTES * self.count
         common = [rows.address, len(self.func.body.args), slots, HEADER_BYTES + slots + 8 * self.scratch, id(raiser), id(torch.Tensor)]
-        programs = [Memory([*common, quiet, ctypes.addressof(message)]) for quiet in (0, 1)]
+        programs = [Memory([*common, quiet, ctypes.addressof(message), event]) for quiet in (0, 1)]
         assert len(programs[0].words) == PROGRAM_WORDS
-        keep = (rows, message, programs, raiser, functions, self.rows, self.owner)
+        keep = (rows, message, programs, raiser, functions, self.rows, self.owner, self.texts)
         plain, quiet = [runner.function(each.address, keep) for each in programs]
         codes = frozenset([raiser.__code__, *[function.__code__ for function in functions.values()]])
         return NativeProgram(self.rows, plain, quiet, codes)

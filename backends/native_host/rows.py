@@ -2,15 +2,16 @@
 
     empty    slot rank sizes strides dtype              a new tensor on the CPU
     view     slot slot rank sizes strides offset        the memory of a tensor, seen another way
-    launch   launcher kernel grid grain release n slot... run the programs of a kernel on the memory of tensors
-    product  function slot slot slot                    mm and bmm: into the first, of the others
-    sum      function slot slot slot slot beta alpha    addmm and baddbmm: into the first, beta times the second plus alpha times the product
+    launch   launcher kernel grid grain release name n slot... run the programs of a kernel on the memory of tensors
+    product  function slot slot slot name               mm and bmm: into the first, of the others
+    sum      function slot slot slot slot beta alpha name   addmm and baddbmm: into the first, beta times the second plus alpha times the product
     python   function inputs results slot...            call a function of Python, which gives a tuple of tensors
     free     slot                                       nothing uses the tensor any more
     return   n slot...                                  the results
 
 A slot is four words behind `flat`: the address of the tensor's handle, the handle again when it is owned, the Python object or null, and whether that is
-owned.  `release` says that the kernel takes long enough for other threads of Python to run.  A row that fails has set the exception.
+owned.  `release` says that the kernel takes long enough for other threads of Python to run.  A row that fails has set the exception.  While one of torch's
+profilers is at work, kernels and products are events of this `name`; it is asked once for a run of the program.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from lect.backends.native_guards.code import WORD, Check
 
 HEAP, OBJECT, OWNED = WORD, 2 * WORD, 3 * WORD
 SLOT_BYTES = 4 * WORD
-HEADER_BYTES = 4 * WORD  # in front of the slots: who raises, the results, the first of the scratch words
+HEADER_BYTES = 4 * WORD  # in front of the slots: who raises, the results, the first of the scratch words, whether a profiler is at work
 RESULT, SCRATCH = WORD, 2 * WORD
 ITEMS = 3 * WORD  # of a tuple
 
@@ -46,6 +47,16 @@ def _checked(c: Check, outcome: str) -> None:
     c.line("call void @lect_raise(ptr %flat)")
     c.line("br label %fail")
     c.start(done)
+
+
+def _begin(c: Check, name: str) -> str:
+    """Begin an event; it."""
+    return c.call("ptr", "lect_begin", "ptr %flat", f"ptr {name}")
+
+
+def _end(c: Check, event: str) -> None:
+    """End an event."""
+    c.line(f"call void @lect_end(ptr {event})")
 
 
 def _made(c: Check, slot: str) -> None:
@@ -73,14 +84,15 @@ def _view(c: Check, handle: int) -> None:
 
 def _launch(c: Check, handle: int) -> None:
     launcher, kernel, grid, grain = c.word(1, "ptr"), c.word(2, "ptr"), c.word(3), c.word(4)
-    count = c.word(6)
-    operands = c.at("%row", 7 * WORD)
+    count = c.word(7)
+    operands = c.at("%row", 8 * WORD)
     pointers = c.load("ptr", "%flat", SCRATCH)
     with c.repeat(count) as number:
         place = c.emit(f"mul i64 {number}, {WORD}")
         tensor = c.load("ptr", c.at("%flat", c.load("i64", operands, place)))
         _shim(c, "aoti_torch_get_data_ptr", f"ptr {tensor}", f"ptr {c.at(pointers, place)}")
     let, hold, after = c.label("let"), c.label("hold"), c.label("after")
+    event = _begin(c, c.word(6, "ptr"))
     call = f"call void {launcher}(ptr {kernel}, ptr {pointers}, i64 {grid}, i64 {grain})"
     c.branch(c.compare("i64", c.word(5), "0"), hold, let)
     c.start(let)
@@ -91,19 +103,26 @@ def _launch(c: Check, handle: int) -> None:
     c.start(hold)
     c.line(call)
     c.jump(after)
+    _end(c, event)
     c.line(f"ret ptr {c.at(operands, c.emit(f'mul i64 {count}, {WORD}'))}")
 
 
 def _product(c: Check, handle: int) -> None:
     tensors = ", ".join([f"ptr {c.load('ptr', _slot(c, number))}" for number in (2, 3, 4)])
-    _checked(c, c.emit(f"call i32 {c.word(1, 'ptr')}({tensors})"))
-    c.next(5)
+    event = _begin(c, c.word(5, "ptr"))
+    outcome = c.emit(f"call i32 {c.word(1, 'ptr')}({tensors})")
+    _end(c, event)
+    _checked(c, outcome)
+    c.next(6)
 
 
 def _sum(c: Check, handle: int) -> None:
     tensors = ", ".join([f"ptr {c.load('ptr', _slot(c, number))}" for number in (2, 3, 4, 5)])
-    _checked(c, c.emit(f"call i32 {c.word(1, 'ptr')}({tensors}, double {c.word(6, 'double')}, double {c.word(7, 'double')})"))
-    c.next(8)
+    event = _begin(c, c.word(8, "ptr"))
+    outcome = c.emit(f"call i32 {c.word(1, 'ptr')}({tensors}, double {c.word(6, 'double')}, double {c.word(7, 'double')})")
+    _end(c, event)
+    _checked(c, outcome)
+    c.next(9)
 
 
 def _python(c: Check, handle: int) -> None:

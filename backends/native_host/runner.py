@@ -39,9 +39,55 @@ declare ptr @_Z16THPVariable_WrapRKN2at10TensorBaseE(ptr)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 """
 
-# program: rows, inputs, bytes of the slots, bytes of all, who raises, the class of tensors, whether gradients are off, a message
+# Who is asked whether a profiler is at work, and who begins and ends an event.
+WATCHED, BEGIN, END = "_ZN2at12hasCallbacksEv", "aoti_record_function_start", "aoti_record_function_end"
+EVENTS = f"""
+declare zeroext i1 @{WATCHED}()
+declare i32 @{BEGIN}(ptr, ptr, ptr, i64, ptr)
+declare i32 @{END}(ptr)
+
+define internal ptr @lect_begin(ptr %flat, ptr %name) {{
+  %watched.at = getelementptr i8, ptr %flat, i64 24
+  %watched = load i64, ptr %watched.at
+  %some = icmp ne i64 %watched, 0
+  br i1 %some, label %begin, label %none
+none:
+  ret ptr null
+begin:
+  %event.at = alloca ptr
+  store ptr null, ptr %event.at
+  %told = call i32 @{BEGIN}(ptr %name, ptr null, ptr null, i64 0, ptr %event.at)
+  %event = load ptr, ptr %event.at
+  ret ptr %event
+}}
+
+define internal void @lect_end(ptr %event) {{
+  %none = icmp eq ptr %event, null
+  br i1 %none, label %done, label %end
+end:
+  %told = call i32 @{END}(ptr %event)
+  br label %done
+done:
+  ret void
+}}
+"""
+NO_EVENTS = f"""
+define internal zeroext i1 @{WATCHED}() {{
+  ret i1 false
+}}
+
+define internal ptr @lect_begin(ptr %flat, ptr %name) {{
+  ret ptr null
+}}
+
+define internal void @lect_end(ptr %event) {{
+  ret void
+}}
+"""
+
+# program: rows, inputs, bytes of the slots, bytes of all, who raises, the class of tensors, whether gradients are off, a message, the name of its event
 RUN = f"""
-%program = type {{ ptr, i64, i64, i64, ptr, ptr, i64, ptr }}
+%program = type {{ ptr, i64, i64, i64, ptr, ptr, i64, ptr, ptr }}
 %slot = type {{ ptr, ptr, ptr, i64 }}
 
 define internal void @lect_raise(ptr %flat) {{
@@ -165,7 +211,15 @@ off:
 go:
   %restore = phi i1 [ false, %modes ], [ false, %look ], [ true, %off ]
   %rows = load ptr, ptr %program
+  %some.profiler = call zeroext i1 @{WATCHED}()
+  %watched = zext i1 %some.profiler to i64
+  %watched.at = getelementptr i8, ptr %flat, i64 24
+  store i64 %watched, ptr %watched.at
+  %name.at = getelementptr %program, ptr %program, i32 0, i32 8
+  %name = load ptr, ptr %name.at
+  %event = call ptr @lect_begin(ptr %flat, ptr %name)
   %good = call i1 @lect_rows(ptr %rows, ptr %flat)
+  call void @lect_end(ptr %event)
   br i1 %restore, label %on.again, label %clean
 on.again:
   call void @aoti_torch_grad_mode_set_enabled(i1 zeroext true)
@@ -201,7 +255,7 @@ null:
   ret ptr null
 }}
 """
-PROGRAM_WORDS = 8
+PROGRAM_WORDS = 9
 MESSAGES = ("torch_exception_get_what_without_backtrace", "torch_exception_get_what")  # who tells what went wrong in a call of torch, best first
 FAILED = "a call of torch failed"
 
@@ -216,7 +270,8 @@ def module_text(handle: int) -> str:
     """The runner as an LLVM module; `handle` is the offset of the handle in a tensor object."""
     teller = message_symbol()
     failed = f'@lect.failed = private constant [{len(FAILED) + 1} x i8] c"{FAILED}\\00"'
-    parts = [DECLARATIONS, f"declare ptr @{teller}()" if teller else failed]
+    events = all(symbol_address(name) is not None for name in (WATCHED, BEGIN, END))
+    parts = [DECLARATIONS, f"declare ptr @{teller}()" if teller else failed, EVENTS if events else NO_EVENTS]
     for name, body in KINDS.items():
         check = Check(f"lect_{name}")
         body(check, handle)

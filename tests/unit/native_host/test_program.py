@@ -122,6 +122,46 @@ def test_what_native_code_finds_is_raised_out_of_a_known_frame():
     assert found.__traceback__.tb_next.tb_frame.f_code in native.codes
 
 
+def _profiled(run, *arguments):
+    """The names of the events of a call, in the order in which they begin."""
+    with torch.autograd.profiler.profile() as profiler:
+        try:
+            run(*arguments)
+        except RuntimeError as error:
+            assert "3x5" in str(error)
+    return [event.name for event in profiler.function_events if event.name in ("lect::f", "aten::mm", "aten::addmm", "aten::sort", "aten::cumsum")]
+
+
+def test_a_profiler_sees_products_and_the_program():
+    native, python = program(PRODUCTS)
+    given = torch.randn(3, 4), torch.randn(4, 3), torch.randn(3, 3)
+    native.run(*given)
+    wanted = ["aten::mm", "aten::addmm", "aten::cumsum", "aten::sort"]
+    assert _profiled(python.run, *given) == wanted
+    assert _profiled(native.run, *given) == _profiled(native.quiet, *given) == ["lect::f", *wanted]
+
+
+def test_an_event_ends_where_a_product_fails():
+    native, _ = program(FAILS)
+    for _ in range(2):
+        assert _profiled(native.run, torch.ones(3, 5), torch.tensor([0])) == ["lect::f", "aten::mm"]
+    with torch.autograd.profiler.profile() as profiler:
+        _raised(native.run, torch.ones(3, 5), torch.tensor([0]))
+        torch.sin(torch.ones(2))
+    (after,) = [event for event in profiler.function_events if event.name == "aten::sin"]
+    assert after.cpu_parent is None
+
+
+def test_a_torch_without_events_runs_programs(monkeypatch):
+    found = runner_module.symbol_address
+    monkeypatch.setattr(runner_module, "symbol_address", lambda name: None if "record_function" in name else found(name))
+    monkeypatch.setattr(runner_module, "_once", itertools.repeat(runner_module._Once()).__next__)
+    native, python = program(PRODUCTS)
+    given = torch.randn(3, 4), torch.randn(4, 3), torch.randn(3, 3)
+    assert "aten::mm" not in _profiled(native.run, *given)
+    assert torch.equal(native.run(*given)[0], python.run(*given)[0])
+
+
 def test_calls_inside_of_calls():
     native, _ = program(PRODUCTS)
     x, y, z = torch.randn(3, 4), torch.randn(4, 3), torch.randn(3, 3)

@@ -1,13 +1,14 @@
 // RUN: lect-opt %s --emit=native | filecheck %s
 
 // Inputs lie in the first slots, 32 bytes each, behind a head of as many.
+// Kernels and products have the names of the events that a profiler sees.
 // CHECK-LABEL: # @kernels
 // CHECK-NEXT: empty 64 2 [8 8] [8 1] 6
-// CHECK-NEXT: launch launcher @n0 8 4 1 2 32 64
+// CHECK-NEXT: launch launcher @n0 8 4 1 lect::n0 2 32 64
 // CHECK-NEXT: empty 96 1 [64] [1] 7
-// CHECK-NEXT: launch launcher @n1 1 4 0 2 64 96
+// CHECK-NEXT: launch launcher @n1 1 4 0 lect::n1 2 64 96
 // CHECK-NEXT: free 64
-// CHECK-NEXT: launch launcher @n2 1 1 0 2 96 32
+// CHECK-NEXT: launch launcher @n2 1 1 0 lect::n2 2 96 32
 // CHECK-NEXT: free 96
 // CHECK-NEXT: return 1 32
 host.func @kernels(%x: !host.tensor<8x8xf32>) {
@@ -28,9 +29,9 @@ host.func @kernels(%x: !host.tensor<8x8xf32>) {
 // CHECK-LABEL: # @products
 // CHECK-NEXT: view 128 32 2 [8 4] [1 8] 0
 // CHECK-NEXT: empty 160 2 [8 8] [8 1] 6
-// CHECK-NEXT: product aoti_torch_cpu_mm_out 160 128 32
+// CHECK-NEXT: product aoti_torch_cpu_mm_out 160 128 32 aten::mm
 // CHECK-NEXT: empty 192 2 [8 8] [8 1] 6
-// CHECK-NEXT: sum aoti_torch_cpu_addmm_out 192 96 128 32 4611686018427387904 4607182418800017408
+// CHECK-NEXT: sum aoti_torch_cpu_addmm_out 192 96 128 32 4611686018427387904 4607182418800017408 aten::addmm
 // CHECK-NEXT: return 2 160 192
 host.func @products(%x: !host.tensor<4x8xf32>, %y: !host.tensor<8x8xf32>, %z: !host.tensor<8x8xf32>) {
   %m = host.memory(%x) : !host.buffer<32xf32>

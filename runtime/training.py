@@ -170,7 +170,7 @@ class _Run:
         self.step = step
         self.arguments = list(arguments)
         self.random_state = torch.get_rng_state() if step.draws is not None else None
-        self.results: list[Any] | None = None
+        self.results: Any = None  # a list, when the forward has run
 
     def start(self) -> None:
         """Run the forward.  Numbers are tensors for it, and for the backward."""
@@ -231,7 +231,7 @@ class _Step(torch.autograd.Function):
         ctx.save_for_backward(*group.pick_kept(known))
         ctx.set_materialize_grads(False)
         ctx.call = _Call(run, group, known[: len(run.arguments)])
-        return group.pick_results(run.results)  # type: ignore[arg-type]
+        return group.pick_results(run.results)
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor | None) -> tuple[Any, ...]:

@@ -145,7 +145,7 @@ class _Split:
             block.append(own)
         values = [mapping.get(value, value) for value in group.gradients]
         block.append(ReturnOp(values, aliases=_gradient_aliases(block, values), loc=graph.end.loc))
-        training = {"kept": tuple([places[value] for value in leaves]), "tangents": group.results, "gradients": group.inputs}
+        training: dict[str, Any] = {"kept": tuple([places[value] for value in leaves]), "tangents": group.results, "gradients": group.inputs}
         training |= {"again": True} if group.again else {}
         return FuncOp(graph.func.sym_name + name, training=training, regions=[Region([block])], loc=graph.func.loc)
 

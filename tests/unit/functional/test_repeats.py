@@ -101,11 +101,9 @@ def captured(net, *arguments):
     return graph
 
 
-def whole(graph, monkeypatch, tangents=(), strides=()):
-    """The joint function made by the engine of the whole graph."""
-    with monkeypatch.context() as patch:
-        patch.setattr(joint, "build_repeated", lambda *args: None)
-        return joint.build_joint(graph, tangents, strides)
+def whole(graph, tangents=(), strides=()):
+    """The joint function made by the engine of the whole graph, with all results as one group."""
+    return joint._build_whole(graph, joint.returned(graph), tangents, strides)
 
 
 def inputs_of(func):
@@ -121,14 +119,14 @@ def inputs_of(func):
 
 @pytest.mark.parametrize("tied", [False, True], ids=["own", "tied"])
 @pytest.mark.parametrize("layer", LAYER_KINDS, ids=lambda layer: layer.__name__)
-def test_call_by_call_is_as_a_whole(layer, tied, monkeypatch):
+def test_call_by_call_is_as_a_whole(layer, tied):
     x, y = torch.randn(4, 8, requires_grad=True), torch.randn(4, 8, requires_grad=layer is not pieces)
     graph = captured(Net(layer, tied), x, y)
     end = joint.returned(graph)
     for tangents, strides in (((), ()), ((0,), ()), ((0,), (1, 4)), ((0,), (0, 0))):
         found = build_repeated(graph, end, tangents, strides)
         assert found is not None
-        expected, draws = whole(graph, monkeypatch, tangents, strides)
+        expected, draws = whole(graph, tangents, strides)
         func = found[0]
         verify(func)
         assert found[1] == draws == 0
@@ -206,14 +204,14 @@ def test_autocast_is_left_to_the_whole():
         assert build_repeated(graph, end, ()) is None
 
 
-def test_calls_that_draw_random_numbers_are_counted(monkeypatch):
+def test_calls_that_draw_random_numbers_are_counted():
     def drops(net, x, y, linear):
         return F.dropout(linear(x), 0.25), y
 
     graph = captured(Net(drops), torch.randn(4, 8), torch.randn(4, 8))
     found = build_repeated(graph, joint.returned(graph), ())
     assert found is not None
-    assert found[1] == whole(graph, monkeypatch)[1] == LAYERS
+    assert found[1] == whole(graph)[1] == LAYERS
 
 
 def test_first_places():

@@ -276,6 +276,32 @@ class Overridden(Event):
         return f"{self.file} is used from {self.level} on"
 
 
+@dataclass(frozen=True)
+class Different(Event):
+    """A compiled graph gave other values than eager: which values, how they differ, and what pass did it; `replay` is the command that shows it."""
+
+    kind: ClassVar[str] = "wrong value"
+    what: str = ""
+    difference: str = ""
+    where: str = ""
+    file: str = field(default="", kw_only=True)
+    replay: str = field(default="", kw_only=True)
+
+    def text(self) -> str:
+        return f"{self.what} differ from eager's: {self.difference}; {self.where}" + (f" (replay it with: {self.replay})" if self.replay else "")
+
+
+@dataclass(frozen=True)
+class Unchecked(Event):
+    """A compiled graph is not compared with eager, and why."""
+
+    kind: ClassVar[str] = "not checked"
+    reason: str = ""
+
+    def text(self) -> str:
+        return self.reason
+
+
 class EventLog:
     """The last events, oldest first, and the listeners that are told of each; `files` are those of the failures among them."""
 

@@ -146,8 +146,10 @@ class Failure:
         return "\n".join(lines) + "\n"
 
 
-def command_for(path: str) -> str:
-    """How a file is replayed."""
+def command_for(path: str, tool: str = "") -> str:
+    """How a file is replayed, by a tool that is known or the one that the name of the file asks for."""
+    if tool:
+        return f"{tool} --run-reproducer {shlex.quote(path)}"
     if path.endswith(".py"):
         return f"python {shlex.quote(path)}"
     return f"lect-run --random-inputs {shlex.quote(path)}" if path.endswith(LINKED) else f"lect-opt --run-reproducer {shlex.quote(path)}"

@@ -30,6 +30,8 @@ REFERENCE: Mapping[str, str] = MappingProxyType(
     }
 )
 
+PROGRAMS_BY_LEVEL = frozenset(REFERENCE)
+
 # What is left of the pipeline to reach native code.
 REMAINING: Mapping[str, str] = MappingProxyType({"host.func": "", "loop.func": "kernel", "functional.func": "loop,kernel", "fx.graph": "aot,loop,kernel"})
 
@@ -95,6 +97,17 @@ def given(program: Program, inputs: Sequence[Any]) -> list[Any]:
         torch.scalar_tensor(value, dtype=tensor_layout(type)[2]) if isinstance(value, int | float) else value
         for value, (_, type) in zip(inputs, program.inputs)
     ]
+
+
+def to_tensors(inputs: Sequence[Any]) -> list[torch.Tensor]:
+    """Inputs of a graph as a file of tensors has them."""
+    return [value if isinstance(value, torch.Tensor) else torch.tensor(value) for value in inputs]
+
+
+def copy_of(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor laid out alike in memory of its own."""
+    storage = tensor.untyped_storage().clone()
+    return tensor.new_empty(0).set_(storage, tensor.storage_offset(), tensor.shape, tensor.stride())
 
 
 def run_native(program: Program, tensors: Sequence[Any], ctx: Context) -> list[torch.Tensor]:
@@ -172,6 +185,28 @@ def difference(got: Sequence[torch.Tensor], want: Sequence[torch.Tensor], tolera
         return f"{len(got)} outputs against {len(want)}"
     for number, (a, b) in enumerate(zip(got, want)):
         problem = _difference_of_one(a, b, tolerance)
+        if problem is not None:
+            return f"output {number}: {problem}"
+    return None
+
+
+# How far compiled results may lie from eager's, as a part of the largest value: sums are added up in another order.
+ORDER_OF_SUMS: Mapping[torch.dtype, float] = MappingProxyType(
+    {torch.float64: 1e-10, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 8e-2, torch.complex64: 1e-4, torch.complex128: 1e-10}
+)
+
+
+def far_apart(got: Sequence[torch.Tensor], want: Sequence[torch.Tensor], strides: bool = True) -> str | None:
+    """The first difference in words that no order of sums explains, or None; without `strides`, tensors may lie differently in memory."""
+    if len(got) != len(want):
+        return f"{len(got)} outputs against {len(want)}"
+    for number, (a, b) in enumerate(zip(got, want)):
+        limit = ORDER_OF_SUMS.get(b.dtype)
+        if limit is not None:
+            finite = b[b.isfinite()]
+            limit *= max(1.0, float(finite.abs().max())) if finite.numel() else 1.0
+        a, b = (a, b) if strides or a.shape != b.shape else (a.contiguous(), b.contiguous())
+        problem = _difference_of_one(a, b, limit)
         if problem is not None:
             return f"output {number}: {problem}"
     return None

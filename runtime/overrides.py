@@ -24,6 +24,7 @@ class Overrides:
     captured: Callable[[Operation], str]
     tell: Callable[[Path], None]
     left: dict[str, Path] = field(default_factory=dict)
+    used: bool = False
 
     def __post_init__(self) -> None:
         known = file_names()
@@ -63,6 +64,7 @@ class Overrides:
         edited = _checked(text, path, ctx)
         _replace(module, edited, stage, path, text.splitlines())
         ctx.analyses.clear()
+        self.used = True
         self.tell(path)
 
 

@@ -22,6 +22,7 @@ from lect.frontends.tensors.errors import NumberNeeded
 from lect.ir import Context, LectError, Operation
 from lect.passes.instrument import RoundTripError
 from lect.passes.manager import PassManager, collector_off
+from lect.runtime.checking import Check
 from lect.runtime.continuation import ResumePoints, cut_resources, going_on
 from lect.runtime.events import Break, EventLog, Fallback, Note, Passes, StageBegins
 from lect.runtime.failure_files import FailureFiles
@@ -228,8 +229,9 @@ def _lower(
                 training = take_training(module, graph, name, ctx, watch, log, place)
         stage = "emit"
         watch.linked(module, ctx)
+        watch.checks(graph, ctx, STAGES[: REACHED[level]])
         ctx.resources["code_store"] = place.objects if place is not None else None
-        made.run = _timed(made, "emit", lambda: _link(module, made, ctx, training))
+        made.run = _timed(made, "emit", lambda: _link(module, made, ctx, training, check=watch.check))
         made.seeded = ctx.statistics.get("random operators seeded", 0)
         if place is not None:
             _timed(made, "cache", lambda: place.keep(module, ctx, {"training": training.facts.to_json() if training is not None else None}))
@@ -301,7 +303,9 @@ def _reason(made: Compiled, name: str, stage: str, error: Exception, lowering: L
     return fallback(name, "LB0020", error.message if refused else made.failure.summary, place or made.failure.location, stage)  # type: ignore[attr-defined]
 
 
-def _link(module: Operation, made: Compiled, ctx: Context, training: Training | None, code: Any = None) -> Callable[..., Any]:
+def _link(
+    module: Operation, made: Compiled, ctx: Context, training: Training | None, code: Any = None, check: Check | None = None
+) -> Callable[..., Any]:
     """The residual function with its graph, ready to be called like the function itself."""
     from lect.runtime.executable import find_host_function
     from lect.runtime.repeat import changes_nothing_before_it_raises
@@ -318,6 +322,11 @@ def _link(module: Operation, made: Compiled, ctx: Context, training: Training | 
         if autocast_is_on(made.guards):
             graph = without_autocast(graph)
     grad = any_grad(made.guards) and training is None
+    if check is not None and ctx.statistics.get("random operators seeded"):
+        check.skip("it draws random numbers of lect's own, and options={'rng': 'eager'} gives eager's")
+    elif check is not None:
+        made.graph_codes = frozenset()  # what the check raises is no reason to make the call again
+        graph = check.graph_call(graph) if training is None else check.step_call(graph, training.facts.inputs)
     native = executable.native if executable is not None else None
     if native is not None and graph is native.run and grad:
         graph, grad = native.quiet, False  # which turns gradients off by itself

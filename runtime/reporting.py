@@ -25,6 +25,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "breaks": ("graph break", "fallback", "note", "backward fallback", "hook refused"),
         "cache": ("cache", "cache problem"),
+        "checks": ("wrong value", "not checked"),
         "compiles": ("trace", "compile", "backward", "not native"),
         "guards": ("guard miss", "recompile"),
         "passes": ("passes",),

@@ -33,10 +33,12 @@ OPTIONS: Mapping[str, tuple[tuple[Any, ...] | None, str]] = MappingProxyType(
         "guards": (GUARDS, "who checks guards: native code with Python behind it, Python alone, or both, which raises when they differ"),
         "dump": (None, "a folder for the text of every level, and behind every pass that changed something"),
         "override": (None, "a folder with edited texts, each of which is used from its level on"),
+        "check": (("", "eager"), "each graph is compared with eager at each call; a difference is searched for and raised"),
         "round_trip": (
             ("", "levels", "passes"),
             "what is printed is read back and compared, at the end of each level or behind each pass: for tests of lect itself",
         ),
+        "seed_bug": (("", "fusion"), "a wrong fusion on purpose, to try the tools that look for one"),
         "version_limit": (None, "the number of versions of one function before it runs eagerly"),
     }
 )
@@ -105,14 +107,15 @@ class Environment:
     guards: str | None = None
     override: str | None = None
     round_trip: str | None = None
+    check: str | None = None
 
     @classmethod
     def read(cls, variables: Mapping[str, str]) -> Environment:
         """The settings for these variables.  Raises `LectError` for a trigger or a kind of guards that does not exist, and for a limit that is no number.
 
         LECT_DISABLE runs everything eagerly; LECT_LOG, LECT_LOG_JSON and LECT_PROGRESS are those of `reporting`; LECT_TRIGGER, LECT_GUARDS, LECT_DUMP,
-        LECT_OVERRIDE and LECT_ROUND_TRIP are the defaults of the options of these names.  LECT_CACHE_DIR is the folder of the cache, LECT_CACHE_LIMIT its
-        size in megabytes, and LECT_CACHE=0 does without.
+        LECT_OVERRIDE, LECT_CHECK and LECT_ROUND_TRIP are the defaults of the options of these names.  LECT_CACHE_DIR is the folder of the cache,
+        LECT_CACHE_LIMIT its size in megabytes, and LECT_CACHE=0 does without.
         """
         trigger = variables.get("LECT_TRIGGER") or "function"
         if trigger not in TRIGGERS:
@@ -133,12 +136,13 @@ class Environment:
             guards=guards,
             override=variables.get("LECT_OVERRIDE") or None,
             round_trip=variables.get("LECT_ROUND_TRIP") or None,
+            check=variables.get("LECT_CHECK") or None,
         )
 
     @property
     def options(self) -> dict[str, Any]:
         """The options of a compile that have a default here."""
-        named = {"guards": self.guards, "dump": self.dump, "override": self.override, "round_trip": self.round_trip}
+        named = {"guards": self.guards, "dump": self.dump, "override": self.override, "round_trip": self.round_trip, "check": self.check}
         return {name: value for name, value in named.items() if value is not None}
 
 

@@ -257,6 +257,11 @@ class _Step(torch.autograd.Function):
 APPLY = super(torch.autograd.Function, _Step).apply  # type: ignore[misc]
 
 
+def is_step(node: Any) -> bool:
+    """True for a node of autograd that is a training step."""
+    return getattr(node, "_forward_cls", None) is _Step
+
+
 def _saved(ctx: Any) -> tuple[torch.Tensor, ...]:
     """What the forward saved.  Where a tensor was written to, the error names the tensor and not the node of the whole graph, which no program made."""
     try:

@@ -148,6 +148,8 @@ class Training:
             copy = backward.clone({})
             assert isinstance(copy, FuncOp)
             run = self._link(copy, made, place)
+            if self.watch.check is not None:
+                run = self.watch.check.backward(backward, Lowering(backward, self._stages(), self.options, self._target(), link_graph), run)
             self.log.add(BackwardCompile(self.name, time.perf_counter() - start, tangents))
         except (TextError, RoundTripError):
             raise

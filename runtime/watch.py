@@ -6,19 +6,23 @@ A compile that is watched takes nothing from the cache, as what comes from there
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lect.dialects.fx.ops import GraphOp
 from lect.ir import Context, Operation
 from lect.passes.instrument import Instrument, RoundTrip
+from lect.runtime.checking import Check
 from lect.runtime.dumping import Dump
 from lect.runtime.events import Dumped, EventLog, Overridden
+from lect.runtime.failures import Lowering
 from lect.runtime.graph_texts import BACKWARD, captured_digest, folder_name
+from lect.runtime.linking import link_graph
 from lect.runtime.overrides import Overrides
 
 Observer = Callable[[str, Operation], None]
-WATCHING = frozenset({"dump", "override"})  # options for which every level has to be passed
+WATCHING = frozenset({"check", "dump", "override"})  # options for which every level has to be passed
 
 
 def is_watched(options: Mapping[str, Any]) -> bool:
@@ -37,13 +41,14 @@ class Watch:
     overrides: Overrides | None = None
     round_trip: str = ""
     captured: str = ""
-    backwards: int = field(default=0)
+    backwards: int = 0
+    check: Check | None = None
 
     @classmethod
     def of(cls, function: str, options: Mapping[str, Any], observe: Observer, log: EventLog) -> Watch:
         """The watch over the next compile of `function`.  Raises `TextError` for an edited file that belongs nowhere."""
         watch = cls(function, observe, log, round_trip=options.get("round_trip", ""))
-        if is_watched(options):
+        if options.get("dump") or options.get("override"):
             graph = folder_name(function, log.next_graph(function))
             watch._open(graph, *[Path(options[name], graph) if options.get(name) else None for name in ("dump", "override")])
         return watch
@@ -73,13 +78,20 @@ class Watch:
 
     def backward(self) -> Watch:
         """The watch over the next backward of this compile."""
-        watch = Watch(self.function, self.observe, self.log, round_trip=self.round_trip, captured=self.captured)
+        watch = Watch(self.function, self.observe, self.log, round_trip=self.round_trip, captured=self.captured, check=self.check)
         name = f"{BACKWARD}.{self.backwards}"
         self.backwards += 1
         graph, dump = self.dump or self.overrides, self.dump
         if graph is not None:
             watch._open(f"{graph.graph}/{name}", dump.folder / name if dump else None, self.overrides.folder / name if self.overrides else None)
         return watch
+
+    def checks(self, graph: Operation, ctx: Context, stages: tuple[str, ...]) -> None:
+        """Compare this captured graph, which passes these stages, with eager, if the options say so."""
+        if ctx.options.get("check"):
+            assert isinstance(graph, GraphOp)
+            lowering = Lowering(graph, stages, dict(ctx.options), dict(ctx.target), link_graph)
+            self.check = Check(self.function, graph, lowering, self.log, self.overrides is not None and self.overrides.used)
 
     def linked(self, module: Operation, ctx: Context) -> None:
         """The module is lowered to the end."""

@@ -5,6 +5,7 @@
     lect-run graph.mlir --random-inputs -p loop,kernel      lower it first
     lect-run graph.mlir --random-inputs --compare-levels    run it before and after every pass on the way to native code
     lect-run edited.mlir --random-inputs --compare original.mlir
+    lect-run --run-reproducer wrong.mlir                    what the file itself says: see LECT_CHECK in docs/failures.md
 
 fx and functional programs run by their reference interpreters, loop programs through kernels as native code (or, with `--reference`, by the
 interpreter).  The exit status is 0 when everything ran and agreed, 1 otherwise.
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lect.ir import Context, LectError, Operation, parse_module, verify
+from lect.tools.lect_opt import read_target
 
 if TYPE_CHECKING:
     from lect.runtime.levels import Program
@@ -29,13 +31,17 @@ def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="lect-run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", help="the module, '-' for standard input")
     parser.add_argument("--function", metavar="NAME", help="which program of the module (default: the only one)")
-    source = parser.add_mutually_exclusive_group(required=True)
+    parser.add_argument("--run-reproducer", action="store_true", help="take the flags from the first line of the file")
+    source = parser.add_mutually_exclusive_group()
     source.add_argument("--random-inputs", action="store_true", help="make inputs of the types of the parameters")
     source.add_argument("--inputs", metavar="F.safetensors", help="tensors named as the parameters, or '0', '1', ...")
+    source.add_argument("--inputs-inside", action="store_true", help="take the tensors that the file itself carries")
     parser.add_argument("--seed", type=int, default=0, help="seed of --random-inputs and of torch's generator (default 0)")
     parser.add_argument("--special", action="store_true", help="sprinkle NaN, infinities and signed zeros over random floats")
     parser.add_argument("-p", "--pipeline", default="", help="passes to run first, as in lect-opt")
     parser.add_argument("--reference", action="store_true", help="run loop programs by the reference interpreter, too")
+    parser.add_argument("--target", default="", metavar="KEY=VALUE,...", help="the machine that passes decide for, as in lect-opt")
+    parser.add_argument("--compare-reference", action="store_true", help="run it natively and by the reference interpreter, and compare")
     parser.add_argument("--compare", metavar="FILE", help="run this module on the same inputs and compare")
     parser.add_argument("--compare-levels", action="store_true", help="run after every pass on the way to native code and compare with the start")
     parser.add_argument("--tolerance", type=float, help="largest relative difference that counts as equal (default: by dtype)")
@@ -48,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The command; returns the exit status."""
     options = arguments().parse_args(argv)
     try:
-        return run(options)
+        return run(configured(options) if options.run_reproducer else options)
     except LectError as error:
         print(error.render(), file=sys.stderr)
     except OSError as error:
@@ -60,6 +66,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 1
 
 
+def configured(given: argparse.Namespace) -> argparse.Namespace:
+    """The options that a file asks for.  Raises `LectError` when it is no reproducer."""
+    from lect.passes.instrument import read_configuration
+
+    found = read_configuration(Path(given.file).read_text())
+    if found is None:
+        raise LectError(f"'{given.file}' is no reproducer: it has no line '// configuration: ...'")
+    return arguments().parse_args([*found, given.file])
+
+
 def run(options: argparse.Namespace) -> int:
     """What the options ask for.  Raises `LectError`."""
     from lect.dialects import make_context
@@ -67,9 +83,12 @@ def run(options: argparse.Namespace) -> int:
     from lect.runtime.levels import difference, find_program, random_inputs
 
     ctx = make_context()
+    ctx.target.update(read_target(options.target))
     module = read(options.file, ctx)
     start = find_program(module, options.function)
-    tensors = random_inputs(start, options.seed, options.special) if options.random_inputs else read_inputs(options.inputs, start)
+    tensors = random_inputs(start, options.seed, options.special) if options.random_inputs else read_inputs(options, start)
+    if options.compare_reference:
+        return compare_reference(start, tensors, options, ctx)
     if options.compare_levels:
         return compare_levels(module, tensors, options, ctx)
     if options.pipeline:
@@ -96,17 +115,11 @@ def read(name: str, ctx: Context) -> Operation:
 
 def execute(program: Program, tensors: Sequence[Any], options: argparse.Namespace, ctx: Context) -> list[Any]:
     """What a program gives for copies of the tensors, and behind it the copies that it wrote to."""
-    from lect.runtime.levels import difference
+    from lect.runtime.levels import copy_of, difference
 
-    copies = [copy_of(tensor) for tensor in tensors]
+    copies = [copy_of(tensor) if hasattr(tensor, "stride") else tensor for tensor in tensors]
     results = execute_in_place(program, copies, options, ctx)
     return [*results, *[after for after, before in zip(copies, tensors) if difference([after], [before], 0.0)]]
-
-
-def copy_of(tensor: Any) -> Any:
-    """A tensor laid out alike in memory of its own."""
-    storage = tensor.untyped_storage().clone()
-    return tensor.new_empty(0).set_(storage, tensor.storage_offset(), tensor.shape, tensor.stride())
 
 
 def execute_in_place(program: Program, tensors: Sequence[Any], options: argparse.Namespace, ctx: Context) -> list[Any]:
@@ -150,23 +163,52 @@ def compare_levels(module: Operation, tensors: Sequence[Any], options: argparse.
     return 1 if wrong else 0
 
 
+def compare_reference(program: Program, tensors: Sequence[Any], options: argparse.Namespace, ctx: Context) -> int:
+    """Run a program as native code and by the reference interpreter; 1 when they differ."""
+    from lect.runtime.levels import difference
+
+    native = execute(program, tensors, options, ctx)
+    reference = execute(program, tensors, argparse.Namespace(**{**vars(options), "reference": True}), ctx)
+    problem = difference(native, reference, options.tolerance)
+    print(f"native code against the reference interpreter: {problem or 'equal'}")
+    return 0 if problem is None else 1
+
+
 # ---- tensors in and out ----------------------------------------------------------------------------------------------
 
 
-def read_inputs(name: str, program: Program) -> list[Any]:
-    """Tensors for the parameters from a file.  Raises `LectError` when one is missing or of the wrong sizes or dtype."""
+def stored_inputs(options: argparse.Namespace) -> dict[str, Any]:
+    """The tensors that a file has, by name.  Raises `LectError` when it has none."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
+    if options.inputs_inside:
+        from lect.runtime.bisection import decode
+
+        found = decode(Path(options.file).read_text())
+        if found is None:
+            raise LectError(f"'{options.file}' carries no inputs")
+        return found
+    if not options.inputs:
+        raise LectError("name inputs: --random-inputs, --inputs FILE or --inputs-inside")
+    try:
+        return load_file(options.inputs)  # type: ignore[no-any-return]
+    except SafetensorError as error:
+        raise LectError(f"{options.inputs} is no safetensors file: {error}") from None
+
+
+def read_inputs(options: argparse.Namespace, program: Program) -> list[Any]:
+    """Tensors and numbers for the parameters from a file.  Raises `LectError` when one is missing or of the wrong sizes or dtype."""
+    from lect.dialects.fx.types import NumberType
     from lect.runtime.levels import tensor_layout
 
-    try:
-        stored = load_file(name)
-    except SafetensorError as error:
-        raise LectError(f"{name} is no safetensors file: {error}") from None
+    stored, name = stored_inputs(options), options.inputs or options.file
     tensors = []
     for number, (parameter, type) in enumerate(program.inputs):
         tensor = stored.get(parameter, stored.get(str(number)))
+        if tensor is not None and isinstance(type, NumberType):
+            tensors.append(tensor.item())
+            continue
         sizes, strides, dtype = tensor_layout(type)
         if tensor is None:
             raise LectError(f"{name} has no tensor '{parameter}' or '{number}'; it has {', '.join(sorted(stored)) or 'none'}")

@@ -149,12 +149,15 @@ def _require_rows(first: NestOp, second: NestOp, joint: Joint) -> None:
         raise Blocked(f"only {rows} rows would run side by side")
 
 
-def join(first: NestOp, second: NestOp, joint: Joint, keep: Sequence[int]) -> NestOp:
-    """One nest for both, outside of the graph: results `keep` of the first, then all of the second."""
+def join(first: NestOp, second: NestOp, joint: Joint, keep: Sequence[int], early: bool = False) -> NestOp:
+    """One nest for both, outside of the graph: results `keep` of the first, then all of the second.
+
+    With `early`, which is wrong, the second reads what stands in front of the last operation of the first.
+    """
     builder = NestBuilder(SpaceAttr(joint.sizes), second.loc)
     made = copy_block(Inlining(first, builder, joint.dims))
     for number, (value, offset) in made.items():
-        builder.stored[first.results[number], offset] = value
+        builder.stored[first.results[number], offset] = _one_step_back(value) if early else value
     for number in keep:
         builder.loc = first.store_of(number).loc
         builder.store(*_stored(first, number, made))
@@ -168,22 +171,31 @@ def join(first: NestOp, second: NestOp, joint: Joint, keep: Sequence[int]) -> Ne
     return builder.finish(second.sym_name)
 
 
+def _one_step_back(value: Value) -> Value:
+    """What the operation that gives a value computes it of, where that is of one type and varies over the same dims."""
+    op = value.op
+    if op is None or not op.operands or op.name in ("loop.load", "loop.reduce", "loop.scan"):
+        return value
+    before = op.operands[0]
+    return before if before.type is value.type and before.op is not None and before.op.name != "loop.reduce" else value
+
+
 def _stored(nest: NestOp, number: int, made: dict[int, tuple[Value, Expr]]) -> tuple[Value, Any, Expr]:
     value, offset = made[number]
     return value, nest.results[number].type, offset
 
 
-def joined(forms: Forms, first: NestOp, second: NestOp, joint: Joint, keep: Sequence[int]) -> NestOp:
+def joined(forms: Forms, first: NestOp, second: NestOp, joint: Joint, keep: Sequence[int], early: bool = False) -> NestOp:
     """One nest for both, outside of the graph; its dims are split where a map divides."""
 
     def build() -> NestOp:
-        new = join(first, second, joint, keep)
+        new = join(first, second, joint, keep, early)
         parts = split(new) if has_division(new) else None
         if parts is not None:
             new.drop_operands()
         return parts or new
 
-    made = forms.make((first, second), ("joined", joint, tuple(keep)), second.sym_name, build)
+    made = forms.make((first, second), ("joined", joint, tuple(keep), early), second.sym_name, build)
     assert made is not None
     return made
 

@@ -34,9 +34,11 @@ class LoopFuseVertical(Pass):
     keeps: ClassVar[tuple[str, ...]] = (FORMS,)
     max_body: int = option(160, "largest block that a fusion may make, in operations")
 
+    seed_bug: str = option("", "`fusion`: consumers read one operation too early, a wrong result on purpose to try the tools that look for one")
+
     def run(self, op: Operation, ctx: Context) -> None:
         for func in functions(op):
-            fuser = Fuser(func, forms_of(ctx), self.max_body)
+            fuser = Fuser(func, forms_of(ctx), self.max_body, self.seed_bug == "fusion")
             fuser.run()
             ctx.count("nests fused", fuser.fused)
             ctx.count("fusions refused", sum(map(len, fuser.refused.values())))
@@ -48,7 +50,8 @@ class Fuser:
 
     kind: ClassVar[str] = "vertical"
 
-    def __init__(self, func: FuncOp, forms: Forms, max_body: int) -> None:
+    def __init__(self, func: FuncOp, forms: Forms, max_body: int, early: bool = False) -> None:
+        self.early = early
         self.forms = forms
         self.graph = FusionGraph(func)
         self.max_body = max_body
@@ -106,7 +109,7 @@ class Fuser:
             name = buffers[0].hint or f"result {buffers[0].index}"
             self.refused.setdefault(consumer.sym_name, []).append(BlockedAttr(producer.sym_name, f"%{name}: {reason}"))
             return None
-        new = joined(self.forms, producer, consumer, joint, keep)
+        new = joined(self.forms, producer, consumer, joint, keep, self.early)
         saves = sum(nbytes(value) * (1 if value.index in keep else 2) for value in buffers)
         self.fused += 1
         self.saved += saves

@@ -1,0 +1,177 @@
+"""Running eager beside compiled code, graph by graph: what `LECT_CHECK=eager` does.
+
+Each call of a graph runs the captured calls by torch first, on copies of its inputs, then the compiled graph, and compares results, what was written to
+inputs, and the gradients that a backward gives.  At the first difference the pass that made it is searched for, a file is written that replays it, and
+the call raises `WrongValue`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from lect.backends.python_fx.load import load as load_torch_calls
+from lect.dialects.functional.ops import FuncOp
+from lect.dialects.fx.ops import GraphOp
+from lect.ir import LectError
+from lect.runtime.bisection import Finding, first_difference
+from lect.runtime.events import Different, EventLog, Unchecked
+from lect.runtime.failures import Lowering, command_for
+from lect.runtime.levels import copy_of, far_apart
+
+Run = Callable[..., list[Any]]
+
+
+class WrongValue(LectError):
+    """A compiled graph gives other values than eager does."""
+
+
+@dataclass(eq=False)  # it stands among the constants of code objects, which are hashed
+class Check:
+    """The check of one compiled graph.  `backward` gives what a backward that is compiled later is lowered with."""
+
+    function: str
+    graph: GraphOp
+    lowering: Lowering
+    log: EventLog
+    edited: bool = False
+    eager: Run = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.eager = load_torch_calls(self.graph).run
+
+    def graph_call(self, run: Run) -> Run:
+        """A graph without gradients that is compared at each call."""
+        return functools.partial(_checked, self, run)
+
+    def step_call(self, run: Run, inputs: Sequence[int]) -> Run:
+        """A training step, of which results are compared at each call, and the gradients of `inputs` when a backward comes."""
+        return functools.partial(_checked_step, self, run, tuple(inputs))
+
+    def backward(self, func: FuncOp, lowering: Lowering, run: Run) -> Run:
+        """A compiled backward that is compared with the functional one of which it was lowered."""
+        return functools.partial(_checked_backward, self, func, lowering, run)
+
+    def skip(self, reason: str) -> None:
+        """Tell that the graph is not compared."""
+        self.log.add(Unchecked(self.function, reason))
+
+    def fail(self, what: str, problem: str, finding: Callable[[], Finding | None]) -> None:
+        """Search for what made a difference, write the file and raise."""
+        where, file, replay = "", "", ""
+        if self.edited:
+            where = "an edited text was used, so no pass is searched for"
+        else:
+            found = _search(finding)
+            where = found if isinstance(found, str) else found.where
+            if isinstance(found, Finding):
+                kept = self.log.files.keep(("check", self.function, found.where, what), lambda: (f"{self.function}-{found.name}.mlir", found.text))
+                file, replay = kept.path, command_for(kept.path, "lect-run") if kept.path else ""
+                where += "" if kept.path else f" (no file that replays it could be written: {kept.why_not})"
+        self.log.add(Different(self.function, what, problem, where, file=file, replay=replay))
+        message = f"{self.function}: {what} of the compiled graph differ from eager's: {problem}; {where}"
+        raise WrongValue(message, hint=f"replay it with: {replay}" if replay else None)
+
+
+def _search(finding: Callable[[], Finding | None]) -> Finding | str:
+    try:
+        return finding() or "lowering the graph again gives eager's values"
+    except Exception as error:  # the difference is what has to be told, whatever the search comes to
+        return f"the search for the pass that did it stopped with {type(error).__name__}: {str(error)[:200]}"
+
+
+def _copies(values: Sequence[Any]) -> list[Any]:
+    return [copy_of(value.detach()) if isinstance(value, torch.Tensor) else value for value in values]
+
+
+def _tensors(values: Sequence[Any]) -> list[torch.Tensor]:
+    return [value.detach() for value in values if isinstance(value, torch.Tensor)]
+
+
+def _eager_first(check: Check, inputs: Sequence[Any]) -> list[Any]:
+    """The eager results; torch's generator stands where it stood, so that the compiled graph draws the same numbers."""
+    state = torch.get_rng_state()
+    generators = [(value, value.get_state()) for value in inputs if isinstance(value, torch.Generator)]
+    try:
+        return check.eager(*inputs)
+    finally:
+        torch.set_rng_state(state)
+        for generator, before in generators:
+            generator.set_state(before)
+
+
+def _checked(check: Check, run: Run, *inputs: Any) -> list[Any]:
+    kept, given = _copies(inputs), _copies(inputs)
+    with torch.no_grad():
+        want = _eager_first(check, given)
+    got = run(*inputs)
+    _compare(check, kept, got, want, inputs, given)
+    return got
+
+
+def _compare(check: Check, kept: Sequence[Any], got: Sequence[Any], want: Sequence[Any], inputs: Sequence[Any], given: Sequence[Any]) -> None:
+    """Compare results, then what inputs are behind the call."""
+    pairs = [(a, b) for a, b in zip(got, want) if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor)]
+    expected = _copies(want)
+    problem = far_apart([a.detach() for a, _ in pairs], [b.detach() for _, b in pairs])
+    what = "results"
+    if problem is None:
+        problem, what = far_apart(_tensors(inputs), _tensors(given)), "inputs behind a call"
+        expected = [*expected, *_copies(given)]
+    if problem is not None:
+        check.fail(what, problem, lambda: first_difference(check.lowering, kept, _tensors(expected), written=what != "results"))
+
+
+def _checked_step(check: Check, run: Run, followed: tuple[int, ...], *inputs: Any) -> list[Any]:
+    kept, given = _copies(inputs), _copies(inputs)
+    leaves = {number: given[number].requires_grad_() for number in followed}
+    with torch.enable_grad():
+        arguments = [leaves[number].clone() if number in leaves else value for number, value in enumerate(given)]
+        want = _eager_first(check, arguments)
+    got = run(*inputs)
+    _compare(check, kept, got, want, inputs, arguments)
+    node = next((value.grad_fn for value in got if isinstance(value, torch.Tensor) and _is_step(value.grad_fn)), None)
+    if node is not None:
+        places = [number for number, value in enumerate(got) if isinstance(value, torch.Tensor) and value.grad_fn is node]
+        node.register_hook(functools.partial(_compare_gradients, check, [want[number] for number in places], leaves, kept, places))
+    return got
+
+
+def _is_step(node: Any) -> bool:
+    from lect.runtime.training import is_step
+
+    return is_step(node)
+
+
+def _compare_gradients(
+    check: Check, results: Sequence[Any], leaves: Mapping[int, Any], kept: Sequence[Any], places: Sequence[int], found: Any, given: Any
+) -> None:
+    """A hook of the node of a training step: `given` are the gradients of its results, `found` those that it gives for its inputs."""
+    pairs = [(result, slope.detach()) for result, slope in zip(results, given) if slope is not None and result.requires_grad]
+    if not pairs:
+        return
+    wanted = torch.autograd.grad([a for a, _ in pairs], list(leaves.values()), [b for _, b in pairs], retain_graph=True, allow_unused=True)
+    got = [value.detach() if value is not None else torch.zeros_like(leaf) for value, leaf in zip(found, leaves.values())]
+    want = [value if value is not None else torch.zeros_like(leaf) for value, leaf in zip(wanted, leaves.values())]
+    problem = far_apart(got, want, strides=False)
+    if problem is not None:
+        slopes = [slope for slope in given if slope is not None]
+        all_given = len(slopes) == len(given)
+        check.fail("gradients", problem, lambda: first_difference(check.lowering, kept, want, tangents=slopes if all_given else None))
+
+
+def _checked_backward(check: Check, func: FuncOp, lowering: Lowering, run: Run, *inputs: Any) -> list[Any]:
+    from lect.backends.reference.functional import run_functional
+
+    kept = _copies(inputs)
+    with torch.no_grad():
+        want = run_functional(func, _copies(inputs))
+    got = run(*inputs)
+    problem = far_apart(_tensors(got), _tensors(want))
+    if problem is not None:
+        check.fail("gradients", problem, lambda: first_difference(lowering, kept, _tensors(want)))
+    return got

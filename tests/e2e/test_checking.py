@@ -1,0 +1,269 @@
+"""`options={"check": "eager"}`: eager runs beside compiled graphs, and what is different is found, told and written down."""
+
+import re
+
+import pytest
+import torch
+
+import lect
+from lect.passes import load_pass
+from lect.runtime.checking import WrongValue
+from lect.tools import lect_run
+
+BUG = {"check": "eager", "seed_bug": "fusion"}
+
+
+@pytest.fixture(autouse=True)
+def trigger():
+    """Who calls the compiler decides nothing of the check."""
+
+
+@pytest.fixture(autouse=True)
+def fresh(tmp_path, monkeypatch):
+    from lect.runtime import entry
+    from lect.runtime.failure_files import FailureFiles
+
+    lect.reset()
+    monkeypatch.setattr(entry.RUNTIME.log, "files", FailureFiles(str(tmp_path)))
+    yield
+    lect.reset()
+
+
+def fused(x, y):
+    return torch.softmax(x.sin() * y, -1).exp() + y.cos()
+
+
+def told():
+    return lect.events("wrong value", "not checked", "note", "fallback", "backward fallback")
+
+
+def replayed(event, capsys):
+    """Exit status and lines of the command that an event names."""
+    assert event.replay == f"lect-run --run-reproducer {event.file}"
+    capsys.readouterr()
+    status = lect_run.main(["--run-reproducer", event.file])
+    return status, capsys.readouterr().out
+
+
+# ---- where nothing is wrong ------------------------------------------------------------------------------------------
+
+
+def writes(x, y):
+    x.mul_(y)
+    x[0] = 1.0
+    return x.t(), x + y
+
+
+def with_number(x, n):
+    return x * n, x.sum() / n
+
+
+def views(x):
+    return x[:, ::2], x.reshape(-1), x.expand(2, 4, 6)
+
+
+def halves(x):
+    return torch.softmax(x.half() * 3, -1).sum(0), (x.bfloat16() @ x.bfloat16().t())
+
+
+def ints(x):
+    i = (x * 10).to(torch.int64)
+    return i // 3, i % 4, i > 0, i.sum()
+
+
+PROGRAMS = [
+    (fused, lambda: (torch.randn(4, 6), torch.randn(4, 6))),
+    (writes, lambda: (torch.randn(4, 4), torch.randn(4, 4))),
+    (with_number, lambda: (torch.randn(3), 3)),
+    (with_number, lambda: (torch.randn(3), 0.5)),
+    (views, lambda: (torch.randn(4, 6),)),
+    (halves, lambda: (torch.randn(4, 6),)),
+    (ints, lambda: (torch.randn(4, 6),)),
+    (fused, lambda: (torch.empty(0, 6), torch.empty(0, 6))),
+    (fused, lambda: (torch.tensor([[1.0, float("nan")], [float("inf"), -0.0]]), torch.ones(2, 2))),
+    (fused, lambda: (torch.randn(6, 4).t(), torch.randn(4, 1).expand(4, 6))),
+]
+
+
+@pytest.mark.parametrize(("program", "make"), PROGRAMS, ids=[f"{program.__name__}-{number}" for number, (program, _) in enumerate(PROGRAMS)])
+def test_right_graphs_pass(program, make):
+    torch.manual_seed(1)
+    args = make()
+    want = program(*[value.clone() if isinstance(value, torch.Tensor) else value for value in args])
+    f = lect.compile(program, options={"check": "eager"})
+    got = f(*[value.clone() if isinstance(value, torch.Tensor) else value for value in args])
+    torch.testing.assert_close(got, want, equal_nan=True)
+    assert not told()
+
+
+def scaled_in_place(x, w):
+    h = x * w
+    h.mul_(2.0)
+    return h.relu().sum(), h
+
+
+def two_losses(x, w):
+    return (x @ w).sum(), (x * 2).tanh()
+
+
+@pytest.mark.parametrize("program", [scaled_in_place, two_losses, lambda x, w: torch.softmax(x @ w, -1).log().mean()], ids=["in-place", "losses", "softmax"])
+def test_right_training_steps_pass(program):
+    x, w = torch.randn(4, 4, requires_grad=True), torch.randn(4, 4, requires_grad=True)
+    results = lect.compile(program, options={"check": "eager"})(x, w)
+    loss = results if isinstance(results, torch.Tensor) else sum(result.sum() for result in results)
+    loss.backward()
+    mine, x.grad, w.grad = (x.grad, w.grad), None, None
+    results = program(x, w)
+    (results if isinstance(results, torch.Tensor) else sum(result.sum() for result in results)).backward()
+    torch.testing.assert_close(mine, (x.grad, w.grad))
+    assert not told()
+
+
+def test_random_numbers():
+    def program(x):
+        return torch.nn.functional.dropout(x, 0.5).sum()
+
+    x = torch.ones(100, requires_grad=True)
+    lect.compile(program, options={"check": "eager"})(x).backward()
+    (event,) = told()
+    assert event.kind == "not checked" and "random numbers" in event.reason
+    lect.reset()
+    lect.compile(program, options={"check": "eager", "rng": "eager"})(x).backward()
+    assert not told()
+
+
+def test_behind_a_graph_break_and_at_each_call():
+    def program(x):
+        y = x + 1
+        print(end="")
+        return y * 2
+
+    f = lect.compile(program, options={"check": "eager"})
+    for _ in range(2):
+        x = torch.randn(3)
+        assert torch.equal(f(x), (x + 1) * 2)
+    assert not told()
+
+
+# ---- where something is wrong ----------------------------------------------------------------------------------------
+
+
+def test_a_wrong_fusion_is_found_and_replayed(capsys):
+    x, y = torch.randn(8, 16), torch.randn(8, 16)
+    with pytest.raises(WrongValue, match="fused: results .* the first pass behind which they do is loop-fuse-vertical"):
+        lect.compile(fused, options=BUG)(x, y)
+    (event,) = told()
+    assert event.kind == "wrong value" and "loop-fuse-vertical" in event.where
+    status, shown = replayed(event, capsys)
+    assert status == 1 and re.search(r"after loop-fuse-vertical +loop.func +output 0: values differ", shown)
+    text = open(event.file).read()
+    assert "--random-inputs --seed 0" in text and "// inputs: " not in text
+
+
+def test_the_same_without_the_bug():
+    lect.compile(fused, options={"seed_bug": "", "check": "eager"})(torch.randn(8, 16), torch.randn(8, 16))
+    assert not told()
+
+
+def test_a_wrong_backward_is_found_and_replayed(capsys, monkeypatch):
+    def program(x):
+        return torch.softmax(x.sin() * x, -1).exp().sum()
+
+    from lect.runtime import training_compile
+
+    parse = training_compile.PassManager.parse
+    x = torch.randn(8, 16, requires_grad=True)
+    y = lect.compile(program, options={"check": "eager"})(x)
+    monkeypatch.setattr(training_compile.PassManager, "parse", lambda text: parse(text).configured({"seed_bug": "fusion"}))
+    with pytest.raises(WrongValue, match="gradients of the compiled graph differ.* is loop-fuse-vertical"):
+        y.backward()
+    (event,) = told()
+    assert replayed(event, capsys)[0] == 1
+
+
+def changed(monkeypatch, name, change):
+    """Let a pass do something else, too."""
+    kind = load_pass(name)
+    run = kind.run
+
+    def both(self, op, ctx):
+        run(self, op, ctx)
+        for inner in op.walk():
+            change(inner)
+
+    monkeypatch.setattr(kind, "run", both)
+
+
+def test_inputs_are_written_where_random_ones_do_not_show_it(capsys, monkeypatch):
+    def smaller(op):
+        if op.name == "functional.clamp":
+            op.attrs["high" if "high" in op.attrs else "max"] = 50.0
+
+    changed(monkeypatch, "cse", smaller)
+    with pytest.raises(WrongValue, match="is cse"):
+        lect.compile(lambda x: x.clamp(-1000.0, 1000.0) * 2, options={"check": "eager"})(torch.randn(8) * 300)
+    (event,) = told()
+    assert "// inputs: " in open(event.file).read()
+    status, shown = replayed(event, capsys)
+    assert status == 1 and "after cse" in shown
+
+
+def test_wrong_gradients_of_the_joint_graph(capsys, monkeypatch):
+    def wrong(op):
+        if op.name == "functional.cos":
+            from lect.dialects.functional.pointwise import SinOp
+
+            new = SinOp(op.operands[0])
+            op.parent.insert_before(op, new)
+            op.replace([new.result])
+
+    changed(monkeypatch, "cse", wrong)
+    x = torch.randn(8, requires_grad=True)
+    with pytest.raises(WrongValue, match="gradients .* is cse"):
+        lect.compile(lambda x: x.sin() * 2, options={"check": "eager"})(x).sum().backward()
+    (event,) = told()
+    assert replayed(event, capsys)[0] == 1
+
+
+def test_wrong_gradients_from_the_start(monkeypatch):
+    def wrong(op):
+        if op.name == "functional.neg":
+            op.replace(op.operands)
+
+    changed(monkeypatch, "fx-build-joint", wrong)
+    x = torch.randn(8, requires_grad=True)
+    with pytest.raises(WrongValue, match="gradients .* fx-build-joint makes wrong ones"):
+        lect.compile(lambda x: x.cos() * 2, options={"check": "eager"})(x).sum().backward()
+
+
+def test_wrong_native_code(capsys, monkeypatch):
+    from lect.runtime import executable
+
+    build = executable.build
+
+    def wrong(*args, **kwargs):
+        made = build(*args, **kwargs)
+        made.native, run = None, made.run
+        made.__dict__["_program"] = type("Program", (), {"run": staticmethod(lambda *tensors: [value + 1 for value in run(*tensors)]), "text": ""})
+        return made
+
+    monkeypatch.setattr(executable, "build", wrong)
+    with pytest.raises(WrongValue, match="the native code is wrong"):
+        lect.compile(fused, options={"check": "eager"})(torch.randn(2, 3), torch.randn(2, 3))
+    (event,) = told()
+    status, shown = replayed(event, capsys)
+    assert status == 1 and "native code against the reference interpreter: output 0" in shown
+
+
+def test_an_edited_text_is_not_searched_in(tmp_path):
+    x = torch.randn(3)
+
+    def program(x):
+        return x * 2.0
+
+    lect.compile(program, options={"dump": tmp_path})(x)
+    (path,) = tmp_path.glob("*program*/37-loop.mlir")
+    path.write_text(path.read_text().replace("value = 2.0", "value = 3.0"))
+    lect.reset()
+    with pytest.raises(WrongValue, match="an edited text was used"):
+        lect.compile(program, options={"override": tmp_path, "check": "eager"})(x)

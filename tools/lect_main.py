@@ -2,6 +2,7 @@
 
     lect cache ls          what compiles left on disk
     lect opt FILE ...      lect-opt: run passes over a module
+    lect reduce FILE ...   lect-reduce: make a failing module small
     lect run FILE ...      lect-run: execute a module at any level
 """
 
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from types import MappingProxyType
 
-TOOLS = MappingProxyType({"cache": "lect.tools.lect_cache", "opt": "lect.tools.lect_opt", "run": "lect.tools.lect_run"})
+TOOLS = MappingProxyType({"cache": "lect.tools.lect_cache", "opt": "lect.tools.lect_opt", "reduce": "lect.tools.lect_reduce", "run": "lect.tools.lect_run"})
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -361,7 +361,7 @@ class Ranges:
 
     def less(self, left: Size, right: Size) -> bool | None:
         """Whether `left < right` always (True) or never (False) holds; None when unknown."""
-        return self._sign(constant(right) - left - 1)
+        return self._sign(self.without_common_factor(constant(right) - left) - 1)
 
     def less_equal(self, left: Size, right: Size) -> bool | None:
         """Whether `left <= right` always or never holds; None when unknown."""
@@ -379,6 +379,7 @@ class Ranges:
 
     def _sign(self, difference: Expr) -> bool | None:
         """True when `difference` is never negative, False when it always is."""
+        difference = self.without_common_factor(difference)
         low, high = self.bounds(difference)
         if low is not None and low >= 0:
             return True
@@ -388,10 +389,17 @@ class Ranges:
             low = self.bounds(-self.upper(-difference))[0]
             if low is not None and low >= 0:
                 return True
-            high = self.bounds(self.upper(difference))[1]
-            if high is not None and high < 0:
+            if (self.bounds(self.upper(difference))[1] or 0) < 0:
                 return False
         return None
+
+    def without_common_factor(self, value: Expr) -> Expr:
+        """An expression with the sign of this one: without the positive symbols that all its terms share."""
+        for atom in value.terms[0][0] if not value.const and len(value.terms) > 1 else ():
+            rests = [(without(atoms, (atom,)), k) for atoms, k in value.terms]
+            if all(rest is not None for rest, _ in rests) and (self._atom_bounds(atom)[0] or 0) > 0:
+                return self.without_common_factor(_sum(sum(k for rest, k in rests if not rest), {rest: k for rest, k in rests if rest}))
+        return value
 
     def within(self, value: Expr, size: Size) -> bool:
         """True when `0 <= value < size` surely holds."""

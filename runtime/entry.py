@@ -14,6 +14,7 @@ import torch
 from lect.frontends.capture.api import python_function
 from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.interpreter import CodeTable
+from lect.frontends.tensors.marks import mark_dynamic, mark_static
 from lect.ir import Operation
 from lect.runtime import frame_hook, reporting
 from lect.runtime.cache_commands import Cache
@@ -30,7 +31,7 @@ from lect.runtime.settings import Environment, Settings
 from lect.runtime.store import Store
 from lect.runtime.watch import is_watched
 
-__all__ = ["CompileError", "cache", "compile", "disable", "events", "explain", "reset"]
+__all__ = ["CompileError", "cache", "compile", "disable", "events", "explain", "mark_dynamic", "mark_static", "reset"]
 
 
 class Runtime:

@@ -127,16 +127,33 @@ class GuardMiss(Event):
 
 @dataclass(frozen=True)
 class Recompile(Event):
-    """A further version is made because no existing one holds; `numbers` are the paths of numbers that are constants no more."""
+    """A further version is made because no existing one holds; `numbers` are the paths of numbers that are constants no more, `sizes` the sizes that are
+    symbols from now on, with what they were and what they are."""
 
     kind: ClassVar[str] = "recompile"
     versions: int = 0
     reason: str = ""
     numbers: tuple[str, ...] = ()
+    sizes: tuple[str, ...] = ()
 
     def text(self) -> str:
         known = "".join([f"; {path} became a run-time number" for path in self.numbers])
+        known += "".join([f"; {change}: dynamic from now on" for change in self.sizes])
         return f"version {self.versions + 1}, as {self.reason}{known}"
+
+
+@dataclass(frozen=True)
+class StaticSizes(Event):
+    """A size that changes or might is compiled as the integer at hand: `size` is its path, or "all", `reason` what needs it, `location` where."""
+
+    kind: ClassVar[str] = "static-sizes"
+    size: str = ""
+    reason: str = ""
+    location: str = ""
+
+    def text(self) -> str:
+        what = "all sizes are" if self.size == "all" else f"{self.size} is"
+        return f"{what} compiled as at hand: {self.reason}" + (f" ({self.location})" if self.location else "")
 
 
 @dataclass(frozen=True)

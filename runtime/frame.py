@@ -24,6 +24,7 @@ from lect.runtime.native_guards import NativeGuards
 from lect.runtime.numbers import changed_numbers
 from lect.runtime.pipeline import Compiled, Observer, break_event, compile_call, fallback, place_of
 from lect.runtime.settings import Settings
+from lect.runtime.sizes import changed_sizes
 
 # Reasons that are no fault of the program, so that `fullgraph=True` does not raise for them.
 NEVER_RAISED = frozenset({"LB0012", "LB0020", "LB0022", "LB0025", "LB0027"})
@@ -73,6 +74,7 @@ class CompiledFrame:
         native = NativeGuards(function, settings.options.get("guards", DEFAULT_GUARDS), self._no_native_guards, store)
         self.cache = CodeCache(function, settings.options.get("version_limit", VERSION_LIMIT), native)
         self.numbers = NumberPolicy(arguments=settings.dynamic is True)
+        self.numbers.sizes.never = settings.dynamic is False
         whole = settings.fullgraph or settings.options.get("breaks") == "eager"
         self.points: ResumePoints | None = None if whole else ResumePoints(self._frame_of_rest, self.in_place)
         self.calls: CompiledFrame | None = None  # of the module as a whole, while that does more than its forward
@@ -210,6 +212,7 @@ class CompiledFrame:
         self.cache.clear()
         self.calls = None
         self.numbers = NumberPolicy(self.numbers.arguments)
+        self.numbers.sizes.never = self.settings.dynamic is False
         if self.points is not None:
             self.points.clear()
 
@@ -239,8 +242,21 @@ class CompiledFrame:
             self._run_armed_when_given_up()
             self.log.add(fallback(name, "LB0027", f"{len(cache.versions)} versions; {reason}", place_of(self.function)))
             return False
-        self.log.add(Recompile(name, len(cache.versions), reason, self._learn_numbers(args, kwargs, bound)))
+        self.log.add(Recompile(name, len(cache.versions), reason, self._learn_numbers(args, kwargs, bound), self._learn_sizes(bound)))
         return True
+
+    def _learn_sizes(self, bound: dict[str, Any] | None) -> tuple[str, ...]:
+        """Make sizes that have changed since a version was compiled symbols; the new ones, with both sizes."""
+        policy = self.numbers.sizes
+        if policy.never or bound is None:
+            return ()
+        new = {}
+        for version in self.cache.versions:
+            for path, sizes in changed_sizes(version.predicate.conditions, self.function, bound).items():
+                if path not in policy.dynamic and path not in policy.by_value:
+                    new[path] = sizes
+        policy.dynamic |= new.keys()
+        return tuple(sorted([f"{path.print_body()} was {wanted} and is {found}" for path, (wanted, found) in new.items()]))
 
     def _learn_numbers(self, args: tuple[Any, ...], kwargs: dict[str, Any], bound: dict[str, Any] | None) -> tuple[str, ...]:
         """Make numbers that alone have changed since a version was compiled numbers of run time; the paths of the new ones."""

@@ -164,5 +164,6 @@ STEPS: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
         "own": own_item,
         "call": lambda value, key: value(),
         "element": lambda value, key: value.item(),
+        "size": lambda value, key: value.shape[key],
     }
 )

@@ -13,7 +13,7 @@ import builtins
 import math
 import sys
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import BuiltinFunctionType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
@@ -28,11 +28,12 @@ from lect.dialects.guard.builtin_names import OWN
 from lect.dialects.guard.containers import count, has, own_item, redefines, value_at
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.tensor_methods import OWN as OF_TENSORS
-from lect.ir import LectError, Operation, ScalarType, Value, literal_key
+from lect.ir import LectError, Operation, Value, literal_key
 from lect.ir.types import f64
 from lect.runtime import guard_checks as checks
 from lect.runtime import syntax
 from lect.runtime.guard_reader import Reader
+from lect.runtime.guard_sizes import BoundSizes, symbolic_tests, tensor_tests
 from lect.runtime.kept_objects import KeptObjects
 
 SKIPPED = "_lect_skipped"
@@ -203,6 +204,7 @@ class _Writer:
         self.live = live
         self.taken = {"Exception", *_names_of(parameters)}  # the names that are no builtins in the predicate
         self.body: list[ast.stmt] = []
+        self.sizes = BoundSizes(self.temporary)
         self.names: dict[str, Any] = {}
         self.texts: dict[int, str] = {}  # what the objects are that may go
         self.kept: dict[tuple[str, Any], tuple[Any, bool]] = {}  # where paths begin: the object, or what gives it
@@ -330,6 +332,8 @@ class _Writer:
             return self.call(value_at, base, syntax.const(key))
         if kind == "element":
             return self.call(torch.Tensor.item, base)
+        if kind == "size":
+            return self.call(torch.Tensor.size, base, syntax.const(key))
         if kind == "part":
             return self.call(checks.part, base, syntax.const(key))
         return syntax.call(base)
@@ -428,24 +432,6 @@ def _is(w: _Writer, op: Any) -> list[ast.expr]:
     if isinstance(wanted, ast.Call):  # a reference that has died gives None, which must not hold for None
         return [syntax.any_of([differs, syntax.compare(found, syntax.IS, syntax.const(None))])]
     return [differs]
-
-
-def _tensor(w: _Writer, op: Any) -> list[ast.expr]:
-    found = w.value(op.object)
-    cls = torch.Tensor if op.type == "torch.Tensor" else getattr(torch.nn, op.type.rpartition(".")[2])
-    dtype = dtype_of(op.dtype) if isinstance(op.dtype, ScalarType) else decode(op.dtype, ())
-    parts = [
-        _unequal(w.call(type, found), w.held(cls)),
-        _differs(syntax.attribute(found, "shape"), w.held(tuple(op.sizes))),
-        _unequal(syntax.attribute(found, "dtype"), w.held(dtype)),
-        _differs(syntax.call(syntax.attribute(found, "stride")), w.held(tuple(op.strides))),
-        _not(syntax.attribute(found, "is_cpu")) if op.device == "cpu" else _differs(syntax.attribute(found, "device"), w.held(torch.device(op.device))),
-        _unequal(syntax.attribute(found, "requires_grad"), syntax.const(bool(op.requires_grad))),
-        syntax.call(syntax.attribute(found, "is_neg")),
-    ]
-    if dtype.is_complex:
-        parts.append(syntax.call(syntax.attribute(found, "is_conj")))
-    return [syntax.any_of(parts)]
 
 
 def _same(w: _Writer, op: Any) -> list[ast.expr]:
@@ -570,13 +556,14 @@ def _global_state(w: _Writer, op: Any) -> list[ast.expr]:
     ]
 
 
-_MAKERS: Mapping[type, Callable[[_Writer, Any], list[ast.expr]]] = MappingProxyType(
+_MAKERS: Mapping[type, Callable[[_Writer, Any], Iterable[ast.expr]]] = MappingProxyType(
     {
         guard.EqualsOp: _equals,
         guard.NumberOp: _number,
         guard.TypeIsOp: _type_is,
         guard.IsOp: _is,
-        guard.TensorOp: _tensor,
+        guard.TensorOp: tensor_tests,
+        guard.SymbolicOp: symbolic_tests,
         guard.SameOp: _same,
         guard.DistinctOp: _distinct,
         guard.AllDistinctOp: _all_distinct,

@@ -24,7 +24,7 @@ from lect.passes.instrument import RoundTripError
 from lect.passes.manager import PassManager, collector_off
 from lect.runtime.checking import Check
 from lect.runtime.continuation import ResumePoints, cut_resources, going_on
-from lect.runtime.events import Break, EventLog, Fallback, Note, Passes, StageBegins
+from lect.runtime.events import Break, EventLog, Fallback, Note, Passes, StageBegins, StaticSizes
 from lect.runtime.failure_files import FailureFiles
 from lect.runtime.failures import Failure, Lowering, is_internal, with_file
 from lect.runtime.graph_cache import GraphCache, Place, Restored
@@ -106,12 +106,13 @@ def compile_call(
                 made.run = _timed(made, "emit", lambda: _link_residual(made, ctx, None, False))
             return made
         captured = find_graph(module)
+        report_static_sizes(name, numbers, log)
         made.note = _why_through_torch(name, ctx)
         if made.note is None:
             captured = captured.clone({})
             made.numbers = number_places(captured)
             _lower(module, captured, name, made, ctx, watch, log, graphs)
-            if _learns_constants(made, ctx, numbers):
+            if _learns_constants(made, ctx, numbers) or _gives_up_symbols(made, captured, name, numbers, log):
                 return compile_call(fn, args, kwargs, table, options, observe, numbers, points, log, graphs)
         stage = "emit"
         if made.run is None:
@@ -217,7 +218,7 @@ def _lower(
         place = None
         if level == "native":
             ctx.target.update(machine_of(graph))
-            place = graphs.place_of(name, graph, made.guards, ctx) if graphs is not None else None
+            place = graphs.place_of(name, graph, made.guards, ctx) if graphs is not None and not graph.attrs.get("symbols") else None
         if place is not None and _timed(made, "cache", lambda: _restore(place, graph, made, ctx, watch, log)):
             return
         for stage in STAGES[: REACHED[level]]:
@@ -265,6 +266,26 @@ def _learns_constants(made: Compiled, ctx: Context, numbers: NumberPolicy | None
     for place in made.constants:
         numbers.by_value |= ctx.resources["graph_numbers"].get(place, frozenset())
     return len(numbers.by_value) > known
+
+
+def _gives_up_symbols(made: Compiled, graph: Operation, name: str, numbers: NumberPolicy | None, log: EventLog) -> bool:
+    """A graph with symbols for sizes that is not compiled to its end is compiled for the sizes at hand, as all later ones of this function."""
+    if made.note is None or numbers is None or not graph.attrs.get("symbols"):
+        return False
+    numbers.sizes.off = made.note.detail or made.note.title
+    log.add(StaticSizes(name, "all", numbers.sizes.off, made.note.location))
+    made.failure = None
+    return True
+
+
+def report_static_sizes(name: str, numbers: NumberPolicy | None, log: EventLog) -> None:
+    """Tell of sizes that could be symbols and are not, each once."""
+    if numbers is None:
+        return
+    for path, constant in numbers.sizes.by_value.items():
+        if path not in numbers.sizes.reported:
+            numbers.sizes.reported.add(path)
+            log.add(StaticSizes(name, path.print_body(), constant.reason, str(constant.loc) if constant.loc.known else ""))
 
 
 def note(event: Fallback) -> Note:

@@ -9,6 +9,7 @@ from typing import Any
 _LOAD, _STORE = ast.Load(), ast.Store()
 _OR, _AND, _NOT = ast.Or(), ast.And(), ast.Not()
 _NOT_ABOVE = ast.LtE()
+LESS, GREATER = ast.Lt(), ast.Gt()
 IS, IS_NOT, EQUAL, NOT_EQUAL, IN, NOT_IN = ast.Is(), ast.IsNot(), ast.Eq(), ast.NotEq(), ast.In(), ast.NotIn()
 
 
@@ -40,6 +41,16 @@ def call(function: ast.expr, args: Sequence[ast.expr] = ()) -> ast.expr:
 def compare(left: ast.expr, operator: ast.cmpop, right: ast.expr) -> ast.expr:
     """`left operator right`."""
     return ast.Compare(left, [operator], [right], lineno=1, col_offset=0)
+
+
+def binary(left: ast.expr, operator: ast.operator, right: ast.expr) -> ast.expr:
+    """`left operator right`."""
+    return ast.BinOp(left, operator, right, lineno=1, col_offset=0)
+
+
+def either(test: ast.expr, one: ast.expr, other: ast.expr) -> ast.expr:
+    """`one if test else other`."""
+    return ast.IfExp(test, one, other, lineno=1, col_offset=0)
 
 
 def any_of(tests: Sequence[ast.expr]) -> ast.expr:

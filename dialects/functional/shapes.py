@@ -144,7 +144,7 @@ def pointwise_strides(operands: Sequence[Layout], shape: Dims) -> Dims:
     Operands that all have one dense layout hand it on; otherwise the dims are ordered as the operands order theirs, the first operand with a
     strict opinion about two dims deciding, and the result is dense in that order.
     """
-    same_shape = all(own == shape for own, _ in operands)
+    same_shape = all(len(own) == len(shape) and own == shape for own, _ in operands)  # sizes of other dims are not compared
     if same_shape and all(is_contiguous(*layout) for layout in operands):
         return contiguous_strides(shape)
     if same_shape and all(is_channels_last(*layout) for layout in operands):

@@ -9,7 +9,8 @@ autograd would record.
 
 Python arguments are attributes: None, bool, int, float and str as they are, a tuple as `[a, b]`, a dtype as a builtin type, and what has no
 literal as a dictionary with one entry that names the constructor: `{list = [...]}`, `{dict = [[k, v], ...]}`, `{slice = [a, b, c]}`,
-`{complex = [re, im]}`, `{size = [...]}`.  A call that returns something else than one tensor or a flat tuple of tensors says so in `structure`,
+`{complex = [re, im]}`, `{size = [...]}`.  A size that is known only at run time is
+`#lect.size<s0 * 2>`, over the symbols that the graph declares.  A call that returns something else than one tensor or a flat tuple of tensors says so in `structure`,
 where `#fx.result<n>` stands for result n.
 """
 
@@ -48,10 +49,11 @@ def references(value: Any, kind: type[OperandRef] | type[ResultRef]) -> list[int
 
 @op("fx.graph")
 class GraphOp(Operation):
-    """A graph of calls; its block arguments are the inputs in the order in which the residual code passes them."""
+    """A graph of calls; its block arguments are the inputs in the order in which the residual code passes them.  `symbols` declares its size symbols."""
 
     body_region: RegionField
     sym_name: Attr[str]
+    symbols: Attr[(dict, None)] = None
     traits = (FuncLike, IsolatedFromAbove, SingleBlock)
 
     def verify(self) -> None:

@@ -6,25 +6,20 @@ device `"cpu"` and `requires_grad = false` are left out.  A size is an integer o
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from lect.ir import SCALARS, Attribute, ScalarType, Scanner, Type, attr, quote, type_
-
-_DIM = re.compile(r"(\d+|\?|[a-z]\d+)x")
-_ELEMENT = re.compile(r"complex<f(?:32|64)>|[a-z]+\d+")
-Size = int | str
+from lect.ir.symbolic import Size
+from lect.ir.symbolic_text import parse_shape, parse_size, shape_text
 
 
-def dense_strides(shape: tuple[Size, ...]) -> tuple[Size, ...] | None:
-    """Row-major strides as torch makes them (a dim of size 0 counts as 1); None when a size is symbolic."""
-    strides = []
-    step = 1
+def dense_strides(shape: tuple[Size, ...]) -> tuple[Size, ...]:
+    """Row-major strides as torch makes them (a dim of size 0 counts as 1)."""
+    strides: list[Size] = []
+    step: Size = 1
     for size in reversed(shape):
-        if type(size) is not int:
-            return None
         strides.append(step)
-        step *= max(size, 1)
+        step = step * max(size, 1)
     return tuple(reversed(strides))
 
 
@@ -55,7 +50,7 @@ class TensorType(Type):
         return self.strides == dense_strides(self.shape)
 
     def print_body(self) -> str:
-        parts = ["x".join([*map(str, self.shape), str(self.element)])]
+        parts = [shape_text(self.shape, self.element)]
         if self.strides is not None and not self.is_dense:
             parts.append("strides [" + ", ".join(map(str, self.strides)) + "]")
         if self.device != "cpu":
@@ -68,14 +63,7 @@ class TensorType(Type):
     def parse_body(cls, scanner: Scanner | None) -> TensorType:
         if scanner is None:
             raise TypeError("a tensor type has a shape and an element type")
-        shape: list[Size] = []
-        scanner.skip()
-        while match := _DIM.match(scanner.text, scanner.pos):
-            shape.append(int(match[1]) if match[1].isdigit() else match[1])
-            scanner.pos = match.end()
-        spelling = scanner.regex(_ELEMENT, "an element type")[0]
-        if spelling not in SCALARS:
-            raise scanner.fail(f"an element type instead of '{spelling}'")
+        shape, element = parse_shape(scanner)
         strides, device, grad = None, "cpu", False
         while scanner.accept(","):
             if scanner.accept_word("strides"):
@@ -86,12 +74,11 @@ class TensorType(Type):
                 device = scanner.string()
         if strides is not None and len(strides) != len(shape):
             raise scanner.fail(f"{len(shape)} strides")
-        return cls(tuple(shape), SCALARS[spelling], strides, device, grad)
+        return cls(shape, element, strides, device, grad)
 
 
 def _size(scanner: Scanner) -> Size:
-    word = scanner.peek_word()
-    return scanner.word() if word else scanner.integer()
+    return scanner.integer() if scanner.at("-") else parse_size(scanner)
 
 
 @type_("fx.number")

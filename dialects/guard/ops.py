@@ -33,6 +33,7 @@ from lect.ir import (
     op,
     require,
 )
+from lect.ir.symbolic import Expr
 from lect.ir.types import f64, i64
 
 INSIDE = HasParent("guard.set")
@@ -117,6 +118,24 @@ class TensorOp(Operation):
 
     def verify(self) -> None:
         require(len(self.sizes) == len(self.strides), self, "'guard.tensor' needs as many strides as sizes, got {} and {}", len(self.strides), len(self.sizes))
+
+
+@op("guard.symbolic")
+class SymbolicOp(Operation):
+    """A size is not below `low`, not above `high`, and with `differs` it is not 0.
+
+    Its symbols stand in the sizes of `guard.tensor` operations in front of it, which bind them: where the first of them has `s0` (or `s0 * 4`), s0 is the
+    size found there (a quarter of it), and wherever else a size with symbols stands, what is found has to be that size.
+    """
+
+    size: Attr[Expr]
+    low: Attr[(int, None)] = None
+    high: Attr[(int, None)] = None
+    differs: Attr[bool] = False
+    traits = (INSIDE,)
+
+    def verify(self) -> None:
+        require(self.low is not None or self.high is not None or self.differs, self, "'guard.symbolic' says nothing of {}", self.size)
 
 
 @op("guard.type_is")

@@ -10,6 +10,7 @@ A path starts at a root and goes on by steps, written close to Python:
     :value(2)     the value under that key
     :part("w")    parameter, buffer or child of a module, read without `__getattr__`
     :call         what a call without arguments gives                :element     the only element of a tensor, as a number
+    :size(1)      the size of that dim of a tensor
     :own("k")     item of a builtin container, past the `__getitem__` of a class that derives from it
 
 A literal key is a number, a string, a boolean, None or a tuple of such; a kept object stands as `[#fx.object<3, "class m.C">]`.
@@ -27,7 +28,7 @@ from lect.ir import attribute_text as literal_text
 
 ROOTS = frozenset({"L", "R", "M", "O"})
 PLAIN_STEPS = frozenset({"type", "dict", "call", "element"})
-NUMBERED_STEPS = frozenset({"nth", "key", "value"})
+NUMBERED_STEPS = frozenset({"nth", "key", "value", "size"})
 _ROOT = re.compile(r"[LMOR]")
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _NUMBER = re.compile(r"-?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|inf)")

@@ -18,6 +18,7 @@ from lect.frontends.capture.generators import IndexIterator, TracedGenerator, ge
 from lect.frontends.capture.gradients import read_grad
 from lect.frontends.capture.numbers import plain
 from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.size_symbols import sized
 from lect.frontends.capture.slots import empty_slot, is_slot
 from lect.frontends.capture.sources import Source
 from lect.frontends.capture.tracebacks import TracedTraceback, traceback_of
@@ -546,7 +547,7 @@ def tensor_attr(t: Tracer, box: Box, name: str) -> Box:
     value, source = box
     real = t.real_of.get(id(value))
     if name in METADATA:
-        return (getattr(value, name), None)
+        return (sized(t, getattr(value, name)), None)
     if name == "is_leaf":
         if real is not None and real.requires_grad:
             raise t.stop("LB0016", "is_leaf of an input that requires gradients")

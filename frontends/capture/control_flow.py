@@ -27,7 +27,7 @@ Kwargs = dict[str, Box]
 
 def _stand_in(layout: TensorMeta, grad: bool) -> LT:
     made = make_lt(layout._replace(storage_offset=0))
-    return make_recorded(made) if grad else made
+    return make_recorded(layout_of(made)) if grad else made
 
 
 def _needs_grad(*groups: Sequence[LT]) -> list[bool]:

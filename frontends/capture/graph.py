@@ -193,6 +193,8 @@ class GraphRecorder:
 
     def _encode(self, value: Any, operands: list[Value], numbers: dict[int, int]) -> Any:
         kind = type(value)
+        if kind is RunTimeNumber and value.size is not None:
+            return value.size
         if kind is RunTimeNumber and value.is_pinned:
             return value.value
         if kind is LT or kind is RunTimeNumber:
@@ -215,20 +217,20 @@ class GraphRecorder:
         if kind is list:
             return {"list": tuple([self._encode(item, operands, numbers) for item in value])}
         if kind is torch.Size:
-            return {"size": tuple(value)}
+            return {"size": tuple([self._encode(item, operands, numbers) for item in value])}
         if kind is slice:
             return {"slice": tuple([self._encode(item, operands, numbers) for item in (value.start, value.stop, value.step)])}
         if kind is dict:
             return {"dict": tuple([(self._encode(key, operands, numbers), self._encode(item, operands, numbers)) for key, item in value.items()])}
         raise GraphBreak("LB0006", f"a {kind.__name__} has no form in a graph")
 
-    def finish(self, name: str, outputs: list[LT], loc: Location) -> fx.GraphOp:
-        """The graph with these outputs; the recorder must not be used any more."""
+    def finish(self, name: str, outputs: list[LT], loc: Location, symbols: dict[str, Any] | None = None) -> fx.GraphOp:
+        """The graph with these outputs and size symbols; the recorder must not be used any more."""
         for tensor in outputs:
             if tensor.requires_grad and not getattr(self.value_of(tensor).type, "requires_grad", True):  # since a write through a view of it
                 self.record("torch.Tensor.resolve_neg", [tensor], {}, tensor, loc)  # which gives its operand itself
         self.block.append(fx.ReturnOp([self.value_of(tensor) for tensor in outputs], loc=loc))
-        return fx.GraphOp(name, regions=[Region([self.block])], loc=loc)
+        return fx.GraphOp(name, symbols=symbols, regions=[Region([self.block])], loc=loc)
 
 
 def check_element(tensor: torch.Tensor) -> None:

@@ -6,7 +6,7 @@ guards on the objects along its path that were asked for before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -192,11 +192,13 @@ class GuardList:
 
     # ---- writing -----------------------------------------------------------------------------------------------------
 
-    def finish(self, name: str, loc: Location) -> guard.SetOp:
-        """The guard set called `name`."""
+    def finish(self, name: str, loc: Location, sizes: Sequence[Any] = ()) -> guard.SetOp:
+        """The guard set called `name`; `sizes` are what it says of sizes with symbols (see `size_symbols`)."""
         writer = _Writer(self.objects)
         for (source, kind), asked in self.entries.items():
             writer.write(source, kind, asked)
+        for size, low, high, differs, place in sizes:
+            writer.block.append(guard.SymbolicOp(size, low=low, high=high, differs=differs, loc=place))
         if self.builtins:
             writer.block.append(guard.BuiltinsOp(tuple(self.builtins), loc=next(iter(self.builtins.values()))))
         if self.of_tensors:

@@ -29,11 +29,13 @@ import torch
 from lect.dialects.guard.arithmetic import NAMES
 from lect.dialects.guard.types import PathAttr
 from lect.frontends.capture.scalars import DTYPE_OF, ELEMENT_OF, map_leaves
+from lect.frontends.capture.size_policy import SizePolicy
 from lect.frontends.capture.sources import Source
 from lect.frontends.tensors.numbers import NumberNode, symbolic
 
 if TYPE_CHECKING:
     from lect.frontends.capture.tracer import Box, Tracer
+    from lect.ir.symbolic import Expr
 
 MAX_DEPTH = 64  # of nested arithmetic: what is deeper is needed by value
 MAX_BITS = 1000  # of an exact integer: below it, conversion to float never overflows
@@ -59,6 +61,7 @@ class NumberPolicy:
         self.arguments = arguments
         self.run_time: set[PathAttr] = set()
         self.by_value: set[PathAttr] = set()
+        self.sizes = SizePolicy(arguments)
         self.compiling = True
         self.inference = True
         self.repeats = True
@@ -80,16 +83,22 @@ class Computed:
         self.depth = 1 + max(arg.depth for arg in args if type(arg) is RunTimeNumber)
 
 
-class RunTimeNumber:
+class RunTimeNumber(torch.SymInt):
     """An int or float of run time; see the module.  Its methods are for C code that meets it in a container: they ask for the value."""
 
-    __slots__ = ("bits", "origin", "t", "value")
+    __slots__ = ("bits", "origin", "size", "t", "value")
 
     def __init__(self, t: Tracer, value: int | float, origin: Source | Computed, bits: int) -> None:
         self.t = t
         self.value = value
         self.origin = origin
         self.bits = bits
+        self.size: Expr | None = None  # what it is in terms of sizes of inputs
+
+    @property
+    def node(self) -> Any:
+        """What stands behind it for torch: it may be in a `torch.Size`."""
+        return OperandNode(self) if self.size is None else self.t.symbols.sizes.node(self.size)
 
     @property
     def depth(self) -> int:
@@ -117,6 +126,8 @@ class RunTimeNumber:
     def needed(self) -> int | float:
         """The value in the traced call, guarded."""
         t = self.t
+        if self.size is not None:
+            return t.symbols.sizes.value(self.size)
         for leaf in self.leaves():
             t.guards.equals(leaf.origin, leaf.value)  # type: ignore[arg-type]
             t.pinned.add(leaf.origin)  # type: ignore[arg-type]
@@ -193,6 +204,8 @@ def read_number(t: Tracer, value: int | float, source: Source) -> Box:
 
 def decide(t: Tracer, number: RunTimeNumber) -> bool:
     """`bool(number)`; the outcome is guarded."""
+    if number.size is not None:
+        return not t.symbols.sizes.same(number.size, 0)
     outcome = bool(number.value)
     t.guards.truth(number.origin, outcome)
     return outcome
@@ -206,10 +219,17 @@ def apply(t: Tracer, function: Callable[..., Any], boxes: list[Box]) -> Box | No
     args = tuple([box[0] if type(box[0]) is RunTimeNumber else t.leak(box) for box in boxes])
     if not any(type(arg) is RunTimeNumber for arg in args):
         return None
-    return _apply(t, function, name, args)
+    if t.symbols:
+        from lect.frontends.capture.size_symbols import apply_to_sizes
+
+        found = apply_to_sizes(t, name, args)
+        if found is not None:
+            return found
+    return apply_to_values(t, function, name, args)
 
 
-def _apply(t: Tracer, function: Callable[..., Any], name: str, args: tuple[Any, ...]) -> Box:
+def apply_to_values(t: Tracer, function: Callable[..., Any], name: str, args: tuple[Any, ...]) -> Box:
+    """`apply` by the values in the traced call: what may be otherwise in others is guarded."""
     from lect.frontends.capture.effects import run_real
 
     values = [arg.value if type(arg) is RunTimeNumber else arg for arg in args]
@@ -327,7 +347,11 @@ def with_symbols(value: Any) -> Any:
     """The arguments of a function of torch with a symbolic number for each of run time."""
     kind = type(value)
     if kind is RunTimeNumber:
-        return symbolic(OperandNode(value))
+        return symbolic(OperandNode(value)) if value.size is None else value.t.symbols.sizes.dim(value.size)
+    if kind is slice:
+        return slice(with_symbols(value.start), with_symbols(value.stop), with_symbols(value.step))
+    if kind is torch.Size:
+        return torch.Size(with_symbols(tuple(value)))
     if kind is tuple or kind is list:
         return kind([with_symbols(item) for item in value])
     if kind is dict:
@@ -357,4 +381,6 @@ def numbers_in(value: Any) -> bool:
         return any(numbers_in(item) for item in value)
     if kind is dict:
         return any(numbers_in(item) for item in value.values())
+    if kind is torch.Size:
+        return any(type(item) is RunTimeNumber for item in value)
     return kind is RunTimeNumber or (kind is slice and any(type(part) is RunTimeNumber for part in (value.start, value.stop, value.step)))

@@ -216,6 +216,8 @@ class ResidualBuilder:
             return self.call(object.__getattribute__, below, self.constant("__dict__"))
         if kind == "element":
             return self.call(torch.Tensor.item, below)
+        if kind == "size":
+            return self.call(torch.Tensor.size, below, self.constant(key))
         if kind == "value":
             return self.call(value_at, below, self.constant(key))
         if kind in ("nth", "key"):

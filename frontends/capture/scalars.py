@@ -16,6 +16,7 @@ from lect.dialects.pyframe.attributes import LONG_INT_BITS
 from lect.frontends.capture.objects import ObjectTable
 from lect.frontends.tensors.lt import layout_of
 from lect.frontends.tensors.metadata import TensorMeta
+from lect.frontends.tensors.sizes import size_of
 from lect.ir import SCALARS
 
 NUMPY_NUMBERS: frozenset[type] = frozenset(
@@ -83,4 +84,4 @@ def tensor_type(tensor: torch.Tensor) -> TensorType:
 
 @lru_cache(4096)
 def _type_of(layout: TensorMeta, requires_grad: bool) -> TensorType:
-    return TensorType(layout.shape, ELEMENT_OF[layout.dtype], layout.strides, str(layout.device), requires_grad)
+    return TensorType(size_of(layout.shape), ELEMENT_OF[layout.dtype], size_of(layout.strides), str(layout.device), requires_grad)

@@ -230,7 +230,7 @@ def _needs_values(t: Tracer) -> bool:
     """True when the frame has to be followed once more with what the policy now says."""
     t.policy.by_value |= needed_for_value(t)
     t.policy.repeats = t.policy.repeats and not t.repeats.misjudged
-    return bool(t.pinned) or t.repeats.misjudged
+    return bool(t.pinned) or t.repeats.misjudged or t.symbols.unsettled
 
 
 def _trace(t: Tracer, func: FuncOp, live: LiveFrame, program: Program) -> Box:
@@ -312,9 +312,9 @@ def _write(t: Tracer, search: Search, state: dict[str, Any], returned: Box | Non
     through_torch = _guard_overlap(t, reason) or _made_for_inference(builder.outputs)
     _guard_identities(t)
     block = module.body
-    block.insert_before(func, t.guards.finish(f"{name}.guards", loc))
+    block.insert_before(func, t.guards.finish(f"{name}.guards", loc, t.symbols.conditions()))
     if t.graph.calls:
-        block.insert_before(func, t.graph.finish(f"{name}.graph", builder.outputs, loc))
+        block.insert_before(func, t.graph.finish(f"{name}.graph", builder.outputs, loc, t.symbols.declared()))
     block.insert_before(func, residual)
     for _, generator in builder.generators.values():
         block.insert_before(func, generator.func)

@@ -19,6 +19,7 @@ from lect.frontends.capture.numbers import RunTimeNumber, numbers_in, with_const
 from lect.frontends.capture.numpy_values import python_numbers
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.size_symbols import is_size, leaves_of, sized
 from lect.frontends.capture.targets import name_of
 from lect.frontends.capture.tensor_methods import guard_operator
 from lect.frontends.capture.tracer import NONE, Box, Tracer
@@ -251,6 +252,8 @@ def _run_reading(t: Tracer, function: Any, raw: list[Any], raw_kwargs: dict[str,
 
 def _run_with_numbers(t: Tracer, function: Any, raw: list[Any], raw_kwargs: dict[str, Any], name: str) -> Any:
     """The result with symbolic numbers of torch for numbers of run time; None where the function, being Python, has to see their values."""
+    if t.symbols and all(is_size(leaf) for leaf in leaves_of([raw, raw_kwargs]) if type(leaf) is RunTimeNumber):
+        return _run(t, function, with_symbols(raw), with_symbols(raw_kwargs), name)
     if type(function) is FunctionType and name not in policy.TAKES_NUMBERS:
         return None
     if short_name(name).startswith("_foreach_") and name.endswith("_"):  # writes to tensors, which stay what they are whatever the numbers
@@ -268,20 +271,31 @@ def _run(t: Tracer, function: Any, raw: list[Any], raw_kwargs: dict[str, Any], n
         return function(*raw, **raw_kwargs)
     except DataDependent as error:
         raise t.stop("LB0002", f"{name}: {error.message}") from None
-    except LectError as error:
-        raise t.stop("LB0005", f"{name}: {error.message}") from None
     except Exception as error:
-        text = str(error).partition("\n")[0][:200]
-        foreign = name.startswith(OPERATORS) and not name.startswith(f"{OPERATORS}aten.")  # it may lack a kernel for tensors without elements
-        raise t.stop("LB0003" if foreign else "LB0012", f"{name} raised {type(error).__name__}: {text}") from None
+        if t.symbols:
+            t.symbols.refuse(name, error, [raw, raw_kwargs])
+        raise _stop(t, name, error) from None
     finally:
         t.known.expected = []
+
+
+def _stop(t: Tracer, name: str, error: Exception) -> GraphBreak:
+    """The break for what a call raised while it was followed."""
+    if isinstance(error, LectError):
+        return t.stop("LB0005", f"{name}: {error.message}")
+    text = str(error).partition("\n")[0][:200]
+    foreign = name.startswith(OPERATORS) and not name.startswith(f"{OPERATORS}aten.")  # it may lack a kernel for tensors without elements
+    return t.stop("LB0003" if foreign else "LB0012", f"{name} raised {type(error).__name__}: {text}")
 
 
 def _record(t: Tracer, function: Any, name: str, raw: list[Any], raw_kwargs: dict[str, Any], returned: Any) -> Box:
     kind = type(returned)
     if kind in SCALAR_TYPES and (returned is not None or not (holds_tensor(raw) or holds_tensor(raw_kwargs))):
         return (returned, None)
+    if t.symbols and (kind is torch.SymInt or kind is torch.Size or kind is tuple):
+        returned = sized(t, returned)
+        if type(returned) is RunTimeNumber or kind is torch.SymInt:
+            return (returned, None)
     if kind is torch.Size or (issubclass(type(returned), tuple | list) and not holds_tensor(list(returned))):
         return (returned, None) if kind is not list else t.made(returned)
     if issubclass(type(returned), torch.Tensor) and kind is not LT:

@@ -33,6 +33,7 @@ from lect.frontends.capture.objects import ObjectTable, describe
 from lect.frontends.capture.repeats import Repeats
 from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
 from lect.frontends.capture.shadows import Shadows
+from lect.frontends.capture.size_symbols import SizeSymbols
 from lect.frontends.capture.sources import Source, SourceTable
 from lect.frontends.tensors import LT, make_lt, make_recorded, meta_of
 from lect.ir import UNKNOWN, Location
@@ -126,6 +127,7 @@ class Tracer:
         self.objects = ObjectTable()
         self.guards = GuardList(self.objects)
         self.graph = GraphRecorder()
+        self.symbols = SizeSymbols(self)
         self.known = KnownValues(self.graph)
         self.repeats = Repeats(self.graph, self.policy.repeats)
         self.elements = InputElements(self)
@@ -219,6 +221,7 @@ class Tracer:
         self.generators.clear()
         self.numbers.clear()
         self.computed.clear()
+        self.symbols.close()
         self.known.clear()
         self.repeats.clear()
         self.memo.clear()
@@ -307,8 +310,8 @@ class Tracer:
             raise GraphBreak("LB0005", f"a tensor with layout {tensor.layout}", self.loc)
         if tensor.is_conj() or tensor.is_neg():
             raise GraphBreak("LB0005", "a tensor that is conjugated or negated lazily", self.loc)
-        traced = make_lt(meta_of(tensor)) if tensor.is_leaf else make_recorded(tensor)
-        return self.add_input(tensor, traced, source, tensor_attributes(tensor))
+        meta, attributes = self.symbols.of_input(tensor, source) or (meta_of(tensor), tensor_attributes(tensor))
+        return self.add_input(tensor, make_lt(meta) if tensor.is_leaf else make_recorded(meta), source, attributes)
 
     def add_input(self, tensor: torch.Tensor, traced: LT, source: Source, attributes: dict[str, Any]) -> Box:
         """A tensor that nobody has read so far becomes an input of the graph; `attributes` are what its guard says."""

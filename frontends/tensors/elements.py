@@ -12,6 +12,7 @@ import torch
 from lect.dialects.functional.types import TensorType
 from lect.frontends.tensors.errors import UnsupportedTensor
 from lect.frontends.tensors.metadata import TensorMeta
+from lect.frontends.tensors.sizes import size_of
 from lect.ir import ScalarType
 from lect.ir import types as scalars
 
@@ -48,10 +49,10 @@ def element_of(dtype: torch.dtype) -> ScalarType:
 @lru_cache(maxsize=1 << 14)
 def type_of(meta: TensorMeta) -> TensorType:
     """The functional type of a tensor.  Raises `UnsupportedTensor`."""
-    return TensorType(meta.shape, element_of(meta.dtype), meta.strides, str(meta.device))
+    return TensorType(size_of(meta.shape), element_of(meta.dtype), size_of(meta.strides), str(meta.device))
 
 
 @lru_cache(maxsize=1 << 14)
 def meta_of_type(type: TensorType) -> TensorMeta:
-    """The metadata of a value of this type, at the start of its storage."""
+    """The metadata of a value of this type, at the start of its storage; sizes with symbols are expressions (`Sizes.meta` makes them those of a trace)."""
     return TensorMeta(type.shape, DTYPES[type.element], type.strides, torch.device(type.device))

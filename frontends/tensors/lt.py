@@ -88,8 +88,8 @@ class _Recorded(torch.autograd.Function):
         raise UnsupportedTensor("the gradient of a traced tensor is not computed")
 
 
-def make_recorded(tensor: torch.Tensor) -> LT:
+def make_recorded(meta: TensorMeta) -> LT:
     """A stand-in for a tensor that autograd recorded, which is no leaf either, so that it may be written to where a leaf may not."""
-    meta = layout_of(tensor)
+    meta = meta._replace(requires_grad=False)
     with torch.enable_grad():
         return _Recorded.apply(make_lt(meta._replace(requires_grad=True)), meta)  # type: ignore[no-any-return, no-untyped-call]

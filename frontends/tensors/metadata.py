@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import torch
 
 from lect.dialects.functional.shapes import contiguous_strides, is_contiguous
+from lect.frontends.tensors.sizes import Dim, has_sizes, with_dims
 
 
 class TensorMeta(NamedTuple):
@@ -51,4 +52,14 @@ class TensorMeta(NamedTuple):
 
 def read_meta(tensor: torch.Tensor) -> TensorMeta:
     """The metadata of any strided tensor, read off it; `requires_grad` left out."""
-    return TensorMeta(tuple(tensor.shape), tensor.dtype, tensor.stride(), tensor.device, tensor.storage_offset())
+    return TensorMeta(with_dims(tuple(tensor.shape)), tensor.dtype, with_dims(tensor.stride()), tensor.device, with_dims(tensor.storage_offset()))
+
+
+def check_sizes(meta: TensorMeta) -> TensorMeta:
+    """The metadata with sizes that are integers, or at least 2 in every call: that is decided where it is not known."""
+    if not has_sizes(meta.shape):
+        return meta
+    for size in meta.shape:
+        if type(size) is Dim:
+            size.node.env.of_tensor(size.node.expr)
+    return meta

@@ -23,10 +23,11 @@ from lect.frontends.tensors.dtype_check import is_plain, refuse_dtypes
 from lect.frontends.tensors.errors import DataDependent, UnsupportedTensor
 from lect.frontends.tensors.lt import LT, layout_of, make_lt
 from lect.frontends.tensors.meta_kernels import run_on_meta
-from lect.frontends.tensors.metadata import TensorMeta, read_meta
+from lect.frontends.tensors.metadata import TensorMeta, check_sizes, read_meta
 from lect.frontends.tensors.numbers import holds_number, settled, with_examples
 from lect.frontends.tensors.op_facts import SHAPE_FUNCTIONS, STORAGE_OPS, Kind, OpFacts, facts_of
 from lect.frontends.tensors.quiet_symbols import without_symbols
+from lect.frontends.tensors.sizes import with_dims
 from lect.frontends.tensors.stand_ins import STAND_INS
 from lect.frontends.tensors.templates import Template, instantiate
 
@@ -68,7 +69,7 @@ class PropagationCache:
         known = self._known.get(key)
         if known is None:
             self.misses += 1
-            known = self._known[key] = Known(_compute(facts.func, args, kwargs))
+            known = self._known[key] = Known(_with_sizes_of_tensors(_compute(facts.func, args, kwargs)))
             if len(self._known) > self.limit:
                 self._known.popitem(last=False)
         else:
@@ -142,6 +143,16 @@ def _compute(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Templa
     return _without_logsumexp(template) if func is _CUDNN_ATTENTION and not _argument(4, "compute_log_sumexp", args, kwargs) else template
 
 
+def _with_sizes_of_tensors(template: Template) -> Template:
+    """A template whose symbolic sizes are at least 2, as those of all tensors."""
+    kind = type(template)
+    if kind is TensorMeta:
+        return check_sizes(template)
+    if kind is tuple or kind is list:
+        return kind([_with_sizes_of_tensors(item) for item in template])
+    return template
+
+
 _CUDNN_ATTENTION = aten._scaled_dot_product_cudnn_attention.default
 
 
@@ -166,6 +177,10 @@ def _metadata(value: Any) -> Any:
     if type(value) is tuple or type(value) is list:
         return type(value)([_metadata(item) for item in value])
     return value
+
+
+def _holds_symbol(values: tuple[Any, ...] | list[Any]) -> bool:
+    return any(type(value) in _SYMBOLIC or (isinstance(value, tuple | list) and _holds_symbol(value)) for value in values)
 
 
 class Propagation(TorchDispatchMode):
@@ -216,9 +231,13 @@ class Propagation(TorchDispatchMode):
         return result
 
     def _with_numbers(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """An op with numbers of run time among its arguments.  Its results have metadata that do not depend on them."""
-        if not holds_number((args, kwargs)):
-            raise UnsupportedTensor("a symbolic number of torch reached propagation; sizes are plain integers here")
+        """An op with numbers of run time among its arguments: sizes, or numbers on which the metadata of its results do not depend."""
+        sized, named = with_dims(args), {name: with_dims(value) for name, value in kwargs.items()}
+        if not holds_number((sized, named)):
+            if _holds_symbol((*sized, *named.values())):
+                raise UnsupportedTensor("a symbolic number that is not ours reached propagation")
+            return self.__torch_dispatch__(func, (), sized, named)
+        args, kwargs = sized, named
         plain_args, plain_kwargs = with_examples(func, args, kwargs)
         result = instantiate(self.cache.find(func, plain_args, plain_kwargs), plain_args, plain_kwargs)
         kept_args, kept_kwargs = settled(func, args, kwargs, result)

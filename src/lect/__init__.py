@@ -21,10 +21,12 @@ _LAZY = MappingProxyType(
         "disable": "lect.runtime.entry",
         "events": "lect.runtime.entry",
         "cache": "lect.runtime.entry",
+        "mark_dynamic": "lect.runtime.entry",
+        "mark_static": "lect.runtime.entry",
     }
 )
 
-__all__ = ["CompileError", "__version__", "cache", "compile", "disable", "events", "explain", "reset"]
+__all__ = ["CompileError", "__version__", "cache", "compile", "disable", "events", "explain", "mark_dynamic", "mark_static", "reset"]
 
 
 class _Loader(SourceFileLoader):

@@ -19,6 +19,7 @@ from lect.dialects.functional.types import TensorType
 from lect.dialects.functional.view import ExpandOp, PermuteOp, ReshapeOp
 from lect.frontends.tensors.elements import DTYPES, element_of, meta_of_type
 from lect.frontends.tensors.shape_pointwise import promoted_dtype
+from lect.frontends.tensors.sizes import Sizes, size_of
 from lect.ir import UNKNOWN, Block, Location, Operation, ScalarType, Value, VerifyError
 
 Rule = Callable[..., Any]
@@ -43,9 +44,12 @@ class Emitter:
         self.block = block
         self.loc: Location = UNKNOWN
         self.results: Sequence[TensorType | None] = ()
+        self.sizes: Sizes | None = None  # of the graph, when it has symbols
 
     def __call__(self, cls: Any, *operands: Any, **attrs: Any) -> Any:
         """Write one operation; its result, or the tuple of its results."""
+        if self.sizes is not None:
+            attrs = {name: size_of(value) for name, value in attrs.items()}
         op = self.block.append(cls(*operands, loc=self.loc, **attrs))
         return op.results[0] if len(op.results) == 1 else op.results
 
@@ -99,7 +103,7 @@ class Emitter:
 
     def reshape(self, value: Value, shape: Sequence[int]) -> Value:
         """The value under another shape."""
-        return value if type_of(value).shape == tuple(shape) else self(ReshapeOp, value, shape=tuple(shape))
+        return value if type_of(value).shape == size_of(tuple(shape)) else self(ReshapeOp, value, shape=tuple(shape))
 
     def permute(self, value: Value, order: Sequence[int]) -> Value:
         """The value with its dims in another order."""
@@ -107,7 +111,7 @@ class Emitter:
 
     def expand(self, value: Value, shape: Sequence[int]) -> Value:
         """The value repeated to a shape."""
-        return value if type_of(value).shape == tuple(shape) else self(ExpandOp, value, shape=tuple(shape))
+        return value if type_of(value).shape == size_of(tuple(shape)) else self(ExpandOp, value, shape=tuple(shape))
 
     def laid_out(self, value: Value, type: TensorType) -> Value:
         """The value with the strides of `type`, copied if it lies otherwise."""

@@ -27,10 +27,14 @@ from lect.frontends.tensors.errors import internal
 from lect.frontends.tensors.lower.emitter import Emitter, type_of
 from lect.frontends.tensors.lower.memory import Entry
 from lect.frontends.tensors.lower.recorder import ArgumentNode, Recorder
+from lect.frontends.tensors.lower.symbols import known_sizes, note_decisions, stated_symbols, with_dims_of
 from lect.frontends.tensors.lt import LT, layout_of, make_lt
+from lect.frontends.tensors.metadata import TensorMeta
 from lect.frontends.tensors.numbers import symbolic
+from lect.frontends.tensors.sizes import Sizes, has_sizes, size_of
 from lect.frontends.tensors.torch_functions import WITHOUT_ELEMENTS, expected_reads
 from lect.ir import Block, Builder, Context, LectError, Operation, Region, Type, Value
+from lect.ir.symbolic import as_size
 from lect.ir.types import f64, i64
 
 # torch's own code for these leaves checks of the elements out when it is given a tensor without: they are called as a whole at run time.
@@ -55,13 +59,14 @@ def lower_graph(graph: GraphOp) -> FuncOp:
     block = Block([functional_type(graph, value.type) for value in graph.body.args])
     for argument, value in zip(block.args, graph.body.args):
         argument.hint = value.hint
-    run = Execution(block)
+    run = Execution(block, known_sizes(graph))
     for number, (value, argument) in enumerate(zip(graph.body.args, block.args)):
         run.add_input(number, value, argument)
     with kept_modes(), without_saved_tensor_hooks(), torch.set_grad_enabled(records_gradients(graph)), run.recorder, run.blocks:
         for op in graph.body:
             run.step(op)
-    return FuncOp(graph.sym_name, regions=[Region([block])], loc=graph.loc)
+    note_decisions(graph, run.sizes)
+    return FuncOp(graph.sym_name, symbols=stated_symbols(graph, run.sizes), regions=[Region([block])], loc=graph.loc)
 
 
 def records_gradients(graph: GraphOp) -> bool:
@@ -72,8 +77,10 @@ def records_gradients(graph: GraphOp) -> bool:
 class Execution:
     """The state of one run: what each fx value is now."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: Block, sizes: Sizes | None = None) -> None:
+        self.sizes = sizes
         self.emitter = Emitter(block)
+        self.emitter.sizes = sizes
         self.recorder = Recorder(self.emitter)
         self.environment: dict[Value, Any] = {}
         self.blocks = ExitStack()
@@ -89,7 +96,8 @@ class Execution:
             self.environment[value] = symbolic(ArgumentNode(1.5 if value.type.element is f64 else 3, argument, number))
             return
         # Some of torch's functions choose their operators by whether an operand requires a gradient.
-        tensor = make_lt(meta_of_type(type_of(argument))._replace(requires_grad=value.type.requires_grad))  # type: ignore[attr-defined]
+        meta = meta_of_type(type_of(argument))._replace(requires_grad=value.type.requires_grad)  # type: ignore[attr-defined]
+        tensor = make_lt(meta if self.sizes is None else with_dims_of(meta, self.sizes))
         self.recorder.bind(tensor, argument, number)
         self.inputs.append((argument, self.recorder.entries[id(tensor)]))
         self.given.append(tensor)
@@ -125,6 +133,8 @@ class Execution:
         try:
             target: Any = python_values.target_of(op.target) if op.target.leaf not in WITHOUT_ELEMENTS else WITHOUT_ELEMENTS[op.target.leaf]
             given, named = python_values.decode(args, operands), python_values.decode_kwargs(kwargs, operands)
+            if self.sizes is not None:
+                given, named = self.sizes.dims(given), self.sizes.dims(named)
             self.answers = expected_reads(op.target.leaf, given, named)
             self.recorder.read = self.recorder.expected = self._asked if self.answers else None
             if op.target.leaf in WHOLE and _functorch_is_off():
@@ -202,14 +212,14 @@ class Execution:
     def _checked(self, op: Operation, value: Value, tensor: Any) -> Any:
         """The tensor, if it is what the graph says it is."""
         stated = self.stated.get(value.type)
-        if stated is not None and type(tensor) is LT and layout_of(tensor)[:4] == stated:
+        if stated is not None and type(tensor) is LT and _sized(layout_of(tensor))[:4] == stated:
             return tensor
         name = op.target.leaf if isinstance(op, CallOp) else op.name
         if not isinstance(tensor, torch.Tensor):
             raise LectError(f"a result of {name} is a {type(tensor).__name__}; graphs with numbers are not lowered", op=op)
         if type(tensor) is not LT:
             self.recorder.entry(tensor)
-        meta = layout_of(tensor)
+        meta = _sized(layout_of(tensor))
         expected = meta_of_type(functional_type(op, value.type))
         if self.in_backward:
             expected = expected._replace(strides=meta.strides)
@@ -254,12 +264,12 @@ class Execution:
 
     def _alias(self, earlier: list[Any], entry: Any) -> Any:
         """Whose memory a result lies in: none, an input's, an earlier result's."""
-        offset = layout_of(entry.tensor).storage_offset
+        offset = size_of(layout_of(entry.tensor).storage_offset)
         if entry.storage.source is not None:
             return "input", entry.storage.source, offset
         for number, other in enumerate(earlier):
             if other.storage is entry.storage:
-                return "result", number, offset - layout_of(other.tensor).storage_offset
+                return "result", number, as_size(offset - size_of(layout_of(other.tensor).storage_offset))
         return None
 
 
@@ -272,9 +282,12 @@ def functional_type(op: Operation, type: Any) -> TensorType:
         return tensor_type((), type.element, None, "cpu")
     if not isinstance(type, FxTensorType):
         raise LectError(f"values of type {type} are not lowered; sizes must be known", op=op)
-    if not all(isinstance(size, int) for size in (*type.shape, *(type.strides or ()))):
-        raise LectError(f"the sizes of {type} must be known", op=op)
     return tensor_type(type.shape, type.element, type.strides, type.device)
+
+
+def _sized(meta: TensorMeta) -> TensorMeta:
+    """Metadata with expressions for sizes with symbols, as types have them."""
+    return meta._replace(shape=size_of(meta.shape), strides=size_of(meta.strides)) if has_sizes(meta.shape) else meta
 
 
 def _refuse_objects(op: CallOp, values: Iterable[Any]) -> None:

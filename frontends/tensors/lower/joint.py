@@ -21,6 +21,7 @@ from lect.frontends.tensors.errors import internal
 from lect.frontends.tensors.lower.graph import Execution, functional_type
 from lect.frontends.tensors.lower.groups import groups_of_results, keeps_tensors, nodes_behind, reads_nothing
 from lect.frontends.tensors.lower.repeats import BOUND_TO_AUTOGRAD, build_repeated
+from lect.frontends.tensors.lower.symbols import known_sizes, note_decisions, stated_symbols
 from lect.frontends.tensors.lt import LT, layout_of, make_lt
 from lect.ir import Block, Builder, Context, LectError, Operation, Region, Value
 
@@ -52,7 +53,7 @@ def build_joint(graph: GraphOp, tangents: Sequence[int] = (), strides: Sequence[
     results do when it is empty.
     """
     end = returned(graph)
-    repeated = build_repeated(graph, end, tuple(tangents), tuple(strides))
+    repeated = build_repeated(graph, end, tuple(tangents), tuple(strides)) if not graph.symbols else None
     built = repeated if repeated is not None else _build_whole(graph, end, tuple(tangents), strides)
     func = built[0]
     stated = func.training["tangents"]
@@ -70,13 +71,15 @@ def _build_whole(graph: GraphOp, end: FxReturnOp, tangents: tuple[int, ...], str
         training, values, aliases = _Backward(run, graph, end, strides).finish(tangents, joint)
     run.write_inputs()
     run.append_return(end, values, aliases)
-    return FuncOp(graph.sym_name, training=training, regions=[Region([run.emitter.block])], loc=graph.loc), run.recorder.draws
+    note_decisions(graph, run.sizes)
+    symbols = stated_symbols(graph, run.sizes)
+    return FuncOp(graph.sym_name, training=training, symbols=symbols, regions=[Region([run.emitter.block])], loc=graph.loc), run.recorder.draws
 
 
 def _run_forward(graph: GraphOp, end: FxReturnOp, recording: bool) -> Execution | None:
     """The calls of a graph, run again with autograd on or off in front of the first; None when other results require gradients than the graph says."""
     block = Block([functional_type(graph, value.type) for value in graph.body.args])
-    run = Execution(block)
+    run = Execution(block, known_sizes(graph))
     for number, (value, argument) in enumerate(zip(graph.body.args, block.args)):
         argument.hint = value.hint
         run.add_input(number, value, argument)

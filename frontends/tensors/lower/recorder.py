@@ -25,6 +25,7 @@ from lect.frontends.tensors.lower.memory import Entry, Storage, overlaps_in_part
 from lect.frontends.tensors.lower.opaque import emit_opaque, gives_nothing
 from lect.frontends.tensors.lower.recipes import Recipe, signature, write, written
 from lect.frontends.tensors.lower.rules_views import constant
+from lect.frontends.tensors.lower.symbols import with_dims_of
 from lect.frontends.tensors.lower.table import RULES
 from lect.frontends.tensors.lt import LT, layout_of, make_lt
 from lect.frontends.tensors.metadata import TensorMeta
@@ -410,7 +411,7 @@ class Recorder(Propagation):
         type = type_of(entry.value)
         order = memory_order(type.strides)
         dense = type.like([type.shape[dim] for dim in order])
-        empty = make_lt(meta_of_type(dense))
+        empty = make_lt(meta_of_type(dense) if e.sizes is None else with_dims_of(meta_of_type(dense), e.sizes))
         self.bind(empty, e.laid_out(e.permute(entry.value, order), dense))
         (value, *_) = self._emit(variant, (empty, *args[1:]), kwargs, [dense], exact=False)
         assert value is not None

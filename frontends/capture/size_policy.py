@@ -1,0 +1,64 @@
+"""Which sizes of the tensors of one compiled frame are symbols, kept from one compile to the next."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+
+from lect.dialects.guard.types import PathAttr
+from lect.frontends.tensors.marks import MAY_BE_MARKED, marks_of
+from lect.ir import Location
+
+LEAST = 2  # sizes 0 and 1 are never symbols
+
+
+class Constant(NamedTuple):
+    """Why a size is no symbol: what needs its value, and the line of that."""
+
+    reason: str
+    loc: Location
+
+
+class SizePolicy:
+    """Sizes are known by paths such as `L["x"]:size(1)`.
+
+    `dynamic` are those that have changed between calls; with `arguments` all sizes of the tensors among the arguments are symbols from the start.
+    `by_value` are those whose value turned out to be needed, `same` maps a size to one that it was found equal to.  `off` says why there are no symbols
+    at all any more; `reported` are the sizes whose reason the user was told.
+    """
+
+    def __init__(self, arguments: bool = False) -> None:
+        self.arguments = arguments
+        self.never = False
+        self.dynamic: set[PathAttr] = set()
+        self.by_value: dict[PathAttr, Constant] = {}
+        self.same: dict[PathAttr, PathAttr] = {}
+        self.off = ""
+        self.reported: set[PathAttr] = set()
+
+    def may_have_symbols(self, tensor: torch.Tensor) -> bool:
+        """False when surely no size of a tensor is a symbol."""
+        return not self.off and not self.never and (self.arguments or bool(self.dynamic) or any(name in tensor.__dict__ for name in MAY_BE_MARKED))
+
+    def is_symbol(self, tensor: torch.Tensor, path: PathAttr, dim: int) -> bool:
+        """True when this size is a symbol."""
+        if path in self.by_value or tensor.shape[dim] < LEAST:
+            return False
+        marks = marks_of(tensor)
+        if marks.is_static(dim):
+            return False
+        if path in self.dynamic or dim in marks.dynamic:
+            return True
+        return self.arguments and path.root == "L" and type(tensor) is torch.Tensor and all(kind in ("item", "own", "size") for kind, _ in path.steps)
+
+    def bounds(self, tensor: torch.Tensor, dim: int) -> tuple[int, int | None]:
+        """What a mark says of the values of a size."""
+        low, high = marks_of(tensor).dynamic.get(dim, (None, None))
+        return max(LEAST, low or LEAST), high
+
+    def root_of(self, path: PathAttr) -> PathAttr:
+        """The size that stands for all that are equal to this one."""
+        while path in self.same:
+            path = self.same[path]
+        return path

@@ -1,0 +1,298 @@
+"""Sizes of inputs that are symbols of the trace.
+
+The policy of the frame says which sizes are: those at paths such as `L["x"]:size(1)` that are among its run-time numbers.  A tensor read along such a path
+has a stand-in whose sizes are symbols (`frontends/tensors/sizes.py`), and reading its shape gives run-time numbers that know their expression.
+
+    def f(x):                        L["x"] is s0 x 8, x.shape[0] is the number s0
+        return x.view(-1, 4)         the result is (s0 * 2) x 4
+        if x.shape[0] > 100: ...     guarded: 100 - s0 >= 0, with this line
+
+What is found equal, and what has to be a number, is noted in the policy, and the frame is followed once more with one symbol for both, or with an integer.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from lect.dialects.functional.shapes import contiguous_strides
+from lect.dialects.guard.types import PathAttr
+from lect.frontends.capture.guards import tensor_attributes
+from lect.frontends.capture.numbers import LONGEST, RunTimeNumber, apply_to_values
+from lect.frontends.capture.size_policy import Constant
+from lect.frontends.capture.sources import Source
+from lect.frontends.tensors import LT, TensorMeta, layout_of, meta_of
+from lect.frontends.tensors.sizes import Decision, Dim, SizeNode, Sizes
+from lect.ir import Location
+from lect.ir.facts import symbols_of
+from lect.ir.symbolic import Expr, Size, as_size, constant, symbol
+
+if TYPE_CHECKING:
+    from lect.frontends.capture.tracer import Box, Tracer
+
+
+class SizeSymbols:
+    """The symbols of one trace: `sizes` computes with them, `sources` says where each is read, and `places` where each decision was taken.
+
+    `unsettled` says that the trace is to be begun anew with what the policy has learned.
+    """
+
+    def __init__(self, t: Tracer) -> None:
+        self.t = t
+        self.sizes = Sizes(self._needed, self._equal)
+        self.sizes.decided = self._note
+        self.sources: list[Source] = []
+        self.places: list[Location] = []
+        self.origins: list[Location] = []  # by symbol: the line that read the tensor
+        self.numbers: dict[Expr, RunTimeNumber] = {}
+        self.by_path: dict[PathAttr, Expr] = {}
+        self.unsettled = False
+
+    def __bool__(self) -> bool:
+        return bool(self.sources)
+
+    def close(self) -> None:
+        """Let go of the trace."""
+        self.sizes.needed = self.sizes.equal = self.sizes.decided = None
+        self.numbers.clear()
+        self.sources.clear()
+        self.by_path.clear()
+
+    # ---- inputs ------------------------------------------------------------------------------------------------------
+
+    def of_input(self, tensor: torch.Tensor, source: Source) -> tuple[TensorMeta, dict[str, Any]] | None:
+        """The metadata of the stand-in of an input with symbols, and what the guard says; None when all its sizes are integers."""
+        policy = self.t.policy.sizes
+        if not policy.may_have_symbols(tensor):
+            return None
+        places = {dim: source.step("size", dim) for dim in range(tensor.dim())}
+        places = {dim: place for dim, place in places.items() if policy.is_symbol(tensor, place.path(), dim)}
+        if not places:
+            return None
+        meta = meta_of(tensor)
+        shape: list[Size] = list(meta.shape)
+        for dim, place in places.items():
+            shape[dim] = self._symbol(place, meta.shape[dim], policy.bounds(tensor, dim))
+        strides = _strides(meta, shape)
+        attributes = {**tensor_attributes(tensor), "sizes": tuple(shape), "strides": strides}
+        dims = self.sizes.dims
+        return meta._replace(shape=dims(tuple(shape)), strides=dims(strides)), attributes
+
+    def _symbol(self, place: Source, value: int, bounds: tuple[int, int | None]) -> Size:
+        path = self.t.policy.sizes.root_of(place.path())
+        found = self.by_path.get(path)
+        if found is not None and self.sizes.hint(found) != value:
+            path, found = place.path(), None  # they are not equal any more
+        if found is None:
+            found = self.by_path[path] = self.sizes.add(value, *bounds)
+            self.sources.append(place)
+            self.origins.append(self.t.loc)
+        return found
+
+    # ---- numbers -----------------------------------------------------------------------------------------------------
+
+    def number(self, size: Size) -> Any:
+        """A size as the program sees it: an int, or a number of run time."""
+        size = as_size(size)
+        if type(size) is int:
+            return size
+        found = self.numbers.get(size)  # type: ignore[arg-type]
+        if found is None:
+            found = self.numbers[size] = self._number(size)  # type: ignore[arg-type, index]
+        return found
+
+    def _number(self, size: Expr) -> RunTimeNumber:
+        alone = size.atom
+        if alone is not None and alone.kind == "s":
+            source = self.sources[alone.index]
+            found = self.t.numbers.get(source)
+            if found is None:
+                found = self.t.numbers[source] = RunTimeNumber(self.t, self.sizes.hint(size), source, LONGEST)
+        else:
+            found = self._computed(size)
+        found.size = size
+        return found
+
+    def _computed(self, size: Expr) -> RunTimeNumber:
+        """A number that is computed as the expression says."""
+        total: Any = size.const
+        for atoms, factor in size.terms:
+            term: Any = factor
+            for atom in atoms:
+                if atom.kind == "s":
+                    value: Any = self.number(symbol(atom.index))
+                else:
+                    left, right = [self.number(arg) for arg in atom.args]
+                    value = self._apply(operator.floordiv if atom.kind == "floordiv" else operator.mod, left, right)
+                term = value if type(term) is int and term == 1 else self._apply(operator.mul, term, value)
+            total = term if type(total) is int and total == 0 else self._apply(operator.add, total, term)
+        assert type(total) is RunTimeNumber
+        return RunTimeNumber(self.t, self.sizes.hint(size), total.origin, LONGEST)
+
+    def _apply(self, function: Callable[..., Any], left: Any, right: Any) -> Any:
+        if type(left) is int and type(right) is int:
+            return function(left, right)
+        return apply_to_values(self.t, function, function.__name__, (left, right))[0]
+
+    def with_numbers(self, value: Any) -> Any:
+        """A shape, a size, or a tuple of such, as the program sees it."""
+        kind = type(value)
+        if kind is Dim or (kind is torch.SymInt and type(value.node) is SizeNode):
+            return self.number(value.node.expr)
+        if kind is torch.Size:
+            return torch.Size([self.with_numbers(item) for item in value])
+        return tuple([self.with_numbers(item) for item in value]) if kind is tuple else value
+
+    # ---- what decides ------------------------------------------------------------------------------------------------
+
+    def _note(self, decision: Decision) -> None:
+        self.places.append(self.t.loc)
+
+    def _needed(self, size: Expr) -> int:
+        """The sizes in an expression are constants in the next trace."""
+        self._pin(size, "its value is needed")
+        return self.sizes.hint(size)
+
+    def _pin(self, size: Expr, reason: str) -> None:
+        for number in symbols_of(size):
+            self._make_constant(number, reason)
+
+    def _make_constant(self, number: int, reason: str) -> None:
+        self.t.policy.sizes.by_value.setdefault(self.sources[number].path(), Constant(reason, self.t.loc))
+        self.unsettled = True
+
+    def refuse(self, name: str, error: Exception, values: Any) -> None:
+        """A call cannot be followed with symbols: the sizes of its tensors are constants in the next trace, all when it has none."""
+        found = {number for value in leaves_of(values) for number in _symbols_of(value)} or range(len(self.sources))
+        reason = f"{name} needs it ({(str(error).splitlines() or [''])[0][:160]})"
+        for number in found:
+            self._make_constant(number, reason)
+
+    def _equal(self, left: Size, right: Size) -> None:
+        """Two sizes are equal by their values: two symbols are one in the next trace, and others are constants."""
+        difference = constant(left) - right
+        pair = [(atoms[0].index, k) for atoms, k in difference.terms if len(atoms) == 1 and atoms[0].kind == "s"]
+        if len(pair) == len(difference.terms) == 2 and not difference.const and pair[0][1] == -pair[1][1]:
+            first, second = sorted(number for number, _ in pair)
+            policy = self.t.policy.sizes
+            policy.same[policy.root_of(self.sources[second].path())] = policy.root_of(self.sources[first].path())
+            self.unsettled = True
+            return
+        self._pin(difference, f"{left} == {right} holds for it")
+
+    # ---- guards ------------------------------------------------------------------------------------------------------
+
+    def conditions(self) -> list[tuple[Expr, int | None, int | None, bool, Location]]:
+        """What the guards say: bounds of each symbol, and what was decided about expressions."""
+        sizes = self.sizes
+        lines: dict[int, Location] = dict(enumerate(self.origins))
+        others = []
+        for decision, loc in zip(sizes.decisions, self.places):
+            alone = sizes._alone(decision.size)
+            if alone is not None and not decision.differs:
+                lines[alone[0]] = loc
+            else:
+                others.append((decision.size, decision.low, decision.high, decision.differs, loc))
+        bounds = [(symbol(number), *sizes.bounds[number], False, lines[number]) for number in range(len(self.sources))]
+        return [*bounds, *others]
+
+    def declared(self) -> dict[str, Any] | None:
+        """The attribute `symbols` of the graph."""
+        if not self.sources:
+            return None
+        out = {}
+        for number in range(len(self.sources)):
+            low, high = self.sizes.bounds[number]
+            facts = {"hint": self.sizes.hints[number], "min": low}
+            if high is not None:
+                facts["max"] = high
+            out[f"s{number}"] = facts
+        return out
+
+
+def _strides(meta: TensorMeta, shape: list[Size]) -> tuple[Size, ...]:
+    """The strides of an input with symbols: products of its sizes where it is dense in some order of its dims, else the integers at hand."""
+    order = sorted(range(len(shape)), key=lambda dim: (-meta.strides[dim], dim))
+    if tuple(contiguous_strides([meta.shape[dim] for dim in order])) != tuple([meta.strides[dim] for dim in order]):
+        return meta.strides
+    steps = contiguous_strides([shape[dim] for dim in order])  # type: ignore[arg-type]
+    found: list[Size] = [0] * len(shape)
+    for dim, step in zip(order, steps):
+        found[dim] = step
+    return tuple(found)
+
+
+_OF_SIZES: Mapping[str, Callable[[Sizes, Any, Any], Size]] = MappingProxyType(
+    {
+        "add": lambda sizes, a, b: a + b,
+        "sub": lambda sizes, a, b: a - b,
+        "mul": lambda sizes, a, b: a * b,
+        "floordiv": Sizes.floordiv,
+        "mod": Sizes.mod,
+    }
+)
+_COMPARED: Mapping[str, Callable[[Sizes, Any, Any], bool]] = MappingProxyType(
+    {
+        "eq": Sizes.same,
+        "ne": lambda sizes, a, b: not sizes.same(a, b),
+        "le": Sizes.less_equal,
+        "ge": lambda sizes, a, b: sizes.less_equal(b, a),
+        "lt": lambda sizes, a, b: not sizes.less_equal(b, a),
+        "gt": lambda sizes, a, b: not sizes.less_equal(a, b),
+    }
+)
+
+
+def apply_to_sizes(t: Tracer, name: str, args: tuple[Any, ...]) -> Box | None:
+    """A function of arithmetic applied to sizes and integers; None when it has no symbolic form."""
+    values: list[Size] = []
+    for arg in args:
+        size = arg.size if type(arg) is RunTimeNumber else arg
+        if size is None or (type(arg) is not RunTimeNumber and type(arg) is not int):
+            return None
+        values.append(size)
+    if name == "neg":
+        return (t.symbols.number(-constant(values[0])), None)
+    if len(values) != 2:
+        return None
+    if name in _COMPARED:
+        return (_COMPARED[name](t.symbols.sizes, constant(values[0]), constant(values[1])), None)
+    function = _OF_SIZES.get(name)
+    if function is None or (name in ("floordiv", "mod") and t.symbols.sizes.hint(values[1]) <= 0):
+        return None
+    return (t.symbols.number(function(t.symbols.sizes, constant(values[0]), constant(values[1]))), None)
+
+
+def sized(t: Tracer, value: Any) -> Any:
+    """A value that torch gave, with numbers of run time in the place of sizes with symbols."""
+    return t.symbols.with_numbers(value) if t.symbols else value
+
+
+def is_size(value: Any) -> bool:
+    """True for a number of run time that is a size with symbols."""
+    return type(value) is RunTimeNumber and value.size is not None
+
+
+def leaves_of(value: Any) -> Iterator[Any]:
+    """What stands in lists, tuples, slices and dictionaries."""
+    if type(value) is slice:
+        value = (value.start, value.stop, value.step)
+    if isinstance(value, tuple | list):
+        for item in value:
+            yield from leaves_of(item)
+    elif type(value) is dict:
+        yield from leaves_of(tuple(value.values()))
+    else:
+        yield value
+
+
+def _symbols_of(value: Any) -> tuple[int, ...]:
+    """The symbols in the sizes of a traced tensor, or in a size."""
+    if type(value) is LT:
+        meta = layout_of(value)
+        return tuple([number for size in (*meta.shape, *meta.strides) if type(size) is Dim for number in symbols_of(size.node.expr)])
+    return symbols_of(value.size) if is_size(value) else ()

@@ -70,6 +70,12 @@ def _differs(left: ast.expr, right: ast.expr) -> ast.expr:
     return syntax.compare(left, syntax.NOT_EQUAL, right)
 
 
+def _on_another_device(w: Any, op: Any, found: ast.expr) -> ast.expr:
+    if op.device == "cpu":
+        return syntax.negated(syntax.attribute(found, "is_cpu"))
+    return _differs(syntax.attribute(found, "device"), w.held(torch.device(op.device)))
+
+
 def tensor_tests(w: Any, op: Any, read: ast.expr | None = None, wanted: Any = None) -> Iterable[ast.expr]:
     """What must not hold of a tensor, for the writer `w` of a predicate.  With `read`, that gives `wanted` in the place of sizes and strides."""
     if read is None and has_symbols((op.sizes, op.strides)):
@@ -82,7 +88,7 @@ def tensor_tests(w: Any, op: Any, read: ast.expr | None = None, wanted: Any = No
         _differs(syntax.attribute(found, "shape"), w.held(tuple(op.sizes))) if read is None else _differs(read, syntax.const(wanted)),
         _is_not(syntax.attribute(found, "dtype"), w.held(dtype)),
         *([_differs(syntax.call(syntax.attribute(found, "stride")), w.held(tuple(op.strides)))] if read is None else []),
-        syntax.negated(syntax.attribute(found, "is_cpu")) if op.device == "cpu" else _differs(syntax.attribute(found, "device"), w.held(torch.device(op.device))),
+        _on_another_device(w, op, found),
         _is_not(syntax.attribute(found, "requires_grad"), syntax.const(bool(op.requires_grad))),
         syntax.call(syntax.attribute(found, "is_neg")),
     ]

@@ -54,7 +54,7 @@ class Constants:
     def _evaluate(self, op: Any) -> list[torch.Tensor] | None:
         view = _VIEWS.get(op.name)
         if op.name in SOURCES:
-            return [self._source(op)] if op.name == "functional.full" or op.size <= self.budget else None
+            return [self._source(op)] if op.name == "functional.full" or (type(op.size) is int and op.size <= self.budget) else None
         if view is not None:
             shown = view(op, self.known[op.x])
             if shown is not None:
@@ -64,7 +64,7 @@ class Constants:
             shape = torch.broadcast_shapes(*[tensor.shape for tensor in tensors])
             return _checked(op, evaluate(op, tensors)) if _count(shape) <= self.budget else None
         whole = op.name in WHOLE or (op.name in WHOLE_OF_INTEGERS and not any(value.type.element.is_float for value in op.operands))
-        if not whole or any(value.type.count > self.budget for value in (*op.operands, *op.results)):
+        if not whole or any(type(value.type.count) is not int or value.type.count > self.budget for value in (*op.operands, *op.results)):
             return None
         return _checked(op, evaluate(op, [self.known[value].expand(value.type.shape) for value in op.operands]))
 

@@ -10,8 +10,8 @@ autograd would record.
 Python arguments are attributes: None, bool, int, float and str as they are, a tuple as `[a, b]`, a dtype as a builtin type, and what has no
 literal as a dictionary with one entry that names the constructor: `{list = [...]}`, `{dict = [[k, v], ...]}`, `{slice = [a, b, c]}`,
 `{complex = [re, im]}`, `{size = [...]}`.  A size that is known only at run time is
-`#lect.size<s0 * 2>`, over the symbols that the graph declares.  A call that returns something else than one tensor or a flat tuple of tensors says so in `structure`,
-where `#fx.result<n>` stands for result n.
+`#lect.size<s0 * 2>`, over the symbols that the graph declares.  A call that returns something else than one tensor or a flat tuple of tensors says so
+in `structure`, where `#fx.result<n>` stands for result n.
 """
 
 from typing import Any

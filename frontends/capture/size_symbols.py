@@ -219,7 +219,7 @@ def _strides(meta: TensorMeta, shape: list[Size]) -> tuple[Size, ...]:
     order = sorted(range(len(shape)), key=lambda dim: (-meta.strides[dim], dim))
     if tuple(contiguous_strides([meta.shape[dim] for dim in order])) != tuple([meta.strides[dim] for dim in order]):
         return meta.strides
-    steps = contiguous_strides([shape[dim] for dim in order])  # type: ignore[arg-type]
+    steps: Any = contiguous_strides([shape[dim] for dim in order])  # type: ignore[misc]
     found: list[Size] = [0] * len(shape)
     for dim, step in zip(order, steps):
         found[dim] = step

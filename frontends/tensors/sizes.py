@@ -106,9 +106,10 @@ class Sizes:
         if type(size) is int:
             return size, size
         low, high = self._ranges.bounds(size)
-        offset = size.const  # type: ignore[union-attr]
-        learned = self._terms.get(size - offset)
-        for sign, (first, last) in ((1, learned or (None, None)), (-1, self._terms.get(-(size - offset), (None, None)))):
+        expr = constant(size)
+        offset = expr.const
+        learned = self._terms.get(expr - offset)
+        for sign, (first, last) in ((1, learned or (None, None)), (-1, self._terms.get(-(expr - offset), (None, None)))):
             if sign < 0:
                 first, last = (None if last is None else -last), (None if first is None else -first)
             low = low if first is None else first + offset if low is None else max(low, first + offset)
@@ -378,10 +379,8 @@ class SizeNode:
     def guard_int(self, file: str, line: int) -> int:
         return self.env.value(self.expr)
 
-    def __str__(self) -> str:
-        return str(self.expr)
-
-    _graph_repr = str = __str__
+    def _graph_repr(self) -> str:
+        return self.expr.__str__()
 
     def sym_sum(self, others: list[SizeNode]) -> SizeNode:
         total: Size = 0
@@ -443,6 +442,8 @@ class SizeNode:
         if name.startswith("__"):
             raise AttributeError(name)
         raise SymbolicSizeError(f"the size {self.expr} is known only at run time, and a number is needed ({name})")
+
+    str = __str__ = _graph_repr
 
 
 class Dim(torch.SymInt):

@@ -25,6 +25,7 @@ from lect.dialects.functional.pointwise import FLOAT_UNARY
 from lect.dialects.functional.types import TensorType
 from lect.dialects.functional.view import ReshapeOp
 from lect.ir import Builder, Context, Operation, Value
+from lect.ir.facts import facts_of
 from lect.passes.base import Pass, option
 from lect.passes.functional.graphs import functions, reads_from_memory, relaxed, restated
 
@@ -59,7 +60,8 @@ class FunctionalFoldBatchNorm(Pass):
         numbers = (op.running_mean, op.running_var, op.weight, op.bias)
         if any(value is not None and value.type.element is not x.type.element for value in numbers) or op.output.type is not x.type:
             return False
-        return x.type.count >= self.ratio * convolution.weight.type.count and all(reads_from_memory(user) for user in op.output.users)
+        facts = facts_of(op)
+        return facts.hint(x.type.count) >= self.ratio * facts.hint(convolution.weight.type.count) and all(reads_from_memory(user) for user in op.output.users)
 
 
 def fold(op: BatchNormOp) -> None:

@@ -189,7 +189,7 @@ class _Folding:
             start, step, size = number, 1, 1
         else:
             return None
-        if index.type.count != size or step < 1 or start < 0 or start + step * (size - 1) >= op.x.type.shape[dim]:
+        if type(size) is not int or index.type.count != size or step < 1 or start < 0 or start + step * (size - 1) >= op.x.type.shape[dim]:
             return None
         builder = Builder.before(op)
         part = builder.insert(SliceOp(op.x, dim, start, start + step * (size - 1) + 1, step=step, loc=op.loc)).output

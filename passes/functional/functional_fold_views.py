@@ -21,6 +21,7 @@ from lect.dialects.functional.canonicalization import replace_by_op
 from lect.dialects.functional.families import Elementwise
 from lect.dialects.functional.view import CatOp, ExpandOp, PadOp, PermuteOp, ReshapeOp, SliceOp
 from lect.ir import Context, Operation, Pattern, PatternSet, Rewriter, Value, apply_greedily
+from lect.ir.symbolic import SIZES
 from lect.passes.base import Pass
 from lect.passes.functional.graphs import functions, rebuilt, restated, sharing_results, shown_as, simplify
 
@@ -134,7 +135,7 @@ class ExpandLater(_Fold):
     root = ExpandOp
 
     def fold(self, op: ExpandOp, rewriter: Rewriter) -> bool:
-        if not op.x.type.rank or op.x.type.count >= op.output.type.count:
+        if not op.x.type.rank or not SIZES.less(op.x.type.count, op.output.type.count):
             return False
         changed = False
         for user in list(op.output.users):

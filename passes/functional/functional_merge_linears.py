@@ -28,6 +28,7 @@ from lect.dialects.functional.contraction import MmOp
 from lect.dialects.functional.ops import FuncOp
 from lect.dialects.functional.view import CatOp, PermuteOp, SliceOp
 from lect.ir import Builder, Context, Operation, Value
+from lect.ir.facts import facts_of
 from lect.passes.base import Pass, option
 from lect.passes.functional.graphs import LIBRARY, VIEWS, functions, restated
 
@@ -53,7 +54,7 @@ class FunctionalMergeLinears(Pass):
 
     def pays(self, op: MmOp) -> bool:
         """True for a product with a weight that is an input, few columns, and readers in kernels."""
-        rows, columns = op.output.type.shape
+        rows, columns = map(facts_of(op).hint, op.output.type.shape)
         weight = _weight(op)
         enough = weight.is_argument and op.x is not weight and rows >= self.rows_per_column * columns and columns > 0
         return enough and not any(_is_library(user) for user in op.output.users)

@@ -27,6 +27,7 @@ from lect.dialects.functional.pointwise import COMPARISONS, EXTREMA, PREDICATES,
 from lect.dialects.functional.types import TensorType
 from lect.dialects.functional.view import CatOp, DiagonalOp, ExpandOp, PermuteOp, ReshapeOp, ReverseOp, SliceOp
 from lect.ir import Context, Pattern, PatternSet, Rewriter, ScalarType, Value, apply_greedily
+from lect.ir.symbolic import SIZES
 from lect.passes.base import Pass
 from lect.passes.functional.graphs import functions, rebuilt, sharing_results, shown_as, simplify
 
@@ -147,7 +148,7 @@ class CastLater(Pattern):
     def rewrite(self, op: Any, rewriter: Rewriter) -> bool:
         cast = op.x.op
         type: TensorType = op.output.type
-        if not isinstance(cast, CastOp) or cast.device is not None or op.output in self.sharing or type.count >= op.x.type.count:
+        if not isinstance(cast, CastOp) or cast.device is not None or op.output in self.sharing or not SIZES.less(type.count, op.x.type.count):
             return False
         if len(op.x.users) != 1:
             return False

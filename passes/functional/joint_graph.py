@@ -9,6 +9,7 @@ from typing import Any
 from lect.dialects.functional import view
 from lect.dialects.functional.ops import FuncOp, ReturnOp, WriteOp
 from lect.ir import Operation, Value, is_removable, literal_key
+from lect.ir.facts import facts_of
 
 # Operations whose result shows the memory of its operand, when torch can show it so.
 VIEWS = frozenset({view.ReshapeOp, view.PermuteOp, view.ExpandOp, view.SliceOp, view.DiagonalOp, view.AsStridedOp})
@@ -188,6 +189,9 @@ def structure(graph: JointGraph, known: dict[Any, int]) -> dict[Value, int]:
 
 
 def nbytes(value: Value) -> int:
-    """Bytes of a value's elements."""
+    """Bytes of a value's elements, for the sizes at hand."""
     type = value.type
-    return type.count * max(1, type.element.bits // 8)  # type: ignore[attr-defined, no-any-return]
+    count = type.count  # type: ignore[attr-defined]
+    if not isinstance(count, int):
+        count = facts_of(value.owner if value.owner.is_operation else value.owner.parent_op).hint(count)
+    return count * max(1, type.element.bits // 8)  # type: ignore[attr-defined, no-any-return]

@@ -14,6 +14,7 @@ from typing import Any
 
 from lect.dialects.functional import contraction
 from lect.ir import Operation, Value
+from lect.ir.facts import facts_of
 from lect.passes.functional.joint_graph import JointGraph, nbytes
 
 # The values to keep when these operations must not be computed again, among those that may be.
@@ -71,12 +72,13 @@ def worth(op: Operation) -> float:
 
 def work(op: Any) -> int:
     """About the number of arithmetic operations: two for each pair of numbers that a product multiplies, else one for each number that is read."""
+    hint = facts_of(op).hint
     if isinstance(op, contraction.MmOp | contraction.BmmOp | contraction.AddmmOp | contraction.BaddbmmOp):
-        return 2 * op.output.type.count * op.x.type.shape[-1]  # type: ignore[no-any-return]
+        return hint(2 * op.output.type.count * op.x.type.shape[-1])
     if isinstance(op, contraction.ConvolutionOp):
         weight = op.weight.type
         positions = (op.x if op.transposed else op.output).type
-        return 2 * positions.count // max(1, positions.shape[1]) * weight.count
+        return 2 * hint(positions.count) // max(1, hint(positions.shape[1])) * hint(weight.count)
     if isinstance(op, contraction.AttentionOp):
-        return 4 * op.query.type.count * op.key.type.shape[-2]  # type: ignore[no-any-return]
-    return sum(value.type.count for value in op.operands)
+        return hint(4 * op.query.type.count * op.key.type.shape[-2])
+    return sum(hint(value.type.count) for value in op.operands)

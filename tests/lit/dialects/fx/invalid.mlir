@@ -61,7 +61,7 @@ builtin.module {
 
 // -----
 
-// expected-error @+1 {{in !fx.tensor: expected an element type}}
+// expected-error @+1 {{in !fx.tensor: expected a size or an element type}}
 fx.graph @type_without_element(%x: !fx.tensor<4x>) {
   fx.return()
 }

@@ -73,12 +73,17 @@ class CompiledFrame:
         store = Objects(graphs.store) if graphs is not None else None
         native = NativeGuards(function, settings.options.get("guards", DEFAULT_GUARDS), self._no_native_guards, store)
         self.cache = CodeCache(function, settings.options.get("version_limit", VERSION_LIMIT), native)
-        self.numbers = NumberPolicy(arguments=settings.dynamic is True)
-        self.numbers.sizes.never = settings.dynamic is False
+        self.numbers = self._new_policy()
         whole = settings.fullgraph or settings.options.get("breaks") == "eager"
         self.points: ResumePoints | None = None if whole else ResumePoints(self._frame_of_rest, self.in_place)
         self.calls: CompiledFrame | None = None  # of the module as a whole, while that does more than its forward
         self.armed: Callable[..., Any] | None = None  # `eager` such that the functions below are seen
+
+    def _new_policy(self) -> NumberPolicy:
+        """What is a number or a symbol of run time, before any call; torch itself, which runs graphs at the level fx, takes integers for sizes."""
+        policy = NumberPolicy(arguments=self.settings.dynamic is True)
+        policy.sizes.never = self.settings.dynamic is False or self.settings.options.get("level") == "fx"
+        return policy
 
     def _frame_of_rest(self, rest: Rest, eager: Callable[..., Any], armed: Callable[..., Any] | None) -> CompiledFrame:
         """The frame of a rest of this function, which shares the resume points."""
@@ -211,8 +216,7 @@ class CompiledFrame:
         """Forget all versions."""
         self.cache.clear()
         self.calls = None
-        self.numbers = NumberPolicy(self.numbers.arguments)
-        self.numbers.sizes.never = self.settings.dynamic is False
+        self.numbers = self._new_policy()
         if self.points is not None:
             self.points.clear()
 

@@ -112,8 +112,10 @@ def compile_call(
             captured = captured.clone({})
             made.numbers = number_places(captured)
             _lower(module, captured, name, made, ctx, watch, log, graphs)
-            if _learns_constants(made, ctx, numbers) or _gives_up_symbols(made, captured, name, numbers, log):
+            if _learns_constants(made, ctx, numbers):
                 return compile_call(fn, args, kwargs, table, options, observe, numbers, points, log, graphs)
+        if _gives_up_symbols(made, captured, name, numbers, log):
+            return compile_call(fn, args, kwargs, table, options, observe, numbers, points, log, graphs)
         stage = "emit"
         if made.run is None:
             made.run = _timed(made, "emit", lambda: _link_through_torch(captured, made, ctx))

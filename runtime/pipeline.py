@@ -96,6 +96,7 @@ def compile_call(
     try:
         module = _timed(made, "capture", lambda: _capture(fn, args, kwargs, ctx, watch))
         _take_capture(made, module, ctx)
+        _report_static_sizes(name, numbers, log)
         observe("capture", module)
         _only_residual(made, module)
         if not made.statistics.get("torch calls"):
@@ -106,15 +107,12 @@ def compile_call(
                 made.run = _timed(made, "emit", lambda: _link_residual(made, ctx, None, False))
             return made
         captured = find_graph(module)
-        report_static_sizes(name, numbers, log)
         made.note = _why_through_torch(name, ctx)
         if made.note is None:
             captured = captured.clone({})
             made.numbers = number_places(captured)
             _lower(module, captured, name, made, ctx, watch, log, graphs)
-            if _learns_constants(made, ctx, numbers):
-                return compile_call(fn, args, kwargs, table, options, observe, numbers, points, log, graphs)
-        if _gives_up_symbols(made, captured, name, numbers, log):
+        if _learns_constants(made, ctx, numbers) or _gives_up_symbols(made, captured, name, numbers, log):
             return compile_call(fn, args, kwargs, table, options, observe, numbers, points, log, graphs)
         stage = "emit"
         if made.run is None:
@@ -280,7 +278,7 @@ def _gives_up_symbols(made: Compiled, graph: Operation, name: str, numbers: Numb
     return True
 
 
-def report_static_sizes(name: str, numbers: NumberPolicy | None, log: EventLog) -> None:
+def _report_static_sizes(name: str, numbers: NumberPolicy | None, log: EventLog) -> None:
     """Tell of sizes that could be symbols and are not, each once."""
     if numbers is None:
         return

@@ -126,8 +126,7 @@ class Tracer:
             self.sources.at(path).run_time = True
         self.objects = ObjectTable()
         self.guards = GuardList(self.objects)
-        self.graph = GraphRecorder()
-        self.symbols = SizeSymbols(self)
+        self.graph, self.symbols = GraphRecorder(), SizeSymbols(self)
         self.known = KnownValues(self.graph)
         self.repeats = Repeats(self.graph, self.policy.repeats)
         self.elements = InputElements(self)

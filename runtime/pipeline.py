@@ -96,7 +96,6 @@ def compile_call(
     try:
         module = _timed(made, "capture", lambda: _capture(fn, args, kwargs, ctx, watch))
         _take_capture(made, module, ctx)
-        _report_static_sizes(name, numbers, log)
         observe("capture", module)
         _only_residual(made, module)
         if not made.statistics.get("torch calls"):
@@ -270,6 +269,7 @@ def _learns_constants(made: Compiled, ctx: Context, numbers: NumberPolicy | None
 
 def _gives_up_symbols(made: Compiled, graph: Operation, name: str, numbers: NumberPolicy | None, log: EventLog) -> bool:
     """A graph with symbols for sizes that is not compiled to its end is compiled for the sizes at hand, as all later ones of this function."""
+    _report_static_sizes(name, numbers, log)
     if made.note is None or numbers is None or not graph.attrs.get("symbols"):
         return False
     numbers.sizes.off = made.note.detail or made.note.title

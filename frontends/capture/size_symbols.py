@@ -13,8 +13,7 @@ What is found equal, and what has to be a number, is noted in the policy, and th
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -26,7 +25,7 @@ from lect.frontends.capture.numbers import LONGEST, RunTimeNumber, apply_to_valu
 from lect.frontends.capture.size_policy import Constant
 from lect.frontends.capture.sources import Source
 from lect.frontends.tensors import LT, TensorMeta, layout_of, meta_of
-from lect.frontends.tensors.sizes import Decision, Dim, SizeNode, Sizes
+from lect.frontends.tensors.sizes import ARITHMETIC, COMPARISONS, Decision, Dim, SizeNode, Sizes
 from lect.ir import Location
 from lect.ir.facts import symbols_of
 from lect.ir.symbolic import Expr, Size, as_size, constant, symbol
@@ -226,27 +225,6 @@ def _strides(meta: TensorMeta, shape: list[Size]) -> tuple[Size, ...]:
     return tuple(found)
 
 
-_OF_SIZES: Mapping[str, Callable[[Sizes, Any, Any], Size]] = MappingProxyType(
-    {
-        "add": lambda sizes, a, b: a + b,
-        "sub": lambda sizes, a, b: a - b,
-        "mul": lambda sizes, a, b: a * b,
-        "floordiv": Sizes.floordiv,
-        "mod": Sizes.mod,
-    }
-)
-_COMPARED: Mapping[str, Callable[[Sizes, Any, Any], bool]] = MappingProxyType(
-    {
-        "eq": Sizes.same,
-        "ne": lambda sizes, a, b: not sizes.same(a, b),
-        "le": Sizes.less_equal,
-        "ge": lambda sizes, a, b: sizes.less_equal(b, a),
-        "lt": lambda sizes, a, b: not sizes.less_equal(b, a),
-        "gt": lambda sizes, a, b: not sizes.less_equal(a, b),
-    }
-)
-
-
 def apply_to_sizes(t: Tracer, name: str, args: tuple[Any, ...]) -> Box | None:
     """A function of arithmetic applied to sizes and integers; None when it has no symbolic form."""
     values: list[Size] = []
@@ -259,9 +237,9 @@ def apply_to_sizes(t: Tracer, name: str, args: tuple[Any, ...]) -> Box | None:
         return (t.symbols.number(-constant(values[0])), None)
     if len(values) != 2:
         return None
-    if name in _COMPARED:
-        return (_COMPARED[name](t.symbols.sizes, constant(values[0]), constant(values[1])), None)
-    function = _OF_SIZES.get(name)
+    if name in COMPARISONS:
+        return (COMPARISONS[name](t.symbols.sizes, constant(values[0]), constant(values[1])), None)
+    function = ARITHMETIC.get(name)
     if function is None or (name in ("floordiv", "mod") and t.symbols.sizes.hint(values[1]) <= 0):
         return None
     return (t.symbols.number(function(t.symbols.sizes, constant(values[0]), constant(values[1]))), None)

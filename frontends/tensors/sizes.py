@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from math import gcd
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import torch
@@ -493,26 +494,30 @@ def _comparison(function: Callable[[Sizes, Size, Size], bool]) -> Any:
     return compare
 
 
-_OPERATORS: Mapping[str, Callable[[Sizes, Any, Any], Size]] = {
-    "add": lambda env, a, b: a + b,
-    "sub": lambda env, a, b: a - b,
-    "mul": lambda env, a, b: a * b,
-    "floordiv": Sizes.floordiv,
-    "mod": Sizes.mod,
-}
-_COMPARED: Mapping[str, Callable[[Sizes, Any, Any], bool]] = {
-    "eq": Sizes.same,
-    "ne": lambda env, a, b: not env.same(a, b),
-    "le": Sizes.less_equal,
-    "ge": lambda env, a, b: env.less_equal(b, a),
-    "lt": lambda env, a, b: not env.less_equal(b, a),
-    "gt": lambda env, a, b: not env.less_equal(a, b),
-}
-for _name, _function in _OPERATORS.items():
+ARITHMETIC: Mapping[str, Callable[[Sizes, Any, Any], Size]] = MappingProxyType(
+    {
+        "add": lambda env, a, b: a + b,
+        "sub": lambda env, a, b: a - b,
+        "mul": lambda env, a, b: a * b,
+        "floordiv": Sizes.floordiv,
+        "mod": Sizes.mod,
+    }
+)
+COMPARISONS: Mapping[str, Callable[[Sizes, Any, Any], bool]] = MappingProxyType(
+    {
+        "eq": Sizes.same,
+        "ne": lambda env, a, b: not env.same(a, b),
+        "le": Sizes.less_equal,
+        "ge": lambda env, a, b: env.less_equal(b, a),
+        "lt": lambda env, a, b: not env.less_equal(b, a),
+        "gt": lambda env, a, b: not env.less_equal(a, b),
+    }
+)
+for _name, _function in ARITHMETIC.items():
     _forward, _backward = _arithmetic(_function)
     setattr(Dim, f"__{_name}__", _forward)
     setattr(Dim, f"__r{_name}__", _backward)
-for _name, _compare in _COMPARED.items():
+for _name, _compare in COMPARISONS.items():
     setattr(Dim, f"__{_name}__", _comparison(_compare))
 Dim.__neg__ = lambda self: self.node.env.dim(-self.node.expr)  # type: ignore[assignment]
 Dim.__hash__ = object.__hash__  # type: ignore[assignment]

@@ -7,6 +7,7 @@ instead of exactly.  Names in CLOSED must be expressed without an opaque call.
 from __future__ import annotations
 
 import warnings
+from itertools import islice
 
 import pytest
 import torch
@@ -49,7 +50,7 @@ def spread_samples(op, dtype):
     """A few samples from all over the list of an entry."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        samples = list(op.sample_inputs("cpu", dtype, requires_grad=False))
+        samples = list(islice(op.sample_inputs("cpu", dtype, requires_grad=False), 120))  # some have thousands
     return samples[:: max(1, len(samples) // SAMPLES)][:SAMPLES]
 
 

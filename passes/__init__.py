@@ -61,6 +61,7 @@ PASSES: Mapping[str, str] = MappingProxyType(
         "kernel-keep-rows": "lect.passes.kernel.kernel_keep_rows:KernelKeepRows",
         "kernel-join-sweeps": "lect.passes.kernel.kernel_join_sweeps:KernelJoinSweeps",
         "kernel-prefetch-rows": "lect.passes.kernel.kernel_prefetch_rows:KernelPrefetchRows",
+        "kernel-note-nans": "lect.passes.kernel.kernel_note_nans:KernelNoteNans",
         "kernel-cascade-sums": "lect.passes.kernel.kernel_cascade_sums:KernelCascadeSums",
         "kernel-approximate-halves": "lect.passes.kernel.kernel_approximate_halves:KernelApproximateHalves",
         "kernel-halve-tanh": "lect.passes.kernel.kernel_halve_tanh:KernelHalveTanh",

@@ -60,6 +60,7 @@ PIPELINES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "kernel-keep-rows",
             "kernel-join-sweeps",
             "kernel-prefetch-rows",
+            "kernel-note-nans",
             "kernel-cascade-sums",
             "kernel-approximate-halves",
             "kernel-halve-tanh",
@@ -166,6 +167,9 @@ ORDER: tuple[Before, ...] = (
     Before("kernel-keep-rows", "kernel-join-sweeps", "a row that is kept is not read again"),
     Before("kernel-join-sweeps", "kernel-cascade-sums", "sweeps are compared while each is one loop"),
     Before("kernel-keep-rows", "kernel-cascade-sums", "sweeps are compared while each is one loop"),
+    Before("kernel-join-sweeps", "kernel-note-nans", "the sweep of a maximum is known by it"),
+    Before("kernel-keep-rows", "kernel-note-nans", "sweeps are compared while each has what the nest says"),
+    Before("kernel-note-nans", "kernel-cascade-sums", "the steps of a loop are counted while it is one"),
     Before("kernel-prefetch-rows", "kernel-cascade-sums", "the last sweep is found while it is one loop"),
 )
 

@@ -43,6 +43,17 @@ def test_nan_wins(over, kind):
     check(reduction([37, 41], over, kind), [x])
 
 
+@pytest.mark.parametrize("kind", ["max", "min"])
+def test_nan_wins_wherever_it_stands_in_long_rows(kind):
+    rows = torch.randn(5, 1103)
+    for row, place in enumerate((0, 1102, 600, 1091)):  # the last row has none
+        rows[row, place] = float("nan")
+    planes = rows.repeat(2, 3, 1)
+    planes[0] = torch.randn(15, 1103)
+    cases = [(reduction([5, 1103], [1], kind), [rows]), (reduction([1103, 5], [0], kind), [rows.t().contiguous()])]
+    check_many([*cases, (reduction([2, 15, 1103], [0, 2], kind), [planes]), (reduction([2, 15, 1103], [1, 2], kind), [planes])])
+
+
 @pytest.mark.parametrize(
     ("kind", "element"),
     [("sum", "i64"), ("sum", "i32"), ("prod", "i64"), ("prod", "f64"), ("max", "i8"), ("min", "ui8"), ("max", "i64"), ("any", "i1"), ("all", "i1")]

@@ -11,15 +11,18 @@ from types import MappingProxyType
 from typing import Any
 
 from lect.dialects.functional import normalization
+from lect.dialects.functional.families import Elementwise
 from lect.dialects.loop.attributes import SpaceAttr
-from lect.ir import Operation
+from lect.ir import Operation, Value
 from lect.ir.index_map import space_dims
 from lect.ir.types import f32
 from lect.passes.convert.functional_to_loop_base import Body, Lowering, Num, Rule, Seen
 from lect.passes.convert.functional_to_loop_extern import call, constant_tensor
 from lect.passes.convert.functional_to_loop_reduction import Fold
 
-MOST_ELEMENTS = 1 << 16  # beyond, the library's one sweep over a tensor of f32 or f64 is faster than two folds
+# Beyond, the library's one sweep over a tensor of f32 or f64 is faster than two folds, if the gradient lies in memory: one that is elementwise is computed
+# by the folds, and would have to be stored for the library.
+MOST_ELEMENTS = 1 << 16
 
 
 def is_plain(op: Any) -> bool:
@@ -29,6 +32,12 @@ def is_plain(op: Any) -> bool:
         return False
     kinds = {value.type.element for value in (op.mean, op.rstd, op.weight) if value is not None}
     return x.count > 0 and op.gradient.type.element is x.element and all(kind is x.element or (x.element.is_half and kind is f32) for kind in kinds)
+
+
+def is_computed_by_readers(gradient: Value) -> bool:
+    """Whether a gradient is the result of an elementwise operation that nothing else reads, so that it need not be stored."""
+    op = gradient.op
+    return op is not None and Elementwise in op.traits and gradient.has_one_use()
 
 
 def gradient_of_operand(along: Num, total: Num, scaled: Num, x: Num, mean: Num, rstd: Num, count: int) -> Num:
@@ -42,7 +51,7 @@ def _layer_norm_backward(lowering: Lowering, op: Any) -> list[Seen]:
     kept = rank - len(op.normalized)
     if not op.x.type.count:
         return [constant_tensor(lowering, 0, value.type) for value in op.results]
-    if not is_plain(op) or (op.x.type.count > MOST_ELEMENTS and not op.x.type.element.is_half):
+    if not is_plain(op) or (op.x.type.count > MOST_ELEMENTS and not op.x.type.element.is_half and not is_computed_by_readers(op.gradient)):
         return call(lowering, op)
     fold = Fold(lowering, op.x, tuple(range(kept, rank)), op)
     body, x = fold.body, fold.read()

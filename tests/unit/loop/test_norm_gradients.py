@@ -53,6 +53,11 @@ def test_layer_norm(dtype):
         check(lambda x, w, b: F.layer_norm(x, (8,), w, b), x, weight, bias)
 
 
+def test_own_kernels_for_a_long_layer_norm_whose_gradient_is_elementwise():
+    x, weight, bias = torch.randn(300, 256), torch.randn(256), torch.randn(256)
+    check(lambda x, w, b: F.layer_norm(x, (256,), w, b).sin(), x, weight, bias)
+
+
 def test_no_own_kernel_for_a_long_layer_norm():
     x, weight, bias = torch.randn(300, 256), torch.randn(256), torch.randn(256)
     check(lambda x, w, b: F.layer_norm(x, (256,), w, b), x, weight, bias, library=["aten.native_layer_norm_backward.default"])

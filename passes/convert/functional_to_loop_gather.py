@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
-from lect.dialects.functional import gather
+from lect.dialects.functional import gather, ops
 from lect.dialects.functional.shapes import broadcast
 from lect.dialects.functional.types import TensorType
 from lect.ir import Operation, Value
@@ -175,4 +175,18 @@ def _searchsorted(lowering: Lowering, op: Any) -> list[Seen]:
     return body.finish()
 
 
-RULES: Mapping[type[Operation], Rule] = MappingProxyType({gather.IndexOp: _index, gather.GatherOp: _gather, gather.SearchsortedOp: _searchsorted})
+def _opaque(lowering: Lowering, op: Any) -> list[Seen]:
+    """A library call of an operator without an operation of its own, but for classes written out as zeros and a one, which are comparisons."""
+    if op.target.leaf != "aten.one_hot.default" or len(op.operands) != 1 or not op.results[0].type.count or op.args[1:] != (op.results[0].type.shape[-1],):
+        return call(lowering, op)
+    classes, type = op.operands[0], op.results[0].type
+    check_indices(lowering, op, classes, type.shape[-1])
+    body = lowering.body(type, op.loc)
+    here = body.index(body.indices[-1])
+    body.store(body.read(classes, body.indices[:-1], raw=True).cast(i64).equals(here).cast(type.element), type)
+    return body.finish()
+
+
+RULES: Mapping[type[Operation], Rule] = MappingProxyType(
+    {gather.IndexOp: _index, gather.GatherOp: _gather, gather.SearchsortedOp: _searchsorted, ops.OpaqueOp: _opaque}
+)

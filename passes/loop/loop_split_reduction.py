@@ -8,8 +8,8 @@
 The first stage folds parts of the dims, the second folds their results; what needs the result is a third nest, which fusion joins with the second.
 There are three reasons.  A nest with fewer programs than the target has threads leaves them idle: it is cut into several parts a thread, none with
 fewer than `each` points.  And a nest that folds more dims than the producer of what it reads cannot join it: when it folds the producer's dims first, it
-can, and the buffer between them need not be read (and often not be written).  So can two nests that read one buffer (row sums and the whole sum).  Both
-have to save `gain` times the bytes of the partial results.
+can, and the buffer between them need not be read (and often not be written); where the producer folds the channels of each group, the parts are groups.
+So can two nests that read one buffer (row sums and the whole sum).  Both have to save `gain` times the bytes of the partial results.
 
 A dim whose size has no fitting divisor is not cut.  Partial results are rounded to the type of the fold, as those of a cascade are.
 """
@@ -19,14 +19,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 from typing import ClassVar
 
 from lect.dialects.loop.ops import FuncOp, NestOp
 from lect.ir import Context, Operation, Value
 from lect.ir.index_map import dims_of
+from lect.ir.symbolic import dim
 from lect.passes.base import Pass, option
 from lect.passes.loop.forms import FORMS, Forms, forms_of
-from lect.passes.loop.fusion import Blocked, joint_by_offset
+from lect.passes.loop.fusion import Blocked, Joint, joint_by_offset
 from lect.passes.loop.nests import functions, has_scan, nbytes, points, readers, reduced, unit_stride_bytes
 from lect.passes.loop.splitting import count, first_reductions, loads_of, split_reduction
 from lect.passes.targets import is_gpu
@@ -155,10 +157,11 @@ class Splitter:
         sizes = nest.space.sizes
         inner = {k for d in producer.reduced for k in dims_of(joint.dims[d])}
         outer = {k for k in nest.reduced if sizes[k] != 1}
-        if joint.sizes != sizes or not inner or not inner < outer:
+        shared = _outer_parts(nest, producer, joint)
+        if joint.sizes != sizes or not inner or not inner <= outer or shared is None or (inner == outer and not shared):
             return None
-        enough = nbytes(value) >= self.options.gain * self._partial_bytes(nest, inner)
-        return {k: sizes[k] for k in outer - inner} if enough else None
+        enough = nbytes(value) >= self.options.gain * self._partial_bytes(nest, inner) * prod(shared.values())
+        return {**{k: sizes[k] for k in outer - inner}, **shared} if enough else None
 
     def sibling_to_join(self, nest: NestOp) -> tuple[NestOp, Value, dict[int, int]] | None:
         """A nest over the same space that folds some of the dims that this one folds and reads the same elements of a buffer, and the dims to leave."""
@@ -183,6 +186,24 @@ class Splitter:
         """Bytes of the partial results when only some dims are folded."""
         stays = [k for k in range(len(nest.space.sizes)) if k not in inner]
         return count(nest.space.sizes, stays) * sum(result.type.bytes for result in _folds(nest))  # type: ignore[attr-defined]
+
+
+def _outer_parts(nest: NestOp, producer: NestOp, joint: Joint) -> dict[int, int] | None:
+    """The dims of a nest of which the producer folds the inner part and not the outer one (channels of a group), and how many outer parts they have.
+
+    None when the two parts of a dim lie otherwise.
+    """
+    folded = {k for d in producer.reduced for k in dims_of(joint.dims[d])}
+    found: dict[int, int] = {}
+    for d, parts in enumerate(producer.space.sizes):
+        if d in producer.reduced or parts == 1:
+            continue
+        for k in dims_of(joint.dims[d]) & folded:
+            size = nest.space.sizes[k]
+            if k in found or size % parts or joint.dims[d] is not nest.space.ranges.floordiv(dim(k), size // parts):
+                return None
+            found[k] = parts
+    return found
 
 
 def can_split(nest: NestOp) -> bool:

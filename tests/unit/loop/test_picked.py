@@ -98,3 +98,24 @@ def test_picked_from_what_depends_on_positions():
     x, i = torch.randn(100, 4), torch.tensor([3, 99, 0, -7, 200])
     got, _ = largest_result(pick, x, i)
     assert torch.equal(got, pick(x, i))
+
+
+def test_classes_written_out_are_comparisons():
+    t = torch.tensor([[2, 0], [1, 2]])
+    fn = lambda t: F.one_hot(t, 3).float() * 2  # noqa: E731
+    found, largest = largest_result(fn, t)
+    assert torch.equal(found, fn(t)) and largest == 12
+    for classes, shape in ((1, (5,)), (4, ()), (7, (3, 0))):
+        t = torch.zeros(shape, dtype=torch.int64)
+        got, want = lect.compile(lambda t, n=classes: F.one_hot(t, n))(t), F.one_hot(t, classes)
+        assert torch.equal(got, want) and got.dtype is want.dtype and got.stride() == want.stride()
+    with pytest.raises(RuntimeError, match="smaller than num_classes"):
+        lect.compile(lambda t: F.one_hot(t, 3))(torch.tensor([0, 3]))
+
+
+def test_a_sum_behind_a_group_norm_stores_no_normalised_elements():
+    x, y = torch.randn(2, 12, 8, 8), torch.randn(2, 12, 8, 8)
+    fn = lambda x, y: (F.group_norm(x, 4) * y).sum()  # noqa: E731
+    found, largest = largest_result(fn, x, y)
+    torch.testing.assert_close(found, fn(x, y))
+    assert largest == 8

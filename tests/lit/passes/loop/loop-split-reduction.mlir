@@ -109,6 +109,30 @@ loop.func @folds_the_rows_of_the_producer_first(%x: !loop.buffer<8x64xf32>) {
 
 // -----
 
+// The producer folds the channels of each of four groups: the whole sum folds a group first, not all channels.
+// CHECK-LABEL: @folds_the_channels_of_a_group_first
+// CHECK:         loop.nest @n1.part(%{{.*}}) {space = #loop.space<d0: 2, d1: 4, d2: 3, d3: 64>, realize = ["partial: joins @n0, saves 6144 bytes"]} : !loop.buffer<2x4xf32>
+// CHECK:           loop.reduce({{.*}}) {kind = "sum", over = [2, 3]}
+// CHECK:         loop.nest @n1.total({{.*}}) {space = #loop.space<d0: 2, d1: 4>
+loop.func @folds_the_channels_of_a_group_first(%x: !loop.buffer<2x12x64xf32>) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 2, d1: 4, d2: 3, d3: 64>} : !loop.buffer<2x12x64xf32> {
+  ^bb0(%d0: index, %d1: index, %d2: index, %d3: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1, d2, d3) -> (d0 * 768 + d1 * 192 + d2 * 64 + d3)>} : f32
+    %2 = loop.reduce(%1) {kind = "max", over = [2, 3]} : f32
+    %3 = loop.sub(%1, %2) : f32
+    loop.store(%3) {map = #loop.map<(d0, d1, d2, d3) -> (d0 * 768 + d1 * 192 + d2 * 64 + d3)>}
+  }
+  %4 = loop.nest @n1(%0) {space = #loop.space<d0: 2, d1: 12, d2: 64>} : !loop.buffer<f32> {
+  ^bb0(%d0: index, %d1: index, %d2: index):
+    %5 = loop.load(%0) {map = #loop.map<(d0, d1, d2) -> (d0 * 768 + d1 * 64 + d2)>} : f32
+    %6 = loop.reduce(%5) {kind = "sum", over = [0, 1, 2]} : f32
+    loop.store(%6) {map = #loop.map<(d0, d1, d2) -> (0)>}
+  }
+  loop.return(%4) {views = [#loop.view<scalar>]}
+}
+
+// -----
+
 // CHECK-LABEL: @no_split_as_rows_are_programs_enough
 // CHECK-COUNT-1: loop.nest
 // CHECK-NOT:     loop.nest

@@ -11,6 +11,8 @@ Two backends read this dialect: one prints Python that a person can step through
 recorded graphs and symbolic sizes are additions to it: `size` reads a size of a parameter at run time.
 """
 
+from functools import lru_cache
+
 from lect.dialects.host.attributes import OperandRef
 from lect.dialects.host.types import BufferType, TensorType
 from lect.ir import (
@@ -82,6 +84,11 @@ class EmptyOp(Operation):
         require(type.is_dense, self, "an own tensor has no gaps and no overlaps, but {} has", type)
 
 
+@lru_cache(maxsize=4096)
+def _memory_type(type: TensorType) -> BufferType:
+    return BufferType(type.span, type.element, type.device)
+
+
 @op("host.memory")
 class MemoryOp(Operation):
     """The flat memory of a tensor, from its first element to its last."""
@@ -91,8 +98,7 @@ class MemoryOp(Operation):
     traits = (Pure,)
 
     def infer(self) -> tuple[Type, ...]:
-        type = self.tensor.type
-        return (BufferType(type.span, type.element, type.device),)
+        return (_memory_type(self.tensor.type),)
 
 
 @op("host.view")

@@ -30,6 +30,9 @@ def _tensor_type(view: ViewAttr, element: ScalarType, device: str) -> TensorType
     return TensorType(view.sizes, element, view.strides, device)
 
 
+_symbol = lru_cache(maxsize=4096)(SymbolRef)
+
+
 class HostProgram:
     """The host function under construction.  `buffers` is the memory of each loop-level buffer, `tensors` the views of it made so far, `first` the first."""
 
@@ -111,7 +114,7 @@ class HostProgram:
             slot = nest.slots[number] if nest.slots else None
             self.allocate(value, reason, slot, nest)
         buffers = [self.buffer(value, nest) for value in (*nest.inputs, *nest.results)]
-        self.insert(host.LaunchOp(buffers, SymbolRef(kernel.sym_name), kernel.programs, grain, kernel.target), nest)
+        self.insert(host.LaunchOp(buffers, _symbol(kernel.sym_name), kernel.programs, grain, kernel.target), nest)
 
     def _may_take(self, source: Value, result: Value) -> bool:
         """Whether a result may live in the memory of an input, which is of equal size: this function's own, or a parameter that the result is for."""

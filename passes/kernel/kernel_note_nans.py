@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import nan
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 from lect.dialects.kernel import ops as kernel
@@ -25,7 +26,7 @@ from lect.passes.base import Pass, option
 
 VECTOR_BYTES = 32
 REGISTERS = 16
-KEEPS = {"kernel.maximum": "gt", "kernel.minimum": "lt"}  # of the old extremum and a number: when the old one stays
+KEEPS = MappingProxyType({"kernel.maximum": "gt", "kernel.minimum": "lt"})  # of the old extremum and a number: when the old one stays
 
 
 @dataclass(frozen=True)

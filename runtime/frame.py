@@ -12,6 +12,7 @@ from lect.frontends.capture.api import Rest, bind_parameters
 from lect.frontends.capture.interpreter import decode_code
 from lect.frontends.capture.numbers import NumberPolicy
 from lect.ir import LectError
+from lect.passes.manager import collector_off
 from lect.runtime.code_cache import VERSION_LIMIT, CodeCache, Version
 from lect.runtime.continuation import REST_VERSIONS, ResumePoints
 from lect.runtime.events import Compile, EventLog, Fallback, NotNative, Recompile, Trace
@@ -139,6 +140,7 @@ class CompiledFrame:
         version = self.calls.cache.find(args, kwargs)
         return self.calls.miss(args, kwargs) if version is None else version.run(*args, **kwargs)
 
+    @collector_off()
     def _make(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version | None:
         asks = self.cache.versions and not torch._C._len_torch_function_stack()
         if self._is_spent() or (asks and not self._report_misses(args, kwargs)):

@@ -18,7 +18,7 @@ SOURCES = (".py", ".lark", ".json")
 @cache
 def sources_digest() -> str:
     """The SHA-256 over all source files of lect, by name and content: an edited pass makes another compiler."""
-    root = Path(lect.__file__).parent
+    root = str(Path(lect.__file__).parent)
     digest = hashlib.sha256()
     for folder, inner, files in os.walk(root, followlinks=True):
         inner[:] = sorted(name for name in inner if name != "__pycache__")
@@ -27,7 +27,7 @@ def sources_digest() -> str:
                 path = os.path.join(folder, name)
                 with open(path, "rb") as file:
                     data = file.read()
-                digest.update(f"{os.path.relpath(path, root)} {len(data)}\n".encode())
+                digest.update(f"{path[len(root) + 1 :]} {len(data)}\n".encode())
                 digest.update(data)
     return digest.hexdigest()
 

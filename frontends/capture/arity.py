@@ -64,6 +64,10 @@ def _limits(function: Any) -> tuple[int, int, bool] | None:
         return _KNOWN[function]
     if issubclass(type(function), FunctionType | type):
         return None
+    text = getattr(function, "__text_signature__", None)
+    found = _limits_of_text(text, function) if type(text) is str else None
+    if found is not None:
+        return found
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -73,6 +77,26 @@ def _limits(function: Any) -> tuple[int, int, bool] | None:
     keywords = any(p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in parameters)
     fewest = sum(p.kind is p.POSITIONAL_ONLY and p.default is p.empty for p in by_position)
     return fewest, ANY if many else len(by_position), keywords
+
+
+def _limits_of_text(text: str, function: Any) -> tuple[int, int, bool] | None:
+    """What `_limits` gives for a function of C, from its `__text_signature__`; None where it is not plain.  `inspect` would compile the text."""
+    names = text[1:-1].split(", ") if text != "()" else []
+    if not text.startswith("(") or not text.endswith(")") or any(mark in text[1:-1] for mark in "()[]{}<>'\"\n"):
+        return None
+    if names and names[0].startswith("$"):
+        bound = getattr(function, "__self__", None) is not None
+        names = names[1:] if bound else [names[0][1:], *names[1:]]
+        alone = 0 if bound else 1  # the object of a method, which is never a keyword
+    else:
+        alone = 0
+    alone = max(alone, names.index("/")) if "/" in names else alone
+    names = [name for name in names if name != "/"]
+    star = next((place for place, name in enumerate(names) if name.startswith("*")), len(names))
+    fewest = sum("=" not in name for name in names[:alone])
+    by_keyword = names[alone:star] + [name for name in names[star:] if name != "*" and (name.startswith("**") or not name.startswith("*"))]
+    many = any(name.startswith("*") and not name.startswith("**") and name != "*" for name in names)
+    return fewest, ANY if many else star, bool(by_keyword)
 
 
 _EMPTY = (lambda: None).__code__

@@ -1,12 +1,13 @@
 """`python -m benchmarks.overhead`: what a call of a compiled function costs on the CPU beside the work itself, in processor time.
 
     python -m benchmarks.overhead                  all rows
-    python -m benchmarks.overhead guards call      the rows whose name has one of these words
+    python -m benchmarks.overhead guards call      the rows whose name has one of these words: guards, call, step, threads, 1e6, import, warm
 
 Rows of guards are one question asked of native code, less a call of a function of C that does nothing; beside them the same set in Python, and the guards
 that torch.compile makes for the same program with its backend "eager" (all that such a call costs beside the body, as torch has no way to ask guards
 alone through Python at their own price).  Rows of calls are whole calls; torch.compile takes part where it finds a C++ compiler.  Times are the best of
-several batches, so they are those of a machine that does nothing else.
+several batches, so they are those of a machine that does nothing else.  The training step, the calls from threads, memory over a million calls, the
+import and the first calls of new processes with warm caches (`benchmarks.warm_start`, minutes for each model) are whole programs.
 """
 
 from __future__ import annotations
@@ -18,8 +19,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from benchmarks import overhead_processes
+
 SECONDS = 0.02  # of a batch
 BATCHES = 15
+CALLS = ("call of 8x8 without grad", "call of 8x8 with grad mode", "Adam step of 100 tensors", "Adam step of 400 tensors")
 
 
 def best(function: Callable[..., Any], *args: Any) -> float:
@@ -105,9 +109,10 @@ def guard_rows(wanted: Callable[[str], bool]) -> None:
     """Guards alone."""
     import torch
 
-    print(f"{'us':28s}{'native':>10s}{'Python':>10s}{'guards':>8s}{'torch, whole call':>20s}")
-    for name, (program, args) in modules().items():
-        if wanted(name):
+    rows = {name: row for name, row in modules().items() if wanted(name)}
+    if rows:
+        print(f"{'us':28s}{'native':>10s}{'Python':>10s}{'guards':>8s}{'torch, whole call':>20s}")
+        for name, (program, args) in rows.items():
             identity = program if isinstance(program, torch.nn.Module) else _doubled(program)
             native, python, count = Warm(identity, args).guards()
             print(f"{name:28s}{native:10.3f}{python:10.2f}{count:8d}{torch_guards(identity, args):20.2f}", flush=True)
@@ -125,31 +130,38 @@ def call_rows(wanted: Callable[[str], bool]) -> None:
     import torch
 
     x, w, b = torch.randn(8, 8), torch.randn(8, 8), torch.randn(8)
-    print(f"{'us a call':28s}{'lect':>10s}{'as Python':>10s}{'eager':>8s}{'torch.compile':>20s}")
-    for name, grad in (("call of 8x8 without grad", False), ("call of 8x8 with grad mode", True)):
+    if any(wanted(name) for name in CALLS):
+        print(f"{'us a call':28s}{'lect':>10s}{'as Python':>10s}{'eager':>8s}{'torch.compile':>20s}")
+    for name, grad in zip(CALLS, (False, True)):
         if wanted(name):
             with torch.set_grad_enabled(grad):
                 ours = best(Warm(fused, (x, w, b)).call, x, w, b)
                 python = best(Warm(fused, (x, w, b), host="python").call, x, w, b)
-                print(f"{name:28s}{ours:10.2f}{python:10.2f}{best(fused, x, w, b):8.2f}{_inductor(fused, (x, w, b)):>20s}", flush=True)
-    for count in (100, 400):
-        name = f"Adam step of {count} tensors"
+                theirs = torch_compile(fused, lambda run: best(run, x, w, b))
+                print(f"{name:28s}{ours:10.2f}{python:10.2f}{best(fused, x, w, b):8.2f}{theirs:>20s}", flush=True)
+    for count, name in zip((100, 400), CALLS[2:]):
         if wanted(name):
             print(f"{name:28s}{best(_step(count, True)):10.1f}{'':10s}{best(_step(count, False)):8.1f}{'':>20s}", flush=True)
 
 
-def _inductor(program: Any, args: tuple[Any, ...]) -> str:
+def has_compiler() -> bool:
+    """True where torch.compile finds a C++ compiler for the CPU."""
+    return any(shutil.which(name) for name in ("g++", "clang++", os.environ.get("CXX", "c++")))
+
+
+def torch_compile(program: Any, measure: Callable[[Any], float]) -> str:
+    """What `measure` gives for the program that torch.compile makes, in microseconds, as text."""
     import torch
 
-    if not any(shutil.which(name) for name in ("g++", "clang++", os.environ.get("CXX", "c++"))):
+    if not has_compiler():
         return "no C++ compiler"
     torch._dynamo.reset()
-    compiled = torch.compile(program)
     try:
-        compiled(*args)
+        return f"{measure(torch.compile(program)):.2f}"
     except Exception as error:
         return type(error).__name__
-    return f"{best(compiled, *args):.2f}"
+    finally:
+        torch._dynamo.reset()
 
 
 def _step(count: int, compiled: bool) -> Callable[[], Any]:
@@ -184,6 +196,10 @@ def main() -> None:
 
     guard_rows(wanted)
     call_rows(wanted)
+    overhead_processes.training_rows(wanted, best, torch_compile)
+    overhead_processes.thread_rows(wanted)
+    overhead_processes.import_rows(wanted)
+    overhead_processes.warm_rows(wanted, has_compiler())
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """All programs of this folder run with both triggers: functions given to `lect.compile` alone, and the frame hook below them."""
 
 from dataclasses import replace
+from zlib import crc32
 
 import pytest
 
@@ -30,3 +31,12 @@ def guards(request, trigger, monkeypatch):
     """The default of the option `guards`."""
     if request.module.__name__.rpartition(".")[2] in BOTH_GUARDS and entry.RUNTIME.environment.guards is None:
         monkeypatch.setattr(entry.RUNTIME, "environment", replace(entry.RUNTIME.environment, guards="both"))
+
+
+@pytest.fixture(autouse=True)
+def round_trip(request, monkeypatch):
+    """Of twenty tests, three read back what is printed at the end of each level, and one behind each pass: all of them would take too long."""
+    number = crc32(request.node.nodeid.encode())
+    how = "passes" if number % 20 == 0 else "levels" if number % 5 == 0 else None
+    if how is not None and entry.RUNTIME.environment.round_trip is None:
+        monkeypatch.setattr(entry.RUNTIME, "environment", replace(entry.RUNTIME.environment, round_trip=how))

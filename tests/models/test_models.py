@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+from dataclasses import replace
 
 import pytest
 
+from lect.runtime import entry
 from tests.models.catalogue import CASES
 from tests.models.trial import try_model, try_training
 from tests.models.wide import ALL
@@ -18,6 +20,12 @@ CUT = frozenset(
 )
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(MISSING), reason=f"needs {' and '.join(MISSING)}: the extra `models`")]
+
+
+@pytest.fixture(autouse=True)
+def round_trip(monkeypatch):
+    """What is printed at the end of each level is read back and compared."""
+    monkeypatch.setattr(entry.RUNTIME, "environment", replace(entry.RUNTIME.environment, round_trip="levels"))
 
 
 @pytest.mark.filterwarnings("ignore")

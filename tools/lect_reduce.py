@@ -146,8 +146,8 @@ def reduce(options: argparse.Namespace, words: tuple[str, ...]) -> str:
         reduction.run()
     output = Path(options.output) if options.output else path.with_name(f"{path.stem}-reduced.mlir")
     output.write_text(reduction.text, encoding="utf-8")
-    seconds = time.monotonic() - start
-    return f"{count_ops(reduction.module)} of {before} operations are left, after {reduction.asked} runs in {seconds:.1f} s: {output}"
+    print(f"lect-reduce: {reduction.asked} runs in {time.monotonic() - start:.1f} s", file=sys.stderr)
+    return f"{count_ops(reduction.module)} of {before} operations are left: {output}"
 
 
 def _leading_comments(text: str) -> list[str]:

@@ -379,8 +379,7 @@ def main() -> None:
         rows = [json.loads(line) for path in sys.argv[2:] for line in Path(path).read_text(encoding="utf-8").splitlines()]
         TABLE.write_text(table(sorted([row for row in rows if row["tests"]], key=lambda row: row["module"])), encoding="utf-8")
         return
-    import lect  # noqa: F401  # once: what runs the tests are copies of this process
-
+    Watch().compiled(is_doctest)("warm up")  # once: what runs the tests are copies of this process, which has loaded everything
     told = subprocess.run(["git", "log", "-1", "--format=%h of %cs"], cwd=ROOT, capture_output=True, text=True, check=True)
     for name in sys.argv[1:] or MODULES:
         print(json.dumps({**compare(name), "commit": told.stdout.strip()}), flush=True)

@@ -9,6 +9,7 @@ import abc
 import collections
 import copy
 import functools
+import operator
 import re
 import sys
 import types
@@ -53,7 +54,7 @@ from lect.frontends.capture.module_calls import MODULE_CALL_IMPL
 from lect.frontends.capture.module_hooks import MODULE_HOOKS_IN_FRAMES
 from lect.frontends.capture.module_moves import MODULE_MOVES
 from lect.frontends.capture.numbers import without_numbers
-from lect.frontends.capture.operators import answer_of, truth
+from lect.frontends.capture.operators import answer_of, is_same, truth
 from lect.frontends.capture.optimizers import OPTIMIZERS, in_arithmetic
 from lect.frontends.capture.ordering import ORDERING
 from lect.frontends.capture.patterns import PATTERNS
@@ -254,6 +255,11 @@ def _callable(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     return (callable(stand_in(t, args[0])), None)
 
 
+def _is(same: bool) -> Rule:
+    """`operator.is_` or its opposite."""
+    return lambda t, args, kwargs: (is_same(t, *args) is same, None)
+
+
 def _super(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     if len(args) != 2:
         raise t.stop("LB0001", "super() with other than two arguments")
@@ -396,7 +402,7 @@ def _c_init(init: Callable[..., None]) -> Rule:
 # Rules that keep numbers of run time what they are; all others get constants.
 _WITH_NUMBERS = frozenset(
     {sum, min, max, any, all, functools.reduce, isinstance, type, getattr, setattr, object.__setattr__, callable, bool, next, iter, type.__call__}
-    | {torch.is_tensor, types.GeneratorType.send, copy.deepcopy}
+    | {operator.is_, operator.is_not, torch.is_tensor, types.GeneratorType.send, copy.deepcopy}
     | {*AUTOGRAD, *CHECKPOINTS, *FUNCTORCH, *CONTROL_FLOW, *SPECIAL_METHODS}
 )
 
@@ -504,6 +510,8 @@ def special_table() -> Mapping[Any, Rule]:
         types.GeneratorType.close: _close,
         bool: _bool,
         callable: _callable,
+        operator.is_: _is(True),
+        operator.is_not: _is(False),
         super: _super,
         vars: _vars,
         globals: _globals,

@@ -330,3 +330,20 @@ def test_subscripts_of_classes_run_the_code_of_the_class():
         same(value, X + number)
         assert (before, last, Noted.notes) == (None, int, [int] * number)
         assert (listed, mapped) == (list[int], dict[str, int])
+
+
+def test_functions_for_the_identity_of_objects():
+    def program(x, first, second, number):
+        text = "abcdef"
+        same_text = text[:3] + text[3:]
+        found = [operator.is_(first, second), operator.is_not(first, second), operator.is_(None, number), operator.is_(text, same_text)]
+        with pytest.raises(TypeError):
+            operator.is_(first)
+        return x + number, found
+
+    lect.reset()
+    compiled, x, one, other = lect.compile(program), torch.randn(3), [], []
+    for first, second in ((one, one), (one, other), (other, other)):
+        for number in (1, 2):
+            same(program(x, first, second, number), compiled(x, first, second, number))
+    assert not any(event.detail.startswith("function _operator") for event in lect.events("graph break"))

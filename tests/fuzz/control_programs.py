@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-PRELUDE = '''\
+PRELUDE = """\
 class Base(Exception):
     pass
 class Derived(Base):
@@ -49,7 +49,7 @@ def traced(function):
     def inner(*args, **kwargs):
         return function(*args, **kwargs) + 1
     return inner
-'''
+"""
 NAMES = ("a", "b", "c")
 
 
@@ -106,7 +106,15 @@ class Writer:
         """An expression for a truth value."""
         first, second = self.number(depth + 1), self.number(depth + 1)
         return self.draw.choice(
-            [f"{first} < {second}", f"{first} % 2 == 0", f"0 <= {first} < 3", f"{first} in (1, 2, {second})", f"not {first} > 2", f"{first} and {second}", f"any(i > {first} for i in xs)"]
+            [
+                f"{first} < {second}",
+                f"{first} % 2 == 0",
+                f"0 <= {first} < 3",
+                f"{first} in (1, 2, {second})",
+                f"not {first} > 2",
+                f"{first} and {second}",
+                f"any(i > {first} for i in xs)",
+            ]
         )
 
     # ---- statements ----------------------------------------------------------------------------------------------------
@@ -171,7 +179,7 @@ class Writer:
     def for_loop(self, indent: int) -> None:
         """A loop over one of several iterables."""
         name, value = self.new("i"), self.number(1)
-        iterables = (f"range({value} % 4)", "list(xs)", f"enumerate(xs[:{value}])", f"zip(range({value} % 5), xs)", f"Point({value})", f"reversed(xs[:2])")
+        iterables = (f"range({value} % 4)", "list(xs)", f"enumerate(xs[:{value}])", f"zip(range({value} % 5), xs)", f"Point({value})", "reversed(xs[:2])")
         self._loop(indent, f"for {name} in {self.draw.choice(iterables)}:")
 
     def while_loop(self, indent: int) -> None:
@@ -214,7 +222,15 @@ class Writer:
         made = []
         for _ in range(self.draw.randint(1, 3)):
             name = self.new("m")
-            manager = self.draw.choice([f"Manager(log, '{name}')", f"Manager(log, '{name}', (Base,))", f"managed(log, '{name}')", "contextlib.suppress(ValueError)", f"contextlib.nullcontext({self.number(1)})"])
+            manager = self.draw.choice(
+                [
+                    f"Manager(log, '{name}')",
+                    f"Manager(log, '{name}', (Base,))",
+                    f"managed(log, '{name}')",
+                    "contextlib.suppress(ValueError)",
+                    f"contextlib.nullcontext({self.number(1)})",
+                ]
+            )
             made.append(f"{manager} as {name}" if self.draw.random() < 0.5 else manager)
         self.put(indent, f"with {', '.join(made)}:")
         self.block(indent + 1)
@@ -223,7 +239,18 @@ class Writer:
         """A match over subjects of several kinds."""
         value, other = self.number(1), self.number(1)
         subjects = (f"[{value}, {other}, c]", f"{{'k': {value}, 'l': [a, b]}}", f"Point({value}, {other})", f"({value}, *xs)", value)
-        patterns = ["[0, *more]", "[p, q, 1] if p < q", "{'k': 0 | 1 as p, **more}", "{'l': [p, _]}", "Point(0, q)", "Point(p=p, q=1 | 2)", "[p, *_, 2]", "0 | 1 | 2", "int(p)", "[_, *more] if len(more) > 2"]
+        patterns = [
+            "[0, *more]",
+            "[p, q, 1] if p < q",
+            "{'k': 0 | 1 as p, **more}",
+            "{'l': [p, _]}",
+            "Point(0, q)",
+            "Point(p=p, q=1 | 2)",
+            "[p, *_, 2]",
+            "0 | 1 | 2",
+            "int(p)",
+            "[_, *more] if len(more) > 2",
+        ]
         self.put(indent, f"match {self.draw.choice(subjects)}:")
         for pattern in self.draw.sample(patterns, self.draw.randint(2, 4)):
             self.put(indent + 1, f"case {pattern}:")
@@ -252,9 +279,30 @@ class Writer:
         for line in self.draw.choice(
             [
                 [f"log.append(list({name}({first}, {second})))"],
-                [f"{one}, {two} = {name}({first}, 1), {name}(2, {second})", f"log.append([*zip({one}, {two})])", f"log.append(next({two}, None))", f"{one}.close(); {two}.close()"],
-                [f"{one} = {name}({first}, {second})", f"log.append(next({one}, None))", "try:", f"    log.append({one}.send(3))", "except StopIteration as error:", "    log.append(error.value)", f"{one}.close()"],
-                [f"{one} = {name}({first}, {second})", f"log.append(next({one}, None))", "try:", f"    {one}.throw(Derived(5))", "except (Base, StopIteration) as error:", "    log.append(repr(error))", f"{one}.close()"],
+                [
+                    f"{one}, {two} = {name}({first}, 1), {name}(2, {second})",
+                    f"log.append([*zip({one}, {two})])",
+                    f"log.append(next({two}, None))",
+                    f"{one}.close(); {two}.close()",
+                ],
+                [
+                    f"{one} = {name}({first}, {second})",
+                    f"log.append(next({one}, None))",
+                    "try:",
+                    f"    log.append({one}.send(3))",
+                    "except StopIteration as error:",
+                    "    log.append(error.value)",
+                    f"{one}.close()",
+                ],
+                [
+                    f"{one} = {name}({first}, {second})",
+                    f"log.append(next({one}, None))",
+                    "try:",
+                    f"    {one}.throw(Derived(5))",
+                    "except (Base, StopIteration) as error:",
+                    "    log.append(repr(error))",
+                    f"{one}.close()",
+                ],
                 [f"for {two} in {name}({first}, {second}):", f"    log.append({two})", f"    if {self.condition(1)}: break", f"{two} = None"],
             ]
         ):

@@ -70,11 +70,11 @@ def _deep(t: Tracer, box: Box, memo: dict[int, Any]) -> Box:
             return box
         made = t.make_tuple(copies)
         memo[id(value)] = made[0]
-        return made  # type: ignore[no-any-return]
+        return _kept_alive(t, value, memo)
     if kind is LT:
         made = _deep_tensor(t, box, memo)
         memo[id(value)] = made[0]
-        return made  # type: ignore[no-any-return]
+        return _kept_alive(t, value, memo)
     t.guard_type(box)
     if kind is list:
         made = []
@@ -96,7 +96,15 @@ def _deep(t: Tracer, box: Box, memo: dict[int, Any]) -> Box:
             raise t.stop("LB0003", f"copy.deepcopy of a {describe(value)}")
         for name, item in mapping_items(t, load_attr(t, box, "__dict__")).items():
             made.__dict__[name] = _deep(t, item, memo)[0]
-    t.keep.append(value)
+    return _kept_alive(t, value, memo)
+
+
+def _kept_alive(t: Tracer, value: Any, memo: dict[int, Any]) -> Box:
+    """The copy of `value`, which the memo holds, as `copy` does it, so that nothing else gets its id."""
+    originals = memo.get(id(memo))
+    if originals is None:
+        originals = memo[id(memo)] = t.made([])[0]
+    originals.append(value)
     return _known(t, memo[id(value)])
 
 

@@ -159,6 +159,17 @@ def test_deep_copy_of_tensors_has_memory_of_its_own():
     assert stops() == []
 
 
+def test_deep_copy_with_a_memo_of_the_program_keeps_the_originals_there():
+    def program(x):
+        memo, inner = {}, [(1, ["a"])]
+        copied = copy.deepcopy(inner, memo)
+        originals = memo[id(memo)]
+        return x + 1, copied, len(memo), memo[id(inner)] is copied, [each is what for each, what in zip(originals, (inner[0][1], inner[0], inner))]
+
+    check(program, torch.randn(4))
+    assert stops() == []
+
+
 def test_deep_copy_of_tensors_that_share_memory():
     def program(x):
         copied = copy.deepcopy([x, x[0]])

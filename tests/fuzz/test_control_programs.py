@@ -11,7 +11,7 @@ import lect
 from lect.runtime import frame_hook
 from tests.fuzz.control_programs import Writer
 
-PROGRAMS, SLOW_PROGRAMS, TOGETHER = 24, 3000, 50
+PROGRAMS, SLOW_PROGRAMS, TOGETHER = 12, 3000, 50
 CALLS = ((0, 1), (0, 1), (3, 2), (2, 5))
 
 

@@ -412,6 +412,8 @@ _OTHERS: Mapping[Any, Rule] = MappingProxyType(
         FunctionType.__get__: _bind,
         LAZY_PROPERTY: _lazy_property,
         re._compile: _regular_expression,  # type: ignore[attr-defined]
+        operator.is_: _is(True),
+        operator.is_not: _is(False),
     }
 )
 _BY_SUBJECT = (
@@ -510,8 +512,6 @@ def special_table() -> Mapping[Any, Rule]:
         types.GeneratorType.close: _close,
         bool: _bool,
         callable: _callable,
-        operator.is_: _is(True),
-        operator.is_not: _is(False),
         super: _super,
         vars: _vars,
         globals: _globals,

@@ -134,7 +134,7 @@ def _is_plain_class(t: Tracer, value: Any) -> bool:
 def _lies_in_python(cls: type) -> bool:
     """True for a class whose objects hold a dictionary, and at most the items of a list or dictionary besides."""
     return all(base in (object, list, dict) or base.__flags__ & _HEAP_TYPE for base in cls.__mro__) and not any(
-        base.__dict__.get("__slots__") for base in cls.__mro__
+        base.__dict__.get("__slots__") or base.__dict__.get("__slotnames__") for base in cls.__mro__
     )
 
 
@@ -149,11 +149,21 @@ def reduce_ex(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     protocol = t.leak(args[1]) if len(args) == 2 else 0
     if type(protocol) is not int or protocol < 2 or not _lies_in_python(kind) or find_in_type(kind, "__getnewargs_ex__") is not MISSING:
         raise t.stop("LB0003", f"the parts of a {describe(box[0])} for a copy")
-    given = iterate(t, call_method(t, box, "__getnewargs__", [])) if find_in_type(kind, "__getnewargs__") is not MISSING else []
+    given = _new_arguments(t, box) if find_in_type(kind, "__getnewargs__") is not MISSING else []
     state = call_method(t, box, "__getstate__", [])
     items = call(t, t.static(iter), [box], {}) if issubclass(kind, list) else NONE
     pairs = call(t, t.static(iter), [call_method(t, box, "items", [])], {}) if issubclass(kind, dict) else NONE
     return t.make_tuple([t.static(_NEW_OBJECT), t.make_tuple([t.static(kind), *given]), state, items, pairs])
+
+
+def _new_arguments(t: Tracer, box: Box) -> list[Box]:
+    """What `__getnewargs__` of an object gives."""
+    from lect.frontends.capture.calls import call_method
+
+    given = call_method(t, box, "__getnewargs__", [])
+    if not issubclass(type(given[0]), tuple):
+        raise UserError(TypeError(f"__getnewargs__ should return a tuple, not '{type(given[0]).__name__}'"))
+    return iterate(t, given)
 
 
 def get_state(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
@@ -192,7 +202,7 @@ def _ask_for_none(t: Tracer, box: Box, name: str) -> None:
 
 
 def _has_slots(cls: type) -> bool:
-    return any(base.__dict__.get("__slots__") for base in cls.__mro__) or cls.__basicsize__ > _Plain.__basicsize__
+    return any(base.__dict__.get("__slots__") or base.__dict__.get("__slotnames__") for base in cls.__mro__) or cls.__basicsize__ > _Plain.__basicsize__
 
 
 class _Plain:

@@ -66,6 +66,9 @@ def allocate(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
 
 def new_object(t: Tracer, new: Any, cls: type, args: list[Box], kwargs: Kwargs) -> Box:
     """`new(cls, *args)` for a `__new__` written in C."""
+    if not issubclass(type(cls), type):
+        run_real(new, cls)  # which raises
+        raise t.stop("LB0003", f"{new.__qualname__} of no class")
     if new is object.__new__:
         return t.made(run_real(type.__call__ if cls.__flags__ & NOT_MADE else object.__new__, cls))
     if new is type.__new__:

@@ -2,6 +2,7 @@
 
 import array
 import collections
+import copy
 import enum
 import functools
 import operator
@@ -347,3 +348,31 @@ def test_functions_for_the_identity_of_objects():
         for number in (1, 2):
             same(program(x, first, second, number), compiled(x, first, second, number))
     assert not any(event.detail.startswith("function _operator") for event in lect.events("graph break"))
+
+
+def test_parts_of_objects_for_a_copy():
+    class Wrong:
+        def __getnewargs__(self):
+            return "no tuple"
+
+    class Named:
+        __slotnames__ = ["spam"]
+
+        def __getattr__(self, name):
+            if name != "spam":
+                raise AttributeError(name)
+            return 42
+
+    def program(x):
+        raised = []
+        for make in (lambda: Wrong().__reduce_ex__(4), lambda: object.__new__(""), lambda: list.__new__(object)):
+            try:
+                make()
+            except TypeError as error:
+                raised.append(str(error))
+        return x + 1, raised, Named().__reduce_ex__(4)[2], copy.copy(Named()).spam
+
+    lect.reset()
+    x = torch.randn(3)
+    same(program(x), lect.compile(program)(x))
+    assert "LB0020" not in fallbacks()

@@ -376,3 +376,20 @@ def test_parts_of_objects_for_a_copy():
     x = torch.randn(3)
     same(program(x), lect.compile(program)(x))
     assert "LB0020" not in fallbacks()
+
+
+def test_global_names_that_a_dictionary_makes_up():
+    class Names(dict):
+        def __missing__(self, name):
+            return len(name)
+
+    made = eval("lambda: abcde + ab", Names())
+
+    def program(x):
+        try:
+            return x + made()
+        except NameError:
+            return x
+
+    x = torch.randn(3)
+    same(program(x), lect.compile(program)(x))

@@ -94,6 +94,8 @@ def read_global(frame: Any, name: str) -> Box:
 def _read_global(frame: Any, name: str) -> Box:
     t = frame.t
     names = frame.globals
+    if type(names) is not dict:
+        raise t.stop("LB0003", f"{name}, a global name in a {type(names).__name__}")
     now = t.shadows.get(id(names), names) if t.shadows.some else names
     module = module_of(t, names)
     if name in now:

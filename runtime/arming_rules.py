@@ -16,6 +16,7 @@ from lect.backends.native_guards.selftest import apart_row, modes_row, tensor_ro
 from lect.dialects.fx.python_values import dtype_of
 from lect.dialects.guard import ops as guard
 from lect.dialects.guard.containers import redefines
+from lect.frontends.capture.torch_callees import ABSENT
 from lect.ir import Operation
 from lect.ir.types import f64
 from lect.runtime import guard_checks as checks
@@ -218,6 +219,15 @@ def _tensor_class(a: Arming, op: Any) -> None:
     a.unchanged(torch.Tensor)
 
 
+def _torch_callees(a: Arming, op: Any) -> None:
+    entries, methods = checks.below_torch(op.functions)
+    for members, name, value in entries:
+        row = a.members_of(Place(members, id(members), True))
+        row.absent(name) if value is ABSENT else row.entry(name)
+    if methods:
+        a.unchanged(torch.Tensor)
+
+
 def _builtins(a: Arming, op: Any) -> None:
     entries = vars(builtins)
     row = a.members_of(Place(entries, id(entries), True))
@@ -242,7 +252,8 @@ def _no_attr(a: Arming, op: Any) -> None:
 
 def _no_hooks(a: Arming, op: Any) -> None:
     row = a.instance(a.place(op.object))
-    row.absent("_compiled_call_impl")
+    for name in checks.OWN_CALLS:
+        row.absent(name)
     _empty(a, [row.entry(name) for name in checks.HOOK_TABLES])
 
 
@@ -289,6 +300,7 @@ RULES: Mapping[type, Callable[[Arming, Any], None]] = MappingProxyType(
         guard.MroOp: _mro,
         guard.BuiltinsOp: _builtins,
         guard.TensorClassOp: _tensor_class,
+        guard.TorchCalleesOp: _torch_callees,
         guard.GlobalStateOp: _global_state,
     }
 )

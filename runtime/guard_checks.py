@@ -10,10 +10,12 @@ from typing import Any
 
 import torch
 
-from lect.dialects.fx.python_values import dtype_of
+from lect.dialects.fx.python_values import dtype_of, resolve
 from lect.dialects.fx.types import ObjectRef
 from lect.dialects.guard.containers import count, elements, own_item, value_at
 from lect.dialects.guard.types import PathAttr
+from lect.frontends.capture.tensor_methods import OWN as OF_TENSORS
+from lect.frontends.capture.torch_callees import ABSENT, callees_of
 from lect.ir import ScalarType, literal_key
 from lect.ir.types import f64, i1
 from lect.runtime.kept_objects import KeptObjects
@@ -21,6 +23,7 @@ from lect.runtime.kept_objects import KeptObjects
 MODULE_PARTS = ("_parameters", "_buffers", "_modules")
 GLOBAL_HOOKS = ("_global_forward_hooks", "_global_forward_pre_hooks", "_global_backward_hooks", "_global_backward_pre_hooks")
 HOOK_TABLES = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+OWN_CALLS = ("_compiled_call_impl", "_call_impl")  # what a call of a module runs, where the module itself has it
 _module = torch.nn.modules.module
 # What may be another object with the same meaning; comparing others could run the program's code.
 _BY_VALUE = frozenset({int, float, str, bytes, complex, tuple, torch.Size, torch.device})
@@ -94,6 +97,21 @@ def all_distinct(*objects: Any) -> bool:
 def global_hooks() -> Any:
     """True when hooks are registered on all modules."""
     return _module._global_forward_hooks or _module._global_forward_pre_hooks or _module._global_backward_hooks or _module._global_backward_pre_hooks
+
+
+def below_torch(functions: Sequence[str]) -> tuple[list[tuple[dict[str, Any], str, Any]], list[tuple[str, Any]]]:
+    """What these Python functions of torch call: entries of modules with what they held when lect was loaded, and the same of methods of tensors."""
+    callees = [callees_of(resolve(name)) for name in functions]
+    entries = {(module, name): value for each in callees for module, name, value in each.values()}
+    methods = {name for each in callees for name in each.methods}
+    return [(vars(sys.modules[module]), name, value) for (module, name), value in entries.items()], [(name, OF_TENSORS[name]) for name in sorted(methods)]
+
+
+def differs_below(entries: Sequence[tuple[dict[str, Any], str, Any]], methods: Sequence[tuple[str, Any]]) -> bool:
+    """True when one of what `below_torch` gives is something else now."""
+    if any(members.get(name, ABSENT) is not value for members, name, value in entries):
+        return True
+    return any(getattr(torch.Tensor, name, None) is not value for name, value in methods)
 
 
 def handles_exception() -> bool:

@@ -474,7 +474,7 @@ def _no_hooks(w: _Writer, op: Any) -> list[ast.expr]:
     path = op.object.owner.path
     members = w.instance_dict(path.root, path.key, path.steps)
     tests: list[ast.expr] = [syntax.item(members, syntax.const(name)) for name in checks.HOOK_TABLES]
-    tests.append(syntax.compare(syntax.const("_compiled_call_impl"), syntax.IN, members))
+    tests += [syntax.compare(syntax.const(name), syntax.IN, members) for name in checks.OWN_CALLS]
     return [syntax.any_of(tests)]
 
 
@@ -582,6 +582,7 @@ _MAKERS: Mapping[type, Callable[[_Writer, Any], Iterable[ast.expr]]] = MappingPr
         guard.NoSubclassOp: _no_subclass,
         guard.BuiltinsOp: _builtins,
         guard.TensorClassOp: _tensor_class,
+        guard.TorchCalleesOp: lambda w, op: [w.call(checks.differs_below, *[w.held(each) for each in checks.below_torch(op.functions)])],
         guard.GlobalStateOp: _global_state,
     }
 )

@@ -1,4 +1,4 @@
-"""Modules whose call is more than their forward: one with hooks, or with a forward of its own beside its class's.
+"""Modules whose call is more than their forward: one with hooks, or with a forward or `_call_impl` of its own beside its class's.
 
 Such a call is compiled as that of a function that calls the module, with the hooks inlined.
 """
@@ -10,13 +10,14 @@ from typing import Any
 
 import torch
 
-from lect.frontends.capture.module_calls import MODULE_HOOKS, global_hooks
+from lect.frontends.capture.module_calls import MODULE_CALL_IMPL, MODULE_HOOKS, OWN_CALLS, global_hooks
 
 
 def does_more(module: torch.nn.Module) -> bool:
     """True when hooks run around the forward of the module, its own or those of all modules, or when that is not the forward of its class."""
     names = module.__dict__
-    return any(names.get(hook) for hook in MODULE_HOOKS) or "forward" in names or global_hooks()
+    own = type(module)._call_impl is not MODULE_CALL_IMPL or any(name in names for name in ("forward", *OWN_CALLS))
+    return own or any(names.get(hook) for hook in MODULE_HOOKS) or global_hooks()
 
 
 def _call(module: Any, /, *args: Any, **kwargs: Any) -> Any:

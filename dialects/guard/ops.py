@@ -231,7 +231,7 @@ class NoAttrOp(Operation):
 
 @op("guard.no_hooks")
 class NoHooksOp(Operation):
-    """No hook of any kind is registered on the module itself."""
+    """No hook of any kind is registered on the module itself, and it has no `_call_impl` of its own, which calls would run in the place of its forward."""
 
     object: Operand[ObjectType]
     traits = (INSIDE,)
@@ -340,6 +340,18 @@ class TensorClassOp(Operation):
 
     def verify(self) -> None:
         require(self.names and all(type(name) is str for name in self.names), self, "'guard.tensor_class' needs names, got {}", self.names)
+
+
+@op("guard.torch_callees")
+class TorchCalleesOp(Operation):
+    """What these Python functions of torch call, down to C code, is what it was when lect was loaded: a graph holds each as one call."""
+
+    functions: Attr[tuple]
+    traits = (INSIDE,)
+
+    def verify(self) -> None:
+        known = self.functions and all(type(name) is str for name in self.functions)
+        require(known, self, "'guard.torch_callees' needs names of functions, got {}", self.functions)
 
 
 @op("guard.global_state")

@@ -36,6 +36,7 @@ from lect.frontends.capture.operators import check_plain, dict_item, holds_key, 
 from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
 from lect.frontends.capture.targets import name_of
 from lect.frontends.capture.torch_calls import holds_tensor, torch_call
+from lect.frontends.capture.torch_callees import stands_whole
 from lect.frontends.capture.tracer import NONE, Box, Tracer, entry
 from lect.frontends.capture.weak_references import read_reference
 from lect.frontends.tensors import LT
@@ -202,7 +203,7 @@ def call_function(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Bo
     original = function.__dict__.get("_lect_original")
     if original is not None:
         return call(t, t.static(original), args, kwargs)
-    if is_leaf(function):
+    if is_leaf(function) and stands_whole(t, function):
         return torch_call(t, function, args, kwargs)
     return t.code_table.inline(t, callee, args, kwargs)
 

@@ -42,6 +42,7 @@ class GuardList:
         self.entries: dict[tuple[Place | None, str], Asked] = {}
         self.builtins: dict[str, Location] = {}  # names that were found among Python's builtins, and the line that read each first
         self.of_tensors: dict[str, Location] = {}  # the same for names of the class of tensors
+        self.whole: dict[str, Location] = {}  # the same for Python functions of torch that the graph holds as one call
         self.loc = UNKNOWN
         self.log: list[Any] | None = None  # takes down what is asked, also what was asked before (see `call_memo`)
 
@@ -203,6 +204,8 @@ class GuardList:
             writer.block.append(guard.BuiltinsOp(tuple(self.builtins), loc=next(iter(self.builtins.values()))))
         if self.of_tensors:
             writer.block.append(guard.TensorClassOp(tuple(self.of_tensors), loc=next(iter(self.of_tensors.values()))))
+        if self.whole:
+            writer.block.append(guard.TorchCalleesOp(tuple(self.whole), loc=next(iter(self.whole.values()))))
         return guard.SetOp(name, regions=[Region([writer.block])], loc=loc)
 
 

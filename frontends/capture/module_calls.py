@@ -7,27 +7,37 @@ from types import FunctionType
 import torch
 
 from lect.frontends.capture import calls
-from lect.frontends.capture.attributes import guard_class_entry, instance_dict, load_attr, lookup
+from lect.frontends.capture.attributes import find_in_type, guard_class_entry, instance_dict, load_attr, lookup
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.tracer import Box, Tracer
 
 MODULE_CALL = torch.nn.Module.__call__
 MODULE_CALL_IMPL = torch.nn.Module._call_impl
 MODULE_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+OWN_CALLS = ("_compiled_call_impl", "_call_impl")  # what `__call__` asks a module for
 _GLOBAL_HOOKS = ("_global_backward_pre_hooks", "_global_backward_hooks", "_global_forward_hooks", "_global_forward_pre_hooks")
 Kwargs = dict[str, Box]
 
 
 def call_module(t: Tracer, module: Box, args: list[Box], kwargs: Kwargs) -> Box:
     """`nn.Module.__call__`: without hooks it is a call of forward, else torch's own code runs the hooks around it."""
-    own = lookup(t, t.guard_type(module), "_call_impl").value is not MODULE_CALL_IMPL
-    if own or hooks_of(t, module):
+    if has_own_call(t, module) or hooks_of(t, module):
         _check_plain_hooks(t, module)
         return calls.call(t, load_attr(t, module, "_call_impl"), args, kwargs)
     forward = _guard_forward(t, module)
     if forward is not None:
         return calls.call_function(t, t.static(forward) if not t.is_fresh(forward) else (forward, None), [module, *args], kwargs)
     return calls.call(t, load_attr(t, module, "forward"), args, kwargs)
+
+
+def has_own_call(t: Tracer, module: Box) -> bool:
+    """True when `__call__` runs another `_call_impl` than torch's: of the class, or of the module itself."""
+    kind = t.guard_type(module)
+    compiled = find_in_type(kind, OWN_CALLS[0])
+    if compiled is not None:
+        raise t.stop("LB0017", f"{describe(module[0])}, which torch compiles")
+    guard_class_entry(t, kind, OWN_CALLS[0], compiled)
+    return lookup(t, kind, "_call_impl").value is not MODULE_CALL_IMPL or "_call_impl" in (instance_dict(t, module[0]) or {})
 
 
 def hooks_of(t: Tracer, module: Box) -> bool:
@@ -62,8 +72,7 @@ def _check_plain_hooks(t: Tracer, module: Box) -> None:
 
 def check_hooks(t: Tracer, module: Box) -> None:
     """Break when calling the module does more than calling its forward, and guard that it stays so."""
-    t.guard_type(module)
-    if hooks_of(t, module):
+    if has_own_call(t, module) or hooks_of(t, module):
         raise t.stop("LB0017", describe(module[0]))
     _guard_forward(t, module)
 

@@ -16,7 +16,7 @@ from lect.dialects.fx.types import ObjectRef
 from lect.dialects.guard.containers import BASES, count, elements, has, own_item
 from lect.frontends.capture.attributes import MISSING, MODULE_PARTS, find_in_type
 from lect.frontends.capture.guards import tensor_attributes
-from lect.frontends.capture.module_calls import MODULE_HOOKS
+from lect.frontends.capture.module_calls import MODULE_HOOKS, OWN_CALLS
 from lect.frontends.capture.repeats import PLAIN
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.tensors import LT, layout_of, meta_of
@@ -155,7 +155,7 @@ def _no_part(value: Any, name: str) -> bool:
 
 def _no_hooks(value: Any, payload: None) -> bool:
     names = names_of(value)
-    return names is not None and not any(names[table] for table in MODULE_HOOKS) and "_compiled_call_impl" not in names
+    return names is not None and not any(names[table] for table in MODULE_HOOKS) and not any(name in names for name in OWN_CALLS)
 
 
 def _items(value: Any, expected: tuple[Any, ...]) -> bool:

@@ -47,13 +47,15 @@ def _methods() -> dict[Any, tuple[str | None, str | None]]:
 _METHODS: Mapping[Any, tuple[str | None, str | None]] = MappingProxyType(_methods())
 
 
-def guard_operator(t: Tracer, function: Any, args: list[Box]) -> None:
-    """Guard that an operator on tensors runs torch's own method."""
+def guard_operator(t: Tracer, function: Any, args: list[Box]) -> Any:
+    """Guard that an operator on tensors runs torch's own method: the method, where that was not guarded before."""
     found = _METHODS.get(function)
     if found is not None and args:
         name = found[0] if type(args[0][0]) is LT else found[1]
         if name is not None and name not in t.guards.of_tensors:
             guard_tensor_method(t, name)
+            return OWN[name]
+    return None
 
 
 def guard_tensor_method(t: Tracer, name: str) -> None:

@@ -22,6 +22,7 @@ from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.size_symbols import is_size, leaves_of, sized
 from lect.frontends.capture.targets import name_of
 from lect.frontends.capture.tensor_methods import guard_operator
+from lect.frontends.capture.torch_callees import stands_whole
 from lect.frontends.capture.tracer import NONE, Box, Tracer
 from lect.frontends.tensors import LT, DataDependent, layout_of, make_lt, meta_of
 from lect.frontends.tensors.torch_functions import expected_reads
@@ -87,6 +88,8 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
     name = name_of(function)
     if name is None:
         raise t.stop("LB0015", describe(function))
+    if type(function) is FunctionType and not stands_whole(t, function):
+        raise t.stop("LB0003", f"{name}, which calls what is not torch's own")
     asked = t.repeats.ask(name, raw, raw_kwargs, t.mode.draws) if t.repeats.on else None
     again = t.repeats.calls.get(asked.key) if asked is not None else None
     if asked is not None and again is not None:
@@ -196,7 +199,9 @@ def _is_elementwise(short: str) -> bool:
 
 def _as_recorded(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]) -> tuple[Any, list[Box], dict[str, Box]]:
     """The call that the graph has in the place of this one: the same, but for functions that look at data which the graph has otherwise."""
-    guard_operator(t, function, args)
+    method = guard_operator(t, function, args)
+    if type(method) is FunctionType and not stands_whole(t, method):
+        raise t.stop("LB0003", f"torch.Tensor.{method.__name__}, which calls what is not torch's own")
     if function is torch.Tensor.new_tensor:
         function, args, kwargs = _of_data(t, args, kwargs)
     if t.numbers and function in _OF_ONE_NUMBER:

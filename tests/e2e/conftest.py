@@ -9,7 +9,8 @@ from lect.runtime import entry, frame_hook
 
 # Whose native guards are there from the first call on, and compared with Python's in each.
 BOTH_GUARDS = frozenset(
-    "test_guards test_stale_values test_class_checks test_class_entries test_classes test_hooks test_shared_state test_replaced_code test_numbers".split()
+    "test_guards test_stale_values test_class_checks test_class_entries test_classes test_hooks test_shared_state test_replaced_code test_numbers "
+    "test_replaced_below".split()
 )
 
 

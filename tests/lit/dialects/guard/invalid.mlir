@@ -126,3 +126,10 @@ guard.set @class_of_tensors_without_names() {
   // expected-error @+1 {{'guard.tensor_class' needs names, got ()}}
   guard.tensor_class() {names = []}
 }
+
+// -----
+
+guard.set @callees_of_no_function() {
+  // expected-error @+1 {{'guard.torch_callees' needs names of functions, got ()}}
+  guard.torch_callees() {functions = []}
+}

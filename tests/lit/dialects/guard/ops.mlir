@@ -66,6 +66,7 @@ guard.set @numbers() {
 // CHECK-NEXT: guard.no_subclass(%x, %y)
 // CHECK-NEXT: guard.builtins() {names = ["abs", "len"]}
 // CHECK-NEXT: guard.tensor_class() {names = ["__add__", "T"]}
+// CHECK-NEXT: guard.torch_callees() {functions = ["torch.nn.functional.softmax"]}
 // CHECK-NEXT: guard.global_state() {grad = true, default_dtype = f32}
 guard.set @conditions() {
   %x = guard.source() {path = #guard.path<L["x"]>} : !guard.object
@@ -94,5 +95,6 @@ guard.set @conditions() {
   guard.no_subclass(%x, %y)
   guard.builtins() {names = ["abs", "len"]}
   guard.tensor_class() {names = ["__add__", "T"]}
+  guard.torch_callees() {functions = ["torch.nn.functional.softmax"]}
   guard.global_state() {grad = true, default_dtype = f32}
 }

@@ -26,6 +26,7 @@ from lect.backends.native_guards.layout import Layout, dict_offset, dict_tag, ty
 from lect.backends.native_guards.table import Memory, Row, slot
 from lect.dialects.fx.types import ObjectRef
 from lect.dialects.guard import ops as guard
+from lect.dialects.guard.containers import results_of
 from lect.ir import Value, literal_key
 from lect.runtime import guard_checks as checks
 
@@ -285,6 +286,9 @@ class Arming:
         if kind == "dict":
             row = self.instance(base)
             return Place(row.members, id(row.members), True)
+        if kind == "results" and base.pinned:
+            results = results_of(value)
+            return Place(results, id(results), True)
         if kind == "part":
             return self._part(self.instance(base), key, loose)
         if kind in ("item", "own"):

@@ -12,7 +12,7 @@ import torch
 
 from lect.dialects.fx.python_values import dtype_of, resolve
 from lect.dialects.fx.types import ObjectRef
-from lect.dialects.guard.containers import count, elements, own_item, value_at
+from lect.dialects.guard.containers import count, elements, own_item, results_of, value_at
 from lect.dialects.guard.types import PathAttr
 from lect.frontends.capture.tensor_methods import OWN as OF_TENSORS
 from lect.frontends.capture.torch_callees import ABSENT, callees_of
@@ -179,6 +179,7 @@ STEPS: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
         "key": nth,
         "value": value_at,
         "part": part,
+        "results": lambda value, key: results_of(value),
         "own": own_item,
         "call": lambda value, key: value(),
         "element": lambda value, key: value.item(),

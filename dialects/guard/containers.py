@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import enum
+import functools
+import gc
 import weakref
 from collections import OrderedDict, deque
 from collections.abc import Iterator
@@ -85,3 +87,40 @@ def has(container: Any, key: Any) -> bool:
     """`key in container` as the builtin class answers it."""
     base = base_of(type(container))
     return key in container if base is None else base.__contains__(container, key)
+
+
+_BEHIND_LINKS = 6  # what a cache of functools holds behind its links: results, function, a mark, two classes, its instance dictionary
+
+
+def _held_by(wrapper: Any) -> list[Any]:
+    """What an object of `functools.lru_cache` refers to; each of its links, if it has some, is a key, a result and a class."""
+    if type(wrapper) is not functools._lru_cache_wrapper:
+        raise TypeError(f"a {type(wrapper).__name__} is no function with a cache")
+    names = wrapper.__dict__  # which is made when it is first asked for
+    found = gc.get_referents(wrapper)
+    if len(found) <= _BEHIND_LINKS or found[-1] is not names or type(found[-_BEHIND_LINKS]) is not dict:
+        raise TypeError("a cache of another kind")
+    return found
+
+
+def results_of(wrapper: Any) -> dict[Any, Any]:
+    """What a function with a cache remembers, by the arguments: results, or links that hold them, each for one result.  Raises TypeError for others."""
+    found: dict[Any, Any] = _held_by(wrapper)[-_BEHIND_LINKS]
+    return found
+
+
+def mark_of_keywords(wrapper: Any) -> Any:
+    """What stands between arguments by position and by name in the keys of `results_of`."""
+    return _held_by(wrapper)[2 - _BEHIND_LINKS]
+
+
+def remembered(wrapper: Any, key: Any) -> Any:
+    """The result for a key of `results_of`.  Raises KeyError when there is none."""
+    found = _held_by(wrapper)
+    results: dict[Any, Any] = found[-_BEHIND_LINKS]
+    link = results[key]
+    links = found[1:-_BEHIND_LINKS]
+    if not links:
+        return link
+    own = next(own for own, each in results.items() if each is link)
+    return next(links[number + 1] for number in range(0, len(links), 3) if links[number] is own)

@@ -19,7 +19,7 @@ from lect.dialects.guard.containers import has, own_item
 from lect.frontends.capture import making, module_calls, policy
 from lect.frontends.capture.attributes import MISSING, find_in_type, load_attr, lookup, python_method
 from lect.frontends.capture.breaks import UserError
-from lect.frontends.capture.cached_functions import RealTensors, call_made
+from lect.frontends.capture.cached_functions import call_cached
 from lect.frontends.capture.class_objects import rule_of_type
 from lect.frontends.capture.effects import mutate, run_real, stored_key
 from lect.frontends.capture.generators import Callback, IterableForC, TracedGenerator
@@ -28,15 +28,14 @@ from lect.frontends.capture.identities import pin
 from lect.frontends.capture.iteration import as_list, get_iter, is_lazy, is_python_iterable, iterate, iterate_raw, mapping_items
 from lect.frontends.capture.keys import check_held, check_key, check_look_up, key_of
 from lect.frontends.capture.known_calls import known_number
-from lect.frontends.capture.log_calls import may_log_now
 from lect.frontends.capture.numbers import RunTimeNumber, apply, plain
 from lect.frontends.capture.numpy_values import is_numpy_function, numpy_call
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.operators import check_plain, dict_item, holds_key, without_address
 from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
 from lect.frontends.capture.targets import name_of
-from lect.frontends.capture.torch_calls import holds_tensor, torch_call
 from lect.frontends.capture.torch_callees import stands_whole
+from lect.frontends.capture.torch_calls import holds_tensor, torch_call
 from lect.frontends.capture.tracer import NONE, Box, Tracer, entry
 from lect.frontends.capture.weak_references import read_reference
 from lect.frontends.tensors import LT
@@ -85,7 +84,7 @@ def call(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
     if issubclass(kind, weakref.ref) and not args and not kwargs and find_in_type(kind, "__call__") is weakref.ref.__dict__["__call__"]:
         return read_reference(t, callee)
     if kind is functools._lru_cache_wrapper:
-        return _call_cached(t, callee, args, kwargs)
+        return call_cached(t, callee, args, kwargs)
     return _call_object(t, callee, args, kwargs)
 
 
@@ -129,37 +128,6 @@ def _call_partial(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Bo
     merged = {str(name): box for name, box in mapping_items(t, part("keywords")).items()}
     merged.update(kwargs)
     return call(t, part("func"), iterate(t, part("args")) + args, merged)
-
-
-def _call_cached(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
-    """A function with `functools.lru_cache`, which says that its result depends on nothing but its arguments: called for real with plain values."""
-    value, source = callee
-    if id(value) in t.cached:
-        return call_made(t, value, args, kwargs)
-    if source is not None and not t.is_fresh(value):
-        t.guards.is_object(source, value)
-    args, kwargs = [plain(box) for box in args], {name: plain(box) for name, box in kwargs.items()}
-    given = [*args, *kwargs.values()]
-    if t.is_fresh(value) or not all(_is_plain(box[0]) or may_log_now(t, box) for box in given):
-        raise t.stop("LB0003", f"the cached function {value.__qualname__} with arguments that are no plain values")
-    for box in given:
-        key_of(t, box)
-    with RealTensors(t):  # what it returns is remembered for good
-        returned = run_real(value, *t.leak_all(args), **{name: t.leak(box) for name, box in kwargs.items()})
-    if type(returned) in (list, dict) and all(_is_plain(item) for item in ([*returned, *returned.values()] if type(returned) is dict else returned)):
-        return t.static(returned)  # the very object that the cache holds, what is read of it is guarded
-    if not _is_plain(returned):
-        raise t.stop("LB0003", f"the cached function {value.__qualname__}, which returns a {type(returned).__name__}")
-    return (returned, None) if type(returned) in SCALAR_TYPES or type(returned) is tuple else t.static(returned)
-
-
-def _is_plain(value: Any) -> bool:
-    """True for values that cannot change: scalars, classes, functions, members of enums, annotations, modules, and tuples of them."""
-    if type(value) is tuple:
-        return all(_is_plain(item) for item in value)
-    if type(value) in SCALAR_TYPES or type(value).__module__ == "typing":
-        return True
-    return issubclass(type(value), type | enum.Enum | FunctionType | BuiltinFunctionType | types.GenericAlias | types.UnionType | types.ModuleType)
 
 
 def _call_object(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:

@@ -6,6 +6,7 @@ to block; an exception of the program goes to the block's handler, a `GraphBreak
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from opcode import opmap
 from threading import RLock
@@ -129,6 +130,8 @@ class CodeTable:
 
     def __init__(self) -> None:
         self.programs: WeakKeyDictionary[CodeType, Program] = WeakKeyDictionary()
+        self.called_early: WeakKeyDictionary[Any, Counter[Any]] = WeakKeyDictionary()  # see `cached_functions`, as for the next
+        self.raised: WeakKeyDictionary[Any, set[Any]] = WeakKeyDictionary()
         self.specials: Mapping[Any, Any] = special_table()
         instruction_handlers()
         self.made_by_torch = MappingProxyType({**MADE_BY_TORCH, **RECURSIVE_REPRS})

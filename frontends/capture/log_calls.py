@@ -1,6 +1,6 @@
 """Logging: messages of plain values are effects, replayed in order by the residual code, so that levels, handlers and filters are those of each call.
 
-A message that is logged once (a cached function of a logger) is logged while tracing, as the call after it would be silent anyway.
+A message that is logged once (a cached function of a logger) is logged while tracing, when none waits to be logged before it (see `cached_functions`).
 """
 
 from __future__ import annotations
@@ -35,13 +35,6 @@ def _logged(method: Any) -> Rule:
 def _is_plain(value: Any) -> bool:
     """True for a value whose text is the same whenever the message is made."""
     return type(value) in SCALAR_TYPES or (type(value) in (tuple, torch.Size) and all(_is_plain(item) for item in value))
-
-
-def may_log_now(t: Tracer, box: Box) -> bool:
-    """True for a logger that exists before the call, when no message waits to be logged before one that is logged while tracing."""
-    if not issubclass(type(box[0]), logging.Logger) or box[1] is None:
-        return False
-    return not any(issubclass(type(effect.target[0]), logging.Logger) for effect in t.effects)
 
 
 LOGGING: Mapping[Any, Rule] = MappingProxyType({function: _logged(function) for function in (vars(logging.Logger)[name] for name in _METHODS)})

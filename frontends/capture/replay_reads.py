@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from lect.dialects.fx.types import ObjectRef
-from lect.dialects.guard.containers import BASES, count, elements, has, own_item
+from lect.dialects.guard.containers import BASES, count, elements, has, own_item, results_of
 from lect.frontends.capture.attributes import MISSING, MODULE_PARTS, find_in_type
 from lect.frontends.capture.guards import tensor_attributes
 from lect.frontends.capture.module_calls import MODULE_HOOKS, OWN_CALLS
@@ -53,6 +53,8 @@ def _step(value: Any, kind: str, key: Any) -> Any:
         return _instance_attribute(value, "__dict__")
     if kind == "type":
         return type(value)
+    if kind == "results":
+        return results_of(value)
     if type(key) is ObjectRef or not issubclass(type(value), BASES):
         raise Differs
     if kind in ("item", "own"):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from types import MappingProxyType
 from typing import Any
@@ -169,17 +171,22 @@ def read_root(root: str, key: Any, function: Any, bound: Mapping[str, Any], obje
     return sys.modules[key] if root == "M" else objects[key]
 
 
+def _read_plainly(read: Callable[[Any], Any], value: Any, key: Any) -> Any:
+    return read(value)
+
+
+PLAIN_READS: Mapping[str, Callable[[Any], Any]] = MappingProxyType({"type": type, "results": results_of, "referent": weakref.ref.__call__})
+
 STEPS: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
     {
         "attr": getattr,
         "item": lambda value, key: value[key],
-        "type": lambda value, key: type(value),
         "dict": lambda value, key: object.__getattribute__(value, "__dict__"),
         "nth": nth,
         "key": nth,
         "value": value_at,
         "part": part,
-        "results": lambda value, key: results_of(value),
+        **{kind: partial(_read_plainly, read) for kind, read in PLAIN_READS.items()},
         "own": own_item,
         "call": lambda value, key: value(),
         "element": lambda value, key: value.item(),

@@ -25,7 +25,7 @@ from lect.dialects.fx.types import ObjectRef, OperandRef
 from lect.dialects.guard import ops as guard
 from lect.dialects.guard.arithmetic import FUNCTIONS
 from lect.dialects.guard.builtin_names import OWN
-from lect.dialects.guard.containers import count, has, own_item, redefines, results_of, value_at
+from lect.dialects.guard.containers import count, has, own_item, redefines, value_at
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.tensor_methods import OWN as OF_TENSORS
 from lect.ir import LectError, Operation, Value, literal_key
@@ -324,8 +324,8 @@ class _Writer:
             return syntax.item(base, self.key(key))
         if kind == "own":
             return self.call(own_item, base, self.key(key))
-        if kind in ("type", "results"):
-            return self.call(type if kind == "type" else results_of, base)
+        if kind in checks.PLAIN_READS:
+            return self.call(checks.PLAIN_READS[kind], base)
         if kind in ("nth", "key"):
             return self.call(checks.nth, base, syntax.const(key))
         if kind == "value":

@@ -214,6 +214,8 @@ class ResidualBuilder:
             return self.call(type, below)
         if kind == "dict":
             return self.call(object.__getattribute__, below, self.constant("__dict__"))
+        if kind == "referent":
+            return self.call(weakref.ref.__call__, below)
         if kind == "element":
             return self.call(torch.Tensor.item, below)
         if kind == "size":

@@ -348,7 +348,7 @@ def _fastpath(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
                 return (False, None)
             break
         frame = frame.caller
-    return (run_real(torch.backends.mha.get_fastpath_enabled), None)
+    return load_attr(t, t.static(torch.backends.mha), "_is_fastpath_enabled")
 
 
 def _regular_expression(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:

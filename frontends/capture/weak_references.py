@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from lect.frontends.capture.attributes import find_in_type
 from lect.frontends.capture.generators import TracedGenerator
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.tracer import Box, Tracer
@@ -35,7 +36,8 @@ def read_reference(t: Tracer, reference: Box) -> Box:
     found = weakref.ref.__call__(value)  # also where a class derived from it has another way of being called
     if found is not None and not _is_held(t, found):
         raise t.stop("LB0018", f"a weak reference to a {type(found).__name__} that may be alive no more")
-    return t.wrap(found, source.step("call") if source is not None else None)
+    own = type(find_in_type(type(value), "__call__")) is types.FunctionType
+    return t.wrap(found, source.step("referent" if own else "call") if source is not None else None)
 
 
 def is_watched(value: Any, given: Collection[int] = (), inside: bool = True) -> bool:

@@ -359,7 +359,7 @@ class Arming:
         value = base.value
         kind = type(value)
         if issubclass(kind, type):
-            return self._of_class(value, name)
+            return self._of_class(self.pin(base).value, name)
         if kind is FunctionType and name in self.where.members:
             return self._member(base, name)
         if kind is CellType and name == "cell_contents":

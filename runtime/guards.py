@@ -505,10 +505,6 @@ def _mro(w: _Writer, op: Any) -> list[ast.expr]:
     return [syntax.any_of([_differs(w.call(len, order), syntax.const(len(wanted) + 2)), *differs])]
 
 
-def _no_subclass(w: _Writer, op: Any) -> list[ast.expr]:
-    return [w.call(issubclass, w.value(op.object), w.value(op.abstract))]
-
-
 def _items(w: _Writer, op: Any) -> list[ast.expr]:
     return [_not(w.call(checks.same_items, w.value(op.object), w.held(tuple([w.literal(item) for item in op.items]))))]
 
@@ -579,7 +575,8 @@ _MAKERS: Mapping[type, Callable[[_Writer, Any], Iterable[ast.expr]]] = MappingPr
         guard.NoOverlapOp: _no_overlap,
         guard.NoKeysOp: _no_keys,
         guard.MroOp: _mro,
-        guard.NoSubclassOp: _no_subclass,
+        guard.NoSubclassOp: lambda w, op: [w.call(issubclass, w.value(op.object), w.value(op.abstract))],
+        guard.ClassLikeOp: lambda w, op: [_not(syntax.call(syntax.attribute(w.object(op.like), "fits"), [w.value(op.object)]))],
         guard.BuiltinsOp: _builtins,
         guard.TensorClassOp: _tensor_class,
         guard.TorchCalleesOp: lambda w, op: [w.call(checks.differs_below, *[w.held(each) for each in checks.below_torch(op.functions)])],

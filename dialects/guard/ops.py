@@ -165,6 +165,15 @@ class IsOp(Operation):
     traits = (INSIDE,)
 
 
+@op("guard.class_like")
+class ClassLikeOp(Operation):
+    """The object is a class of the shape of a given one: one that the same statement has made in another call (see `class_shapes`)."""
+
+    object: Operand[ObjectType]
+    like: Attr[ObjectRef]
+    traits = (INSIDE,)
+
+
 @op("guard.same")
 class SameOp(Operation):
     """Both paths lead to one object."""

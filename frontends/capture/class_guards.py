@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from lect.frontends.capture.remade_objects import guard_class, is_remade, take_entry
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.sources import Source
 from lect.frontends.capture.tracer import Box, Tracer
@@ -42,7 +43,8 @@ def guard_class_entry(t: Tracer, cls: type, name: str, entry: Any) -> None:
     if (cls, name) in t.guarded_entries:
         return
     t.guarded_entries.add((cls, name))
-    if type(entry) in _THEMSELVES and not t.is_fresh(cls) and _asked_plainly(type(cls), name):
+    remade = t.policy.remade and any(is_remade(t, base) for base in cls.__mro__)
+    if not remade and type(entry) in _THEMSELVES and not t.is_fresh(cls) and _asked_plainly(type(cls), name):
         t.guards.is_object(t.static_source(cls).attr(name), entry)
     else:
         guard_entry(t, cls, cls.__mro__, name, entry)
@@ -75,6 +77,8 @@ def guard_mro(t: Tracer, cls: type) -> None:
     if t.is_fresh(cls):
         for base in cls.__bases__:
             guard_mro(t, base)
+    elif is_remade(t, cls):  # its bases are part of its shape
+        t.static_source(cls)
     elif len(cls.__mro__) > 2 and may_change(cls):  # Python gives no other bases to a class that derives from `object` alone
         t.guards.mro(t.static_source(cls), cls.__mro__[1:-1])
 
@@ -105,13 +109,13 @@ def guard_no_descriptor(t: Tracer, cls: type, name: str, kind: str, entry: Any) 
         t.guarded_entries.add((cls, f"={name}"))
         place = entry_place(t, cls, cls.__mro__, name)
         if place is not None:
-            t.guards.type_is(place, type(entry))
+            guard_class(t, place, type(entry))
 
 
 def plain_entry(t: Tracer, entry: Any, place: Source | None) -> Box:
     """The box of a plain value that a class holds at `place`, where a descriptor could stand later."""
     if place is not None and not issubclass(type(entry), torch.Tensor):
-        t.guards.type_is(place, type(entry))
+        guard_class(t, place, type(entry))
     return t.wrap(entry, place)
 
 
@@ -120,7 +124,9 @@ def guard_entry(t: Tracer, cls: type, bases: Sequence[type], name: str, entry: A
     place = entry_place(t, cls, bases, name)
     if place is None:
         return
-    if type(entry) in SCALAR_TYPES:
+    if t.policy.remade and is_remade(t, next(base for base in bases if name in base.__dict__)):
+        take_entry(t, entry, place)
+    elif type(entry) in SCALAR_TYPES:
         t.guards.equals(place, entry)
     else:
         t.guards.is_object(place, entry)

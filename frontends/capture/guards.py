@@ -43,6 +43,7 @@ class GuardList:
         self.builtins: dict[str, Location] = {}  # names that were found among Python's builtins, and the line that read each first
         self.of_tensors: dict[str, Location] = {}  # the same for names of the class of tensors
         self.whole: dict[str, Location] = {}  # the same for Python functions of torch that the graph holds as one call
+        self.by_shape: set[int] = set()  # classes and functions that are known by their shape, and code, by identity
         self.loc = UNKNOWN
         self.log: list[Any] | None = None  # takes down what is asked, also what was asked before (see `call_memo`)
 
@@ -66,10 +67,14 @@ class GuardList:
             self.log.append((GUARD, "type_is", source, cls, self.loc))
 
     def is_object(self, source: Source, value: Any) -> None:
-        """The object there is this very object (which needs no saying of a kept object)."""
-        if source.kind == "O":
+        """The object there is this very object, which needs no saying of a kept object, nor of one that is known by its shape."""
+        if source.kind == "O" or id(value) in self.by_shape:
             return
         self._ask(source, "is", value)
+
+    def class_like(self, source: Source, shape: Any) -> None:
+        """The class there has this shape."""
+        self._ask(source, "class_like", shape)
 
     def tensor(self, source: Source, attributes: dict[str, Any]) -> None:
         """The tensor there has the metadata that these attributes of a `guard.tensor` say."""
@@ -285,6 +290,7 @@ _MAKERS: Mapping[str, Maker] = MappingProxyType(
         "equals": lambda w, v, p, loc: guard.EqualsOp.create((v,), attrs={"value": w.literal(p)}, loc=loc),
         "type_is": lambda w, v, p, loc: guard.TypeIsOp.create((v,), attrs={"type": w.objects.ref(p)}, loc=loc),
         "is": lambda w, v, p, loc: guard.IsOp.create((v,), attrs={"is_object": w.objects.ref(p)}, loc=loc),
+        "class_like": lambda w, v, p, loc: guard.ClassLikeOp(v, w.objects.ref(p), loc=loc),
         "tensor": lambda w, v, p, loc: guard.TensorOp.create((v,), attrs=dict(p), loc=loc),
         "not_none": lambda w, v, p, loc: guard.NotNoneOp(v, loc=loc),
         "present": lambda w, v, p, loc: guard.PresentOp(v, loc=loc),

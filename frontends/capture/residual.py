@@ -33,6 +33,7 @@ from lect.frontends.capture.keys import hashed_in_python
 from lect.frontends.capture.long_containers import check_order, dict_of, list_of, set_of, tuple_of
 from lect.frontends.capture.numbers import Computed, RunTimeNumber
 from lect.frontends.capture.objects import describe
+from lect.frontends.capture.remade_objects import check_found
 from lect.frontends.capture.residual_classes import MAKERS, class_value, fill_cell, slots_of
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.sources import Source
@@ -168,6 +169,7 @@ class ResidualBuilder:
         """A live object.  Breaks for one that belongs to a class of the trace, which the program must not meet."""
         found = self._resources.get(id(value))
         if found is None:
+            check_found(self.t, value)
             owners = [type(value), *(getattr(value, name, None) for name in ("__self__", "__objclass__") if type(value) in _OWNED)]
             if any(owner is cls for owner in (value, *owners) for cls in self.t.classes):
                 stop = GraphBreak("LB0008", f"{describe(value)}, of a class that is made in the frame", self.loc)

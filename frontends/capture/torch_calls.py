@@ -85,11 +85,7 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
     function, args, kwargs = _as_recorded(t, function, args, kwargs)
     raw = [lower_box(t, box) for box in args]
     raw_kwargs = {name: lower_box(t, box) for name, box in kwargs.items()}
-    name = name_of(function)
-    if name is None:
-        raise t.stop("LB0015", describe(function))
-    if type(function) is FunctionType and not stands_whole(t, function):
-        raise t.stop("LB0003", f"{name}, which calls what is not torch's own")
+    name = _recorded_name(t, function)
     asked = t.repeats.ask(name, raw, raw_kwargs, t.mode.draws) if t.repeats.on else None
     again = t.repeats.calls.get(asked.key) if asked is not None else None
     if asked is not None and again is not None:
@@ -140,6 +136,16 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
     elif asked is not None and recorded and not wrote and raw is given:
         t.repeats.learn(asked, t.graph.block.last, returned, t.mode.draws)
     return _made_of_number(t, function, raw, made)
+
+
+def _recorded_name(t: Tracer, function: Any) -> str:
+    """The name by which the graph calls a function.  Breaks for one without a name, and for one in Python below which something was replaced."""
+    name = name_of(function)
+    if name is None:
+        raise t.stop("LB0015", describe(function))
+    if type(function) is FunctionType and not stands_whole(t, function):
+        raise t.stop("LB0003", f"{name}, which calls what is not torch's own")
+    return name
 
 
 def _has_generator(function: Any, args: list[Box], kwargs: dict[str, Box]) -> bool:

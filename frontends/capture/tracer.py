@@ -30,6 +30,7 @@ from lect.frontends.capture.known_values import KnownValues
 from lect.frontends.capture.numbers import Computed, NumberPolicy, RunTimeNumber, read_number
 from lect.frontends.capture.numpy_values import ARRAYS
 from lect.frontends.capture.objects import ObjectTable, describe
+from lect.frontends.capture.remade_objects import check_found, guard_class, is_remade, meet
 from lect.frontends.capture.repeats import Repeats
 from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
 from lect.frontends.capture.shadows import Shadows
@@ -130,7 +131,7 @@ class Tracer:
         self.known = KnownValues(self.graph)
         self.repeats = Repeats(self.graph, self.policy.repeats)
         self.elements = InputElements(self)
-        self.memo = CallMemo(self, self.repeats.on and self.policy.calls and not self.policy.run_time)
+        self.memo = CallMemo(self, self.repeats.on and self.policy.calls and not self.policy.run_time and not self.policy.remade)
         self.log = self.memo if self.memo.on else None
         self.guards.log = self.memo.log if self.memo.on else None
         self.known.asked = self.memo.disturb
@@ -181,6 +182,8 @@ class Tracer:
         self.compared: set[int] = set()  # dictionaries and sets by identity whose keys no code of the program compares
         self.weakly: list[Any] = []  # objects made in the trace on which containers of the library keep an eye
         self.classes: list[type] = []  # made in the trace
+        self.remade: list[Any] = []  # classes and functions that are not known by their identity
+        self.of_remade: set[int] = set()  # functions in such classes, by identity
         self.lookups: dict[tuple[type, str], Any] = {}
         self.class_attrs: dict[tuple[type, str], Box] = {}
         self.getters: dict[type, Any] = {}  # the `__getattribute__` of classes; nothing changes these tables while the frame is followed
@@ -269,6 +272,8 @@ class Tracer:
                 self.guards.is_object(source, value)  # what its operators and methods in C give hangs on the value
             box = self.seen[id(value)] = (value, source)
             self.keep.append(value)
+            if self.policy.remade and is_remade(self, value):
+                meet(self, value, source)
         if self.log is not None:
             self.log.read(source, box)  # type: ignore[arg-type]
         return box
@@ -286,7 +291,7 @@ class Tracer:
         if found is None:
             if id(value) in self.fresh:
                 return (value, None)
-            found = self.wrap(value, self.sources.kept(self.objects.number(value)))
+            found = self.wrap(value, self._kept(value))
         if self.log is not None:
             self.log.fixed(found)
         return found
@@ -297,6 +302,11 @@ class Tracer:
         found = self.seen.get(id(value))
         if found is not None and found[1] is not None:
             return found[1]
+        return self._kept(value)
+
+    def _kept(self, value: Any) -> Source:
+        if self.policy.remade:
+            check_found(self, value)
         return self.sources.kept(self.objects.number(value))
 
     def tensor_input(self, tensor: torch.Tensor, source: Source | None) -> Box:
@@ -573,7 +583,7 @@ class Tracer:
         if source is not None and kind is not LT and kind not in SCALAR_TYPES:
             if kind is MappingProxyType:
                 self.check_proxy(*gc.get_referents(value))
-            self.guards.type_is(source, kind)
+            guard_class(self, source, kind)
         return kind
 
     # ---- locations ---------------------------------------------------------------------------------------------------

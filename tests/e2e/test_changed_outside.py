@@ -7,7 +7,6 @@ import inspect
 import sys
 import types
 import typing
-import weakref
 
 import numpy
 import pytest
@@ -534,42 +533,6 @@ def module_answers_for_missing_names():
     module.__getattr__ = lambda name: 7
     yield program
     module.scale = 3
-    yield program
-
-
-@case
-def method_that_a_weak_reference_finds():
-    class Scale:
-        by = 2
-
-        def number(self):
-            return self.by
-
-    made = Scale()
-    found = weakref.WeakMethod(made.number)
-
-    def program(x):
-        return x * (found()() if found() is not None else 9)
-
-    yield program
-    Scale.by = 3
-    yield program
-    del made
-    gc.collect()
-    yield program
-
-
-@case
-def switch_of_fused_attention():
-    def program(x):
-        return x * (2 if torch.backends.mha.get_fastpath_enabled() else 3)
-
-    yield program
-    torch.backends.mha.set_fastpath_enabled(False)
-    try:
-        yield program
-    finally:
-        torch.backends.mha.set_fastpath_enabled(True)
     yield program
 
 

@@ -1,7 +1,9 @@
 """What runs below a call is replaced between two calls: callees of torch's own Python functions, and `_call_impl` of one module or of its class."""
 
 import contextlib
+import gc
 import types
+import weakref
 
 import pytest
 import torch
@@ -118,4 +120,59 @@ def test_what_a_call_of_a_module_runs(make):
     for module in make():
         compiled = compiled or lect.compile(module)
         got.append(compiled(x))
+    same(want, got)
+
+
+def method_that_a_weak_reference_finds():
+    class Scale:
+        by = 2
+
+        def number(self):
+            return self.by
+
+    made = Scale()
+    found = weakref.WeakMethod(made.number)
+
+    def program(x):
+        return x * (found()() if found() is not None else 9)
+
+    yield program
+    Scale.by = 3
+    yield program
+    del made
+    gc.collect()
+    yield program
+
+
+def switch_of_fused_attention():
+    def program(x):
+        return x * (2 if torch.backends.mha.get_fastpath_enabled() else 3)
+
+    yield program
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        yield program
+    finally:
+        torch.backends.mha.set_fastpath_enabled(True)
+    yield program
+
+
+def attribute_of_a_class_that_is_given():
+    def program(x, cls):
+        return x * cls.factor
+
+    for factor in (2, 3, 2):
+        yield program, type("Scale", (), {"factor": factor})
+
+
+@pytest.mark.parametrize("make", [method_that_a_weak_reference_finds, switch_of_fused_attention, attribute_of_a_class_that_is_given])
+def test_what_a_function_reads(make):
+    lect.reset()
+    x, compiled, got, want = torch.randn(3), None, [], []
+    for found in (want, got):
+        for step in make():
+            program, *args = step if isinstance(step, tuple) else (step,)
+            if found is got:
+                program = compiled = compiled or lect.compile(program)
+            found.append(program(x, *args))
     same(want, got)

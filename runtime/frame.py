@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from lect.frontends.capture.api import Rest, bind_parameters
+from lect.frontends.capture.assumptions import MESSAGE
 from lect.frontends.capture.interpreter import decode_code
 from lect.frontends.capture.numbers import NumberPolicy
 from lect.ir import LectError
@@ -40,6 +41,7 @@ NEVER_COMPILED = frozenset({"LB0009", "LB0026", "LB0031"})
 
 DEFAULT_GUARDS = "native"
 CHANGED = object()
+WRONG_ASSUMPTIONS = 8  # of branches that raise; each costs a run of the graph
 MOST_FOLLOWED = 300_000  # basic blocks in the rests of one function: about 13 seconds
 MOST_IN_VAIN = 100_000  # of these in rests that call no torch function
 
@@ -76,6 +78,7 @@ class CompiledFrame:
         native = NativeGuards(function, settings.options.get("guards", DEFAULT_GUARDS), self._no_native_guards, store)
         self.cache = CodeCache(function, settings.options.get("version_limit", VERSION_LIMIT), native)
         self.numbers = self._new_policy()
+        self.assumed_wrongly = 0
         whole = settings.fullgraph or settings.options.get("breaks") == "eager"
         self.points: ResumePoints | None = None if whole else ResumePoints(self._frame_of_rest, self.in_place)
         self.calls: CompiledFrame | None = None  # of the module as a whole, while that does more than its forward
@@ -85,6 +88,7 @@ class CompiledFrame:
         """What is a number or a symbol of run time, before any call; torch itself, which runs graphs at the level fx, takes integers for sizes."""
         policy = NumberPolicy(arguments=self.settings.dynamic is True)
         policy.sizes.never = self.settings.dynamic is False or self.settings.options.get("level") == "fx"
+        policy.assumes = not self.in_place  # where a graph raises in place of the function, the call cannot be made again
         return policy
 
     def _frame_of_rest(self, rest: Rest, eager: Callable[..., Any], armed: Callable[..., Any] | None) -> CompiledFrame:
@@ -124,6 +128,10 @@ class CompiledFrame:
             self._fail(Failure(self.function.__qualname__, "run", raised[:80], f"the graph raised {raised}", ()), front, kwargs)
         else:
             self.log.add(fallback(self.function.__qualname__, "LB0012", f"the graph raised {raised}", place_of(self.function), "run"))
+            self.assumed_wrongly += raised.endswith(MESSAGE)
+            if self.numbers.assumes and self.assumed_wrongly >= WRONG_ASSUMPTIONS:
+                self.numbers.assumes = False  # from now on the frame is cut there
+                self.cache.clear()
         return self.eager(*args, **kwargs)
 
     def _no_native_guards(self, reason: str) -> None:
@@ -219,7 +227,7 @@ class CompiledFrame:
         """Forget all versions."""
         self.cache.clear()
         self.calls = None
-        self.numbers = self._new_policy()
+        self.numbers, self.assumed_wrongly = self._new_policy(), 0
         if self.points is not None:
             self.points.clear()
 

@@ -116,6 +116,10 @@ def compile_call(
         stage = "emit"
         if made.run is None:
             made.run = _timed(made, "emit", lambda: _link_through_torch(captured, made, ctx))
+        if ctx.resources["assumed"] and not made.graph_codes:  # a check that fails would not lead to the program's exception
+            numbers = numbers or NumberPolicy()
+            numbers.assumes = False
+            return compile_call(fn, args, kwargs, table, options, observe, numbers, points, log, graphs)
     except DoesNotBind as error:
         made.fallback = fallback(name, "LB0012", str(error), place_of(fn))
     except (TextError, RoundTripError):
@@ -329,11 +333,13 @@ def _link(
 ) -> Callable[..., Any]:
     """The residual function with its graph, ready to be called like the function itself."""
     from lect.runtime.executable import find_host_function
-    from lect.runtime.repeat import changes_nothing_before_it_raises
+    from lect.runtime.repeat import changes_nothing_before_it_raises, with_random_state_kept
     from lect.runtime.residual import with_numbers, without_autocast
 
     executable, graph = link_graph(module, ctx, code)
-    if executable is not None and not ctx.resources["draws"] and changes_nothing_before_it_raises(find_host_function(module, None)):
+    keeps_state = ctx.resources["draws"] and ctx.resources["assumed"] and not ctx.resources["other_generators"]
+    may_repeat = keeps_state or not ctx.resources["draws"]
+    if executable is not None and may_repeat and changes_nothing_before_it_raises(find_host_function(module, None)):
         made.graph_codes = executable.codes
     if training is not None:
         graph = training.step(without_autocast(graph) if autocast_is_on(made.guards) else graph, made.numbers)
@@ -351,7 +357,7 @@ def _link(
     native = executable.native if executable is not None else None
     if native is not None and graph is native.run and grad:
         graph, grad = native.quiet, False  # which turns gradients off by itself
-    run = _link_residual(made, ctx, graph, grad)
+    run = _link_residual(made, ctx, with_random_state_kept(graph) if keeps_state else graph, grad)
     run.__dict__["executable"] = executable  # keeps the native code alive as long as the function
     return run
 

@@ -8,12 +8,29 @@ that it was the graph that raised.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import CodeType, TracebackType
 from typing import Any
+
+import torch
 
 from lect.dialects.host.ops import ExternOp, LaunchOp, UpdateOp, WriteOp, WrittenOp
 from lect.dialects.loop.library import may_raise
 from lect.ir import Operation, Value
+
+
+def with_random_state_kept(graph: Callable[..., Any]) -> Callable[..., Any]:
+    """`graph`, which leaves torch's generator on the CPU as it found it when it raises."""
+
+    def run(*args: Any) -> Any:
+        state = torch.default_generator.get_state()
+        try:
+            return graph(*args)
+        except BaseException:
+            torch.default_generator.set_state(state)
+            raise
+
+    return run
 
 
 def raised_in(error: BaseException, codes: frozenset[CodeType]) -> bool:

@@ -28,6 +28,17 @@ Functions that raise out of the frame (LB0012) or compute nothing (LB0022) are r
 
 **What is no break.**  Hooks on gradients (see [training](training.md)), draws from a `torch.Generator` (see [random numbers](random-numbers.md)), `except*`,
 copies that classes make of themselves, dispatch and caches made in the frame, JSON of plain data: these are followed, or done by the residual code.
+Calls of functions with `functools.lru_cache` give what the cache holds and are made again by the residual code, so that hits are counted; where the cache
+holds nothing yet, the function runs once while the frame is followed, or the frame is cut in front of it, when the function could see what the frame has
+written, or raises.
+
+**Branches that raise.**  Of `if not valid.all(): raise ValueError(...)` the other side is followed, and the graph checks that the tensor says so, as in the
+argument checks of `torch.distributions`.  When it does not, the call is made again as it is written, which raises the program's exception: the graph has
+changed nothing by then.  Where a graph cannot be run again, on a GPU, and in a function that has raised in this way eight times, the branch is a break.
+
+**Classes and functions made anew.**  A class statement or an inner function in front of a cut makes another object in each call.  When a version does not
+hold for one as another one of the same name was there, the next version knows it by its shape (metaclass, bases, names, code) and reads what else
+decides (values, variables around functions, defaults) along paths to it.
 
 **Clocks are one on purpose.**  A program that reads the time in front of and behind an operation wants to know how long that took.  So what stands in
 front of the call has run when it is made.

@@ -328,6 +328,9 @@ def _write(t: Tracer, search: Search, state: dict[str, Any], returned: Box | Non
     ctx.resources["cut"] = cut
     ctx.resources["graph_numbers"] = {place: number.paths() for place, number in enumerate(t.graph.places) if number is not None}
     ctx.resources["through_torch"] = through_torch
+    ctx.resources["assumed"] = bool(t.assumed)
+    on_cpu = all(tensor.device.type == "cpu" for tensor in (*(each.traced for each in t.inputs), *builder.outputs))
+    ctx.resources["other_generators"] = bool(t.generator_states or t.draws) or not on_cpu
     ctx.resources["draws"], ctx.resources["writes"] = t.mode.draws > 0, t.graph.writes
     ctx.count("frames inlined", t.calls)
     ctx.count("torch calls", t.graph.calls)

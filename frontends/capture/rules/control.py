@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from lect.frontends.capture.assumptions import decide
 from lect.frontends.capture.attributes import bound_method, generic_attr, instance_dict, lookup
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.calls import call
@@ -15,6 +16,7 @@ from lect.frontends.capture.iteration import get_iter, get_next
 from lect.frontends.capture.operators import truth
 from lect.frontends.capture.tracebacks import chain, traceback_of
 from lect.frontends.capture.tracer import Box
+from lect.frontends.tensors import LT
 from lect.ir import Block
 
 
@@ -44,7 +46,7 @@ def cond_branch(frame: Any, op: Any) -> Block:
         if box[1] is not None:
             frame.t.guards.equals(box[1], None) if taken else frame.t.guards.not_none(box[1])
     else:
-        taken = truth(frame.t, box)
+        taken = truth(frame.t, box) if type(box[0]) is not LT else decide(frame, op, box)
     return enter(frame, *way(op, 0 if taken else 1))
 
 

@@ -203,7 +203,7 @@ def call_frame(t: Tracer, frame: Frame, op: Any = None) -> Box | None:
     outer, loc, caught = t.frame, t.guards.loc, t.caught
     t.depth += 1
     t.calls += 1
-    frame.caller = outer
+    frame.caller, frame.called_at = outer, loc
     try:
         return run(frame, op)
     finally:
@@ -217,8 +217,8 @@ class Frame:
     """One activation: `env` holds the values of the current block, `locals` and `cells` the variables, `namespace` the names of a class body."""
 
     __slots__ = (
-        *("caller", "cells", "env", "function", "generator", "globals", "globals_source", "locals", "namespace", "now", "position", "program", "returned"),
-        "t",
+        *("called_at", "caller", "cells", "env", "function", "generator", "globals", "globals_source", "locals", "namespace", "now", "position", "program"),
+        *("returned", "t"),
     )
 
     def __init__(self, t: Tracer, program: Program, callee: Box, bound: dict[str, Box], cells: Mapping[str, Box] | None = None) -> None:
@@ -232,6 +232,7 @@ class Frame:
         self.cells: dict[str, Box] = {}
         self.returned: Box | None = None
         self.caller: Frame | None = None
+        self.called_at = UNKNOWN
         self.generator: TracedGenerator | None = None
         self.namespace: Box | None = None
         self.position = 0

@@ -13,7 +13,6 @@ import operator
 import re
 import sys
 import types
-import warnings
 import weakref
 from collections.abc import Callable, Mapping
 from types import FunctionType, MappingProxyType, MethodType
@@ -69,6 +68,7 @@ from lect.frontends.capture.texts import TEXTS
 from lect.frontends.capture.torch_calls import torch_call
 from lect.frontends.capture.tracebacks import TRACEBACKS, traceback_of
 from lect.frontends.capture.tracer import NONE, Box, Tracer
+from lect.frontends.capture.warning_calls import WARNINGS
 from lect.frontends.capture.weak_references import read_reference
 from lect.frontends.tensors import LT
 
@@ -522,7 +522,7 @@ def special_table() -> Mapping[Any, Rule]:
         sys.exc_info: _exc_info,
         sys.getrecursionlimit: _recursion_limit,
         sys.exception: _exception,
-        warnings.warn: _outside,
+        **WARNINGS,
     }
     for part in _BY_SUBJECT:
         table.update(part)

@@ -1,0 +1,94 @@
+"""`warnings.warn`: an effect, replayed in order by the residual code, which names the line of the program and its module's registry.
+
+What becomes of a warning is decided when the call runs, by the filters there are then.  Filters that make errors of warnings are none of them: a frame is
+followed while there is no such filter, which is guarded.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from lect.frontends.capture.tracer import NONE, Box, Effect, Tracer
+
+Kwargs = dict[str, Box]
+_PARAMETERS = ("message", "category", "stacklevel", "source")
+_IMPORTERS = ("importlib", "_bootstrap")  # frames that `warn` passes over have both in the names of their files
+
+
+class WarnAt:
+    """In residual code: warn for a line of a file, on behalf of the module with these globals."""
+
+    __slots__ = ("filename", "line", "names")
+
+    def __init__(self, filename: str, line: int, names: dict[str, Any]) -> None:
+        self.filename = filename
+        self.line = line
+        self.names = names
+
+    def __call__(self, category: type[Warning], message: str) -> None:
+        registry = self.names.setdefault("__warningregistry__", {})
+        module = self.names.get("__name__", "<string>")
+        warnings.warn_explicit(message, category, self.filename, self.line, module, registry)
+
+
+class WarnAbove:
+    """In residual code: warn on behalf of a frame so many calls above the compiled function, between which lect's own do not count."""
+
+    __slots__ = ("level",)
+
+    def __init__(self, level: int) -> None:
+        self.level = level
+
+    def __call__(self, category: type[Warning], message: str) -> None:
+        frame, level = sys._getframe(1), self.level
+        while level and frame.f_back is not None:
+            frame = frame.f_back
+            level -= not str(frame.f_globals.get("__name__")).startswith("lect.")
+        names = frame.f_globals if not level else vars(sys)
+        WarnAt(frame.f_code.co_filename if not level else "sys", frame.f_lineno if not level else 1, names)(category, message)
+
+
+def makes_errors() -> bool:
+    """True when some warning would be raised."""
+    return any(each[0] == "error" for each in warnings.filters) or warnings._defaultaction == "error"  # type: ignore[attr-defined]
+
+
+def _warn(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    given = {**dict(zip(_PARAMETERS, args)), **kwargs}
+    message, category, source = (given.get(name, NONE) for name in ("message", "category", "source"))
+    level = t.leak(given["stacklevel"]) if "stacklevel" in given else 1
+    kind = category[0] if category[0] is not None else UserWarning
+    known = len(args) <= len(_PARAMETERS) and not given.keys() - {*_PARAMETERS} and len(given) == len(args) + len(kwargs)
+    plain = type(message[0]) is str and source[0] is None and type(kind) is type and issubclass(kind, Warning) and not t.is_fresh(kind)
+    if not known or not plain or type(level) is not int or makes_errors() or not t.as_before(vars(warnings), "filters"):
+        raise t.stop("LB0013", "the program warns")
+    warn = _for_line(t, level)
+    t.guards.equals(t.sources.kept(t.objects.number(makes_errors)).step("call"), False)
+    target = t.static(kind) if category[1] is None else category
+    if category[1] is not None:
+        t.guards.is_object(category[1], kind)
+    t.effects.append(Effect(warn, target, [t.leak(message)], {}, t.loc))
+    return NONE
+
+
+def _for_line(t: Tracer, level: int) -> WarnAt | WarnAbove:
+    """Who warns for the line `level` - 1 calls above the running one.  Breaks where the frames of the program are not those of the trace."""
+    frame, loc = t.frame, t.loc
+    while level > 1 and frame.caller is not None:
+        frame, loc, level = frame.caller, frame.called_at, level - 1
+    if any(part in frame.program.code.co_filename for part in _IMPORTERS):
+        raise t.stop("LB0013", "the program warns while a module is imported")
+    if level > 1:
+        if frame.program.of_rest:
+            raise t.stop("LB0013", "the program warns on behalf of the caller of a function that was cut")
+        return WarnAbove(level - 1)
+    if not loc.known:
+        raise t.stop("LB0013", "the program warns for an unknown line")
+    return WarnAt(frame.program.code.co_filename, loc.line, frame.globals)
+
+
+WARNINGS: Mapping[Any, Any] = MappingProxyType({warnings.warn: _warn})

@@ -1,7 +1,7 @@
 """`warnings.warn`: an effect, replayed in order by the residual code, which names the line of the program and its module's registry.
 
-What becomes of a warning is decided when the call runs, by the filters there are then.  Filters that make errors of warnings are none of them: a frame is
-followed while there is no such filter, which is guarded.
+What becomes of a warning is decided when the call runs, by the filters there are then.  But a frame is followed only while they make no error of it, which
+is guarded.
 """
 
 from __future__ import annotations
@@ -52,9 +52,33 @@ class WarnAbove:
         WarnAt(frame.f_code.co_filename if not level else "sys", frame.f_lineno if not level else 1, names)(category, message)
 
 
-def makes_errors() -> bool:
-    """True when some warning would be raised."""
-    return any(each[0] == "error" for each in warnings.filters) or warnings._defaultaction == "error"  # type: ignore[attr-defined]
+class Raises:
+    """Whether a warning would be raised: what the first filter says that fits.  Of one for callers of the frame, module and line are not known."""
+
+    __slots__ = ("category", "line", "module", "text")
+
+    def __init__(self, category: type[Warning], text: str, warn: WarnAt | WarnAbove) -> None:
+        known = isinstance(warn, WarnAt)
+        self.category = category
+        self.text = text
+        self.module = warn.names.get("__name__", "<string>") if known else None
+        self.line = warn.line if known else None
+
+    def __call__(self) -> bool:
+        for action, message, category, module, line in warnings.filters:
+            if not _fits(message, self.text) or not issubclass(self.category, category):
+                continue
+            unknown = self.line is None and (module is not None or line)
+            if unknown and action != "error":
+                continue
+            if unknown or (_fits(module, self.module) and line in (0, self.line)):
+                return bool(action == "error")
+        return bool(warnings._defaultaction == "error")  # type: ignore[attr-defined]
+
+
+def _fits(pattern: Any, text: Any) -> bool:
+    """True when a part of a filter fits."""
+    return pattern is None or (pattern == text if type(pattern) is str else pattern.match(text) is not None)
 
 
 def _warn(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
@@ -64,10 +88,13 @@ def _warn(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     kind = category[0] if category[0] is not None else UserWarning
     known = len(args) <= len(_PARAMETERS) and not given.keys() - {*_PARAMETERS} and len(given) == len(args) + len(kwargs)
     plain = type(message[0]) is str and source[0] is None and type(kind) is type and issubclass(kind, Warning) and not t.is_fresh(kind)
-    if not known or not plain or type(level) is not int or makes_errors() or not t.as_before(vars(warnings), "filters"):
+    if not known or not plain or type(level) is not int or not t.as_before(vars(warnings), "filters"):
         raise t.stop("LB0013", "the program warns")
     warn = _for_line(t, level)
-    t.guards.equals(t.sources.kept(t.objects.number(makes_errors)).step("call"), False)
+    raises = Raises(kind, t.leak(message), warn)
+    if raises():
+        raise t.stop("LB0013", "the program warns, and a filter makes an error of it")
+    t.guards.equals(t.sources.kept(t.objects.number(raises)).step("call"), False)
     target = t.static(kind) if category[1] is None else category
     if category[1] is not None:
         t.guards.is_object(category[1], kind)

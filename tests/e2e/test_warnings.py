@@ -16,7 +16,7 @@ def helper(x):
 
 def for_its_line(x):
     y = x * 2
-    warnings.warn(f"shape {x.shape[0]}", category=RuntimeWarning)
+    warnings.warn(f"shape {x.shape[0]}", category=RuntimeWarning)  # noqa: B028
     return y + 1
 
 
@@ -34,7 +34,7 @@ def for_the_caller(x):
 
 def handled(x):
     try:
-        warnings.warn("an error")
+        warnings.warn("an error")  # noqa: B028
     except UserWarning:
         return x - 1
     return x + 1

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import linecache
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
+
+from lect.ir import Location
 
 
 class SourceProgram:
-    """A loaded program: `run(*tensors) -> list of tensors`, with its `text`."""
+    """A loaded program: `run(*tensors) -> list of tensors`, with its `text`; `places` are the lines of the user's that its lines come from."""
 
     def __init__(self, run: Callable[..., list[Any]], text: str, filename: str) -> None:
         self.run = run
         self.text = text
         self.filename = filename
+        self.places: Mapping[int, Location] = {}
 
 
 def free_name(base: str, taken: set[str]) -> str:

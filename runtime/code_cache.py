@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from threading import RLock
 from types import CodeType, FunctionType
 from typing import Any
 
 import torch
 
+from lect.ir import Location
 from lect.runtime.guards import HOLDS, Predicate
 from lect.runtime.native_guards import NativeGuards
-from lect.runtime.repeat import raised_in
+from lect.runtime.repeat import raised_in, show_line
 
 VERSION_LIMIT = 8
 
@@ -19,7 +20,7 @@ VERSION_LIMIT = 8
 class Version:
     """One way to run the function: when `predicate` holds, `run` takes the call.  `eager` says that `run` is the function itself."""
 
-    __slots__ = ("eager", "graph_codes", "holds", "number", "parameters", "predicate", "reason", "run")
+    __slots__ = ("eager", "graph_codes", "holds", "number", "parameters", "places", "predicate", "reason", "run")
 
     def __init__(self, number: int, predicate: Predicate, run: Callable[..., Any], eager: bool, reason: str) -> None:
         self.number = number
@@ -30,10 +31,18 @@ class Version:
         self.reason = reason
         self.parameters: Any = None
         self.graph_codes: frozenset[CodeType] = frozenset()
+        self.places: tuple[CodeType, Mapping[int, Location]] | None = None  # of a graph that runs through torch
 
     def may_repeat(self, error: Exception) -> bool:
-        """True when an exception came out of the graph and nothing has changed, so that the call can be made again as the program is written."""
-        return bool(self.graph_codes) and raised_in(error, self.graph_codes)
+        """True when an exception came out of the graph and nothing has changed, so that the call can be made again as the program is written.
+
+        Else its traceback names the line of the program, where that is known.
+        """
+        if self.graph_codes and raised_in(error, self.graph_codes):
+            return True
+        if self.places is not None:
+            show_line(error, *self.places)
+        return False
 
 
 class CodeCache:

@@ -204,7 +204,7 @@ class CompiledFrame:
         eager = self.eager if self.armed is None or reason in SHARED_REASONS else self.armed
         run = eager if made.run is None else made.run
         version = Version(self.cache.made, predicate, run, made.run is None, reason)
-        version.graph_codes = made.graph_codes
+        version.graph_codes, version.places = made.graph_codes, made.places
         return version
 
     def _is_spent(self) -> bool:

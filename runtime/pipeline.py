@@ -19,7 +19,7 @@ from lect.frontends.capture.cut import Cut
 from lect.frontends.capture.interpreter import CodeTable
 from lect.frontends.capture.numbers import NumberPolicy
 from lect.frontends.tensors.errors import NumberNeeded
-from lect.ir import Context, LectError, Operation
+from lect.ir import Context, LectError, Location, Operation
 from lect.passes.instrument import RoundTripError
 from lect.passes.manager import PassManager, collector_off
 from lect.runtime.checking import Check
@@ -64,6 +64,7 @@ class Compiled:
     constants: tuple[int, ...] = ()  # the graph's arguments whose value a lowering needs
     begins: Callable[[str], None] = field(default=lambda stage: None)  # told of each stage
     followed: int = 0  # basic blocks that were entered while the frame was followed
+    places: tuple[CodeType, Mapping[int, Location]] | None = None  # the lines of a graph that runs through torch
     graph_codes: frozenset[CodeType] = frozenset()  # set when the call may be made again, as written, if the graph raises
 
 
@@ -368,6 +369,7 @@ def _link_through_torch(graph: Operation, made: Compiled, ctx: Context) -> Calla
 
     program = python_fx.load(graph)
     run = _link_residual(made, ctx, program.run, False)
+    made.places = (program.run.__code__, program.places)  # type: ignore[attr-defined]
     if not (ctx.resources["draws"] or ctx.resources["writes"]):
         made.graph_codes = frozenset([program.run.__code__])  # type: ignore[attr-defined]
     run.__dict__["executable"] = program

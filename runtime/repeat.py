@@ -8,7 +8,7 @@ that it was the graph that raised.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import CodeType, TracebackType
 from typing import Any
 
@@ -16,7 +16,7 @@ import torch
 
 from lect.dialects.host.ops import ExternOp, LaunchOp, UpdateOp, WriteOp, WrittenOp
 from lect.dialects.loop.library import may_raise
-from lect.ir import Operation, Value
+from lect.ir import Location, Operation, Value
 
 
 def with_random_state_kept(graph: Callable[..., Any]) -> Callable[..., Any]:
@@ -42,6 +42,30 @@ def raised_in(error: BaseException, codes: frozenset[CodeType]) -> bool:
             return True
         step = step.tb_next
     return False
+
+
+def show_line(error: BaseException, code: CodeType, places: Mapping[int, Location]) -> None:
+    """In the traceback of an exception that came out of the code of a graph, the function shows the line of the program that raised it.
+
+    `places` are these lines, by those of the code.  A line of another file is left to the entry of the graph.
+    """
+    entries: list[TracebackType] = []
+    step = error.__traceback__
+    while step is not None and step.tb_frame.f_code is not code:
+        entries.append(step)
+        step = step.tb_next
+    loc = places.get(step.tb_lineno) if step is not None else None
+    if loc is None:
+        return
+    while entries:
+        each = entries.pop()
+        here = each.tb_frame.f_code.co_filename == loc.file
+        step = TracebackType(step, each.tb_frame, -1 if here else each.tb_lasti, loc.line if here else each.tb_lineno)
+        if here:
+            break
+    for each in reversed(entries):
+        step = TracebackType(step, each.tb_frame, each.tb_lasti, each.tb_lineno)
+    error.__traceback__ = step
 
 
 def changes_nothing_before_it_raises(host: Operation) -> bool:

@@ -57,6 +57,7 @@ class Source:
         self.graph = graph
         self.name = identifier(graph.sym_name)
         self.lines: list[str] = []
+        self.places: dict[int, Location] = {}  # by the number of the line
         self.names: dict[Value, str] = {}
         self.taken: set[str] = {self.name}
         self.functions: dict[str, str] = {}  # identifier -> public name
@@ -116,6 +117,7 @@ class Source:
         """Add a statement; the line of the program that it comes from stands behind the first of its statements."""
         text = self.indent + line
         if loc is not None and loc.known:
+            self.places[len(self.lines) + 1] = loc
             place = f"{' '.join(PurePath(loc.file).name.split())}:{loc.line}"
             if place != self._line:
                 text = f"{text:<72}  # {place}"

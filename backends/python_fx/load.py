@@ -37,4 +37,6 @@ def load(graph: Operation, recomputes: bool = True) -> SourceProgram:
         namespace[name] = functools.partial(rule, op)
     for name, constant in source.constants.items():
         namespace[name] = decode(constant, ())
-    return load_source("graph", source.name, source.text, namespace)
+    program = load_source("graph", source.name, source.text, namespace)
+    program.places = source.places
+    return program

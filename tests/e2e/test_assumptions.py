@@ -37,6 +37,23 @@ def test_arguments_of_distributions():
     follow(program, [lambda: (mean, scale), lambda: (mean, -scale), lambda: (bad, scale), lambda: (mean, scale)])
 
 
+def test_assertions():
+    def program(x):
+        assert torch.isfinite(x).all()
+        y = x * 2
+        assert y.sum() < 1e9, "too large"
+        return y
+
+    lect.reset()
+    compiled = lect.compile(program, fullgraph=True)
+    x = torch.randn(4, 3)
+    same(program(x), compiled(x))
+    for bad, text in ((float("nan"), ""), (1e9, "too large")):
+        with pytest.raises(AssertionError) as raised:
+            compiled(torch.full((2,), bad))
+        assert str(raised.value) == text
+
+
 def test_gradients_through_a_distribution():
     def program(logits, taken):
         return -D.Categorical(logits=logits).log_prob(taken).sum()

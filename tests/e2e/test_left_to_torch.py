@@ -1,6 +1,7 @@
 """Training of what is left to torch, with one event that says why: values, gradients, layouts and errors are eager's."""
 
 import copy
+import traceback
 
 import pytest
 import torch
@@ -146,3 +147,22 @@ def test_probabilities_that_are_none_raise(p):
         with pytest.raises(RuntimeError) as got:
             lect.compile(program)(torch.rand(3))
         assert str(want.value) == str(got.value)
+
+
+def test_the_traceback_names_the_line_that_raises_behind_a_write():
+    weight = torch.ones(3, requires_grad=True)
+
+    def program(x, written, index):
+        written.add_(1)
+        y = x * weight
+        y.register_hook(lambda gradient: gradient * 2)
+        return torch.index_select(y, 0, index)
+
+    def lines(run):
+        with pytest.raises(IndexError) as raised:
+            run(torch.ones(3), torch.zeros(3), torch.tensor([7]))
+        return [step.lineno for step in traceback.extract_tb(raised.value.__traceback__) if step.name == "program"]
+
+    compiled = lect.compile(program)
+    assert lines(program) == lines(compiled) == lines(compiled)
+    assert lect.events("note")

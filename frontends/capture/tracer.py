@@ -305,8 +305,7 @@ class Tracer:
         return self._kept(value)
 
     def _kept(self, value: Any) -> Source:
-        if self.policy.remade:
-            check_found(self, value)
+        check_found(self, value)
         return self.sources.kept(self.objects.number(value))
 
     def tensor_input(self, tensor: torch.Tensor, source: Source | None) -> Box:

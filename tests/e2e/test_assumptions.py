@@ -39,9 +39,11 @@ def test_arguments_of_distributions():
 
 def test_assertions():
     def program(x):
-        assert torch.isfinite(x).all()
+        if not torch.isfinite(x).all():  # what `assert` is, where pytest does not rewrite it
+            raise AssertionError
         y = x * 2
-        assert y.sum() < 1e9, "too large"
+        if not y.sum() < 1e9:
+            raise AssertionError("too large")
         return y
 
     lect.reset()

@@ -87,7 +87,7 @@ def compile_call(
     compiled as a whole or not at all.  `log` is told of what is compiled later, when the first backward comes, and keeps the files of failures.  `graphs`
     holds graphs that were lowered before.
     """
-    log = log or EventLog()
+    log, numbers = log or EventLog(), numbers or NumberPolicy()
     ctx = make_context(options=options)
     ctx.resources.update(code_table=table, numbers=numbers, points=points, whole=points is None)
     name = getattr(fn, "__qualname__", type(fn).__qualname__)
@@ -109,17 +109,13 @@ def compile_call(
         captured = find_graph(module)
         made.note = _why_through_torch(name, ctx)
         if made.note is None:
-            captured = captured.clone({})
-            made.numbers = number_places(captured)
+            made.numbers = number_places(captured := captured.clone({}))
             _lower(module, captured, name, made, ctx, watch, log, graphs)
         if _learns_constants(made, ctx, numbers) or _gives_up_symbols(made, captured, name, numbers, log):
             return compile_call(fn, args, kwargs, table, options, observe, numbers, points, log, graphs)
         stage = "emit"
-        if made.run is None:
-            made.run = _timed(made, "emit", lambda: _link_through_torch(captured, made, ctx))
-        if ctx.resources["assumed"] and not made.graph_codes:  # a check that fails would not lead to the program's exception
-            numbers = numbers or NumberPolicy()
-            numbers.assumes = False
+        made.run = made.run or _timed(made, "emit", lambda: _link_through_torch(captured, made, ctx))
+        if _assumed_in_vain(made, ctx, numbers):
             return compile_call(fn, args, kwargs, table, options, observe, numbers, points, log, graphs)
     except DoesNotBind as error:
         made.fallback = fallback(name, "LB0012", str(error), place_of(fn))
@@ -260,6 +256,14 @@ def _restore(place: Place, graph: Operation, made: Compiled, ctx: Context, watch
 
     made.run = place.restore(ctx, use)
     return made.run is not None
+
+
+def _assumed_in_vain(made: Compiled, ctx: Context, numbers: NumberPolicy) -> bool:
+    """True when a check of a branch that raises would not lead to the program's exception, as the call cannot be made again; then nothing is assumed."""
+    if not ctx.resources["assumed"] or made.graph_codes:
+        return False
+    numbers.assumes = False
+    return True
 
 
 def _learns_constants(made: Compiled, ctx: Context, numbers: NumberPolicy | None) -> bool:

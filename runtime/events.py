@@ -146,7 +146,7 @@ class Recompile(Event):
 class StaticSizes(Event):
     """A size that changes or might is compiled as the integer at hand: `size` is its path, or "all", `reason` what needs it, `location` where."""
 
-    kind: ClassVar[str] = "static-sizes"
+    kind: ClassVar[str] = "static sizes"
     size: str = ""
     reason: str = ""
     location: str = ""

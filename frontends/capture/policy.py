@@ -205,6 +205,10 @@ WITHOUT_TENSOR = frozenset(
 )
 # Python functions of torch that look at their numbers no further than the function in C that they call.
 TAKES_NUMBERS = frozenset(f"torch.Tensor.__{name}__" for name in "rsub rdiv rtruediv rfloordiv rpow rmod pow ipow floordiv".split())
+# Functions of tensors and numbers, of which a size may be one: what it is does not hang on the sizes of tensors.
+COMPUTES_WITH_NUMBERS = frozenset(
+    f"{prefix}{name}" for name in "add sub mul div truediv floordiv mod pow true_divide floor_divide remainder fmod".split() for prefix in ("", "r", "i")
+) | frozenset("eq ne lt le gt ge clamp clamp_min clamp_max masked_fill fill subtract multiply divide".split())
 # Python functions of torch that call functions of the program, or compute with Python's numbers alone.
 FOLLOWED = frozenset({torch.nn.functional.triplet_margin_with_distance_loss, torch.nn.init.calculate_gain})
 # What stands in front of a clock must have run when it is read.

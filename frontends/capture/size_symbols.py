@@ -48,6 +48,7 @@ class SizeSymbols:
         self.places: list[Location] = []
         self.origins: list[Location] = []  # by symbol: the line that read the tensor
         self.numbers: dict[Expr, RunTimeNumber] = {}
+        self.operands: dict[Expr, RunTimeNumber] = {}
         self.by_path: dict[PathAttr, Expr] = {}
         self.unsettled = False
 
@@ -58,6 +59,7 @@ class SizeSymbols:
         """Let go of the trace."""
         self.sizes.needed = self.sizes.equal = self.sizes.decided = None
         self.numbers.clear()
+        self.operands.clear()
         self.sources.clear()
         self.by_path.clear()
 
@@ -137,6 +139,15 @@ class SizeSymbols:
             return function(left, right)
         return apply_to_values(self.t, function, function.__name__, (left, right))[0]
 
+    def operand(self, value: Any) -> Any:
+        """An argument of a function that computes with numbers: a size stands there for its value, as any number of run time does."""
+        if not is_size(value):
+            return value
+        found = self.operands.get(value.size)
+        if found is None:
+            found = self.operands[value.size] = RunTimeNumber(self.t, value.value, value.origin, value.bits)
+        return found
+
     def with_numbers(self, value: Any) -> Any:
         """A shape, a size, or a tuple of such, as the program sees it."""
         kind = type(value)
@@ -178,7 +189,9 @@ class SizeSymbols:
         if len(pair) == len(difference.terms) == 2 and not difference.const and pair[0][1] == -pair[1][1]:
             first, second = sorted(number for number, _ in pair)
             policy = self.t.policy.sizes
-            policy.same[policy.root_of(self.sources[second].path())] = policy.root_of(self.sources[first].path())
+            one, other = policy.root_of(self.sources[first].path()), policy.root_of(self.sources[second].path())
+            if one is not other:
+                policy.same[other] = one
             self.unsettled = True
             return
         self._pin(difference, f"{left} == {right} holds for it")

@@ -63,6 +63,7 @@ from lect.frontends.capture.random_state import RANDOM_STATE
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.searches import SEARCHES
 from lect.frontends.capture.shortcuts import SHORTCUTS
+from lect.frontends.capture.size_symbols import sized
 from lect.frontends.capture.special_methods import SPECIAL_METHODS
 from lect.frontends.capture.texts import TEXTS
 from lect.frontends.capture.torch_calls import torch_call
@@ -302,7 +303,7 @@ def _size(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     value = args[0][0]
     if type(value) is not LT:
         return torch_call(t, torch.Tensor.size, args, kwargs)
-    return (run_real(torch.Tensor.size, value, *t.leak_all(args[1:]), **{name: t.leak(box) for name, box in kwargs.items()}), None)
+    return (sized(t, run_real(torch.Tensor.size, value, *t.leak_all(args[1:]), **{name: t.leak(box) for name, box in kwargs.items()})), None)
 
 
 def _state_query(function: Callable[..., Any]) -> Rule:

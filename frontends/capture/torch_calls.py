@@ -83,9 +83,7 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
     if _has_generator(function, args, kwargs):
         return _drawn(t, function, args, kwargs)
     function, args, kwargs = _as_recorded(t, function, args, kwargs)
-    raw = [lower_box(t, box) for box in args]
-    raw_kwargs = {name: lower_box(t, box) for name, box in kwargs.items()}
-    name = _recorded_name(t, function)
+    name, raw, raw_kwargs = _lowered(t, function, args, kwargs)
     asked = t.repeats.ask(name, raw, raw_kwargs, t.mode.draws) if t.repeats.on else None
     again = t.repeats.calls.get(asked.key) if asked is not None else None
     if asked is not None and again is not None:
@@ -146,6 +144,16 @@ def _recorded_name(t: Tracer, function: Any) -> str:
     if type(function) is FunctionType and not stands_whole(t, function):
         raise t.stop("LB0003", f"{name}, which calls what is not torch's own")
     return name
+
+
+def _lowered(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]) -> tuple[str, list[Any], dict[str, Any]]:
+    """The name of a function and its arguments as torch gets them."""
+    raw = [lower_box(t, box) for box in args]
+    raw_kwargs = {name: lower_box(t, box) for name, box in kwargs.items()}
+    name = _recorded_name(t, function)
+    if t.symbols and short_name(name).strip("_") in policy.COMPUTES_WITH_NUMBERS:
+        raw = [t.symbols.operand(value) for value in raw]
+    return name, raw, raw_kwargs
 
 
 def _has_generator(function: Any, args: list[Box], kwargs: dict[str, Box]) -> bool:

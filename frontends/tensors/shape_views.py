@@ -188,6 +188,17 @@ def cat(tensors: Any, dim: int = 0) -> Result:
     return first.like((*first.shape[:position], total, *first.shape[position + 1 :]))
 
 
+def stack(tensors: Any, dim: int = 0) -> Result:
+    """stack of contiguous tensors of one dtype and shape."""
+    first = tensors[0]
+    if any(tensor.dtype is not first.dtype or tensor.device != first.device or len(tensor.shape) != len(first.shape) for tensor in tensors):
+        return None
+    if any(tensor.shape != first.shape or not tensor.is_contiguous for tensor in tensors):
+        return None
+    position = normalize_dim(dim, len(first.shape) + 1)
+    return first.like((*first.shape[:position], len(tensors), *first.shape[position:]))
+
+
 def embedding(weight: TensorMeta, indices: TensorMeta, *rest: Any, **options: Any) -> Result:
     """Rows of a table."""
     if len(weight.shape) != 2 or indices.dtype not in (torch.int64, torch.int32) or weight.device != indices.device:
@@ -221,6 +232,7 @@ TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
         aten.unbind.int: unbind,
         aten.flip.default: flip,
         aten.cat.default: cat,
+        aten.stack.default: stack,
         aten.embedding.default: embedding,
         aten.tril.default: triangle,
         aten.triu.default: triangle,

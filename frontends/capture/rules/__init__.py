@@ -17,7 +17,7 @@ _WITH_NUMBERS = frozenset(
         "load_local store_local delete_local save_local restore_local load_global store_global load_deref store_deref load_cell load_const drop "
         "load_name store_name load_from_dict_or_deref load_from_dict_or_globals "
         "load_attr store_attr load_item store_item binary compare unary contains is call call_ex make_function "
-        "build_tuple build_list build_map build_const_key_map list_append list_extend map_add dict_update dict_merge list_to_tuple "
+        "build_tuple build_list build_map build_const_key_map build_slice list_append list_extend map_add dict_update dict_merge list_to_tuple "
         "match_class match_mapping match_sequence unpack_sequence unpack_ex branch cond_branch for_iter return get_iter yield yield_from send"
     ).split()
 )

@@ -99,6 +99,11 @@ class Emitter:
         """A 0-d tensor of one number."""
         return self(FullOp, shape=(), value=self.number(value, element), element=element)
 
+    def size(self, value: Value, dim: int) -> Any:
+        """A size of a value, for questions: with symbols it is one that notes what is decided by it."""
+        size = type_of(value).shape[dim]
+        return size if self.sizes is None else self.sizes.dim(size)
+
     # ---- shapes ------------------------------------------------------------------------------------------------------
 
     def reshape(self, value: Value, shape: Sequence[int]) -> Value:

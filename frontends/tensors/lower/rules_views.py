@@ -66,13 +66,13 @@ def emit_slice(e: Emitter, x: Value, dim: int, start: int, end: int, step: int =
 def slice_dim(e: Emitter, x: Value, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
     """slice.Tensor."""
     position = dim_of(x, dim)
-    return emit_slice(e, x, position, *slice_bounds(type_of(x).shape[position], start, end), step)
+    return emit_slice(e, x, position, *slice_bounds(e.size(x, position), start, end), step)
 
 
 def select(e: Emitter, x: Value, dim: int, index: int) -> Any:
     """select.int: a slice of one, its dim dropped."""
     position = dim_of(x, dim)
-    start = index % type_of(x).shape[position]
+    start = index if index >= 0 else index + type_of(x).shape[position]
     shape = type_of(x).shape
     return e.reshape(emit_slice(e, x, position, start, start + 1), shape[:position] + shape[position + 1 :])
 

@@ -1,0 +1,268 @@
+"""Sizes that change from call to call: one version for many sizes, and eager's values for each of them."""
+
+import re
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import lect
+from tests.e2e.support import same
+
+LEVEL = {"level": "functional"}  # what is tested here ends where the functional level begins
+
+
+def compiled_with(fn, **options):
+    return lect.compile(fn, options={**LEVEL, **options.pop("options", {})}, **options)
+
+
+def versions():
+    return sum(event.kind == "compile" for event in lect.events())
+
+
+def static_sizes():
+    return [event.text() for event in lect.events() if event.kind == "static sizes"]
+
+
+def check(fn, inputs, **options):
+    """Run a function on each tuple of inputs, compiled and not; how many versions there are then."""
+    compiled = compiled_with(fn, **options)
+    for given in inputs:
+        same(fn(*given), compiled(*given))
+    return versions()
+
+
+def rows(*sizes, columns=8):
+    return [(torch.randn(size, columns),) for size in sizes]
+
+
+@pytest.fixture(autouse=True)
+def _clean():
+    lect.reset()
+    yield
+    lect.reset()
+
+
+# ---- which sizes are symbols -----------------------------------------------------------------------------------------
+
+
+def test_second_size_makes_the_dim_dynamic():
+    assert check(lambda x: (x * 2).softmax(-1), rows(5, 7, 9, 2, 3, 64, 11)) == 2
+    (event,) = [event for event in lect.events() if event.kind == "recompile"]
+    assert event.sizes == ('L["x"]:size(0) was 5 and is 7',)
+    assert "dynamic from now on" in event.text()
+
+
+def test_dynamic_from_the_first_call():
+    assert check(lambda x: x.sum(0) + x, rows(5, 7, 9), dynamic=True) == 1
+
+
+def test_never_dynamic():
+    assert check(lambda x: x + 1, rows(5, 7, 9), dynamic=False) == 3
+
+
+def test_sizes_zero_and_one_have_versions_of_their_own():
+    assert check(lambda x: x.softmax(0) + x[:1], rows(5, 7, 1, 9, 1)) == 3
+    lect.reset()
+    assert check(lambda x: x * 2, rows(5, 7, 0, 9, 0)) == 3
+
+
+def test_marked_dim_is_dynamic_from_the_first_call():
+    compiled = compiled_with(lambda x: x * 2)
+    for size in (4, 6, 9):
+        x = torch.randn(size, 3)
+        lect.mark_dynamic(x, 0)
+        same(x * 2, compiled(x))
+    assert versions() == 1
+
+
+def test_marks_of_other_compilers_are_read():
+    compiled = compiled_with(lambda x: x * 2)
+    for size in (4, 6, 9):
+        x = torch.randn(size, 3)
+        x._dynamo_dynamic_indices = {0}
+        same(x * 2, compiled(x))
+    assert versions() == 1
+
+
+def test_marked_range_is_guarded():
+    fn = lambda x: x * 2  # noqa: E731
+    compiled = compiled_with(fn)
+    first = torch.randn(4, 3)
+    lect.mark_dynamic(first, 0, min=2, max=8)
+    for x in (first, torch.randn(8, 3), torch.randn(2, 3)):
+        same(fn(x), compiled(x))
+    assert versions() == 1
+    x = torch.randn(9, 3)
+    same(fn(x), compiled(x))
+    assert versions() == 2
+
+
+def test_static_dim_stays_static():
+    compiled = compiled_with(lambda x: x * 2)
+    for size in (4, 6, 9):
+        x = torch.randn(size, 3)
+        lect.mark_static(x, 0)
+        same(x * 2, compiled(x))
+    assert versions() == 3
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda: lect.mark_dynamic([1], 0), TypeError),
+        (lambda: lect.mark_dynamic(torch.ones(2), 1), IndexError),
+        (lambda: lect.mark_dynamic(torch.ones(2), 0, min=3), ValueError),
+        (lambda: lect.mark_dynamic(torch.ones(2), 0, min=3, max=2), ValueError),
+        (lambda: lect.mark_static(torch.ones(2), -2), IndexError),
+    ],
+)
+def test_wrong_marks_are_errors(call, error):
+    with pytest.raises(error):
+        call()
+
+
+# ---- what the program does with sizes --------------------------------------------------------------------------------
+
+
+def test_branch_on_a_size_is_guarded_with_its_line():
+    def fn(x):
+        if x.shape[0] > 10:
+            return x * 2
+        return x - 1
+
+    assert check(fn, rows(5, 7, 9, 20, 30, 10, 11)) == 3
+    (miss,) = [event for event in lect.events() if event.kind == "recompile" and "high = 10" in event.reason]
+    assert re.search(r"test_dynamic\.py", miss.reason)
+
+
+def test_sizes_found_equal_are_one_symbol():
+    def fn(x, y):
+        return x + y
+
+    pairs = [(torch.randn(n, 4), torch.randn(n, 4)) for n in (3, 5, 7, 2)]
+    assert check(fn, pairs) == 2
+    x, y = torch.randn(6, 4), torch.randn(1, 4)
+    assert check(fn, [(x, y)]) == 3
+
+
+def test_arithmetic_on_sizes():
+    def fn(x):
+        n, c = x.shape
+        return x.view(n, 2, c // 2).transpose(0, 1).reshape(2 * n, -1)[: n + 1] * (n**-0.5) + n // 2
+
+    assert check(fn, rows(4, 6, 8, 3, 5, 7)) == 2
+
+
+def test_sizes_that_the_function_returns():
+    def fn(x):
+        return x * 2, x.shape[0], x.size(), x.numel() * 2, x.shape[:1] + (3,)
+
+    assert check(fn, rows(4, 6, 9)) == 2
+
+
+def test_new_tensors_of_dynamic_sizes():
+    def fn(x):
+        n = x.shape[0]
+        return torch.zeros(n, 2), torch.arange(n), torch.full((n, n), 2.5), x.new_ones(n), torch.ones_like(x), torch.tril(torch.ones(n, n))
+
+    assert check(fn, rows(4, 6, 9)) == 2
+
+
+def test_a_loop_over_a_size_takes_its_value():
+    def fn(x):
+        total = x.sum(0)
+        for number in range(x.shape[0]):
+            total = total + x[number]
+        return total
+
+    assert check(fn, rows(4, 6, 3)) == 3
+    assert any('L["x"]:size(0)' in text and "its value is needed" in text for text in static_sizes())
+
+
+def test_a_size_as_a_key_or_text_takes_its_value():
+    table = {4: 1.0, 6: 2.0, 3: 3.0}
+    assert check(lambda x: x * table[x.shape[0]], rows(4, 6, 3)) == 3
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x: x[1:],
+        lambda x: x[:-1] + x[1:],
+        lambda x: x[:3].sum() + x[-1],
+        lambda x: torch.cat([x, x[:2]]),
+        lambda x: x.t().contiguous(),
+        lambda x: x.flatten(),
+        lambda x: x.unsqueeze(1).expand(-1, 3, -1),
+        lambda x: x @ x.t(),
+        lambda x: F.layer_norm(x, (8,)),
+        lambda x: x.mean(0) + x.amax(0) + x.var(0),
+        lambda x: x.cumsum(0),
+        lambda x: torch.stack([x, x]),
+        lambda x: x.split(4, 1)[1],
+        lambda x: torch.where(x > 0, x, x.mean()),
+        lambda x: x.repeat(2, 1),
+        lambda x: x.flip(0),
+        lambda x: x.argmax(0),
+        lambda x: F.embedding(x.abs().long().clamp(max=7), torch.ones(8, 3)),
+    ],
+)
+def test_operators_over_sizes(fn):
+    assert check(fn, rows(5, 7, 4, 9, 12)) == 2, static_sizes()
+
+
+def test_inputs_in_other_layouts():
+    assert check(lambda x: x.t() * 2 + 1, [(torch.randn(8, n).t(),) for n in (5, 7, 9)]) == 2
+    lect.reset()
+    cache = torch.randn(2, 64, 4)
+    assert check(lambda x: x.sum(1), [(cache[:, :n],) for n in (5, 7, 9, 11)]) == 2
+
+
+def test_a_transposed_input_does_not_use_the_version_of_a_plain_one():
+    fn = lambda x: (x * 2).reshape(-1)  # noqa: E731
+    assert check(fn, [(torch.randn(4, 6),), (torch.randn(5, 7),), (torch.randn(9, 6).t(),)]) == 3
+
+
+class Attention(torch.nn.Module):
+    def __init__(self, width=16, heads=2):
+        super().__init__()
+        self.heads = heads
+        self.norm = torch.nn.LayerNorm(width)
+        self.qkv = torch.nn.Linear(width, 3 * width)
+        self.out = torch.nn.Linear(width, width)
+
+    def forward(self, x):
+        b, t, c = x.shape
+        q, k, v = [part.view(b, t, self.heads, c // self.heads).transpose(1, 2) for part in self.qkv(self.norm(x)).split(c, dim=2)]
+        mask = torch.tril(torch.ones(t, t)).view(1, 1, t, t)
+        scores = (q @ k.transpose(-2, -1)) * k.size(-1) ** -0.5
+        weights = F.softmax(scores.masked_fill(mask == 0, float("-inf")), dim=-1)
+        return x + self.out((weights @ v).transpose(1, 2).contiguous().view(b, t, c))
+
+
+def test_attention_over_ten_lengths_and_batches():
+    model = Attention().eval()
+    inputs = [(torch.randn(b, t, 16),) for b, t in [(2, 5), (3, 7), (2, 9), (4, 4), (5, 12), (3, 2), (2, 33), (7, 6), (6, 6), (8, 3)]]
+    with torch.no_grad():
+        assert check(model, inputs) == 2
+
+
+def test_scaled_dot_product_attention():
+    def fn(x):
+        q = x.view(x.shape[0], x.shape[1], 2, 8).transpose(1, 2)
+        return F.scaled_dot_product_attention(q, q, q, is_causal=True)
+
+    assert check(fn, [(torch.randn(b, t, 16),) for b, t in [(2, 5), (3, 7), (2, 9), (4, 4)]]) == 2
+
+
+def test_an_operator_without_symbols_is_compiled_for_the_sizes_at_hand():
+    def fn(x):
+        return torch.linalg.inv(x @ x.t() + 100 * torch.eye(x.shape[0])).sum() + x
+
+    assert check(fn, rows(4, 6, 3)) == 3
+    assert static_sizes()
+
+
+def test_a_size_as_a_factor_and_an_end():
+    assert check(lambda x: (x * x.shape[0] + x.shape[0] // 2)[: x.shape[0] - 1] / x.size(0), rows(4, 6, 9, 5)) == 2, static_sizes()

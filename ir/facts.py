@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .bounds import Bounds
 from .interning import literal_key
-from .symbolic import Atom, Expr, Ranges, Size, as_size, symbol
+from .symbolic import UNBOUNDED, Atom, Expr, Ranges, Size, as_size, constant, symbol
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -162,10 +162,15 @@ def _atom_value(atom: Atom, values: Mapping[int, int]) -> int:
 
 def renamed(size: Size, numbers: Mapping[int, int]) -> Size:
     """A size with other numbers of its symbols."""
+    return substituted(size, {old: symbol(new) for old, new in numbers.items()})
+
+
+def substituted(size: Size, values: Mapping[int, Size]) -> Size:
+    """A size with `values[n]` in the place of `s<n>`."""
     if type(size) is int:
         return size
-    table = {of.terms[0][0][0]: symbol(new) for old, new in numbers.items() for of in (symbol(old),)}
-    return as_size(Ranges().substitute(size, table))  # type: ignore[arg-type]
+    table = {symbol(number).terms[0][0][0]: constant(value) for number, value in values.items()}
+    return as_size(UNBOUNDED.substitute(size, table))  # type: ignore[arg-type]
 
 
 def declared(facts: Facts, numbers: Mapping[int, int]) -> dict[str, dict[str, int]]:

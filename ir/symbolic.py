@@ -16,8 +16,9 @@ from functools import lru_cache
 from typing import Union
 
 from .bounds import Bounds, divide, multiply
-from .symbolic_division import divide_by_sum, factors_of
+from .symbolic_division import check_divisor, divide_by_sum, factors_of
 from .symbolic_refusal import NoNumber
+from .symbolic_signs import never_negative
 
 Monomial = tuple["Atom", ...]
 Size = Union[int, "Expr"]
@@ -77,14 +78,16 @@ class Expr(NoNumber):
     def __add__(self, other: Size) -> Expr:
         if type(other) is int:
             return _intern(self.const + other, self.terms) if other else self
-        if not other.terms:  # type: ignore[union-attr]
-            return self + other.const  # type: ignore[union-attr]
+        if type(other) is not Expr:
+            return self._no_arithmetic(other)
+        if not other.terms:
+            return self + other.const
         if not self.terms:
-            return other + self.const  # type: ignore[operator,return-value]
+            return other + self.const
         table = dict(self.terms)
-        for atoms, coefficient in other.terms:  # type: ignore[union-attr]
+        for atoms, coefficient in other.terms:
             table[atoms] = table.get(atoms, 0) + coefficient
-        return _sum(self.const + other.const, table)  # type: ignore[union-attr]
+        return _sum(self.const + other.const, table)
 
     __radd__ = __add__
 
@@ -96,11 +99,13 @@ class Expr(NoNumber):
                 return ZERO
             terms = tuple([(atoms, coefficient * other) for atoms, coefficient in self.terms])
             return _intern(self.const * other, terms if other > 0 else tuple(sorted(terms, key=_term_key)))
-        if not other.terms:  # type: ignore[union-attr]
-            return self * other.const  # type: ignore[union-attr]
+        if type(other) is not Expr:
+            return self._no_arithmetic(other)
+        if not other.terms:
+            return self * other.const
         if not self.terms:
-            return other * self.const  # type: ignore[operator,return-value]
-        return _product(self, other)  # type: ignore[arg-type]
+            return other * self.const
+        return _product(self, other)
 
     __rmul__ = __mul__
 
@@ -372,8 +377,7 @@ class Ranges:
         difference = constant(left) - right
         if difference is ZERO:
             return True
-        low, high = self.bounds(difference)
-        if difference.is_constant or (low is not None and low > 0) or (high is not None and high < 0):
+        if difference.is_constant or self._sign(difference - 1) or self._sign(-difference - 1):
             return False
         return None
 
@@ -386,10 +390,9 @@ class Ranges:
         if high is not None and high < 0:
             return False
         if difference.terms and all(a.kind in _LEAVES for atoms, _ in difference.terms for a in atoms):
-            low = self.bounds(-self.upper(-difference))[0]
-            if low is not None and low >= 0:
+            if never_negative(-self.upper(-difference), self._atom_bounds):
                 return True
-            if (self.bounds(self.upper(difference))[1] or 0) < 0:
+            if never_negative(-self.upper(difference) - 1, self._atom_bounds):
                 return False
         return None
 
@@ -422,7 +425,7 @@ class Ranges:
         return found
 
     def _floordiv(self, value: Expr, divisor: Size) -> Expr:
-        _check_divisor(divisor)
+        check_divisor(divisor)
         if divisor == 1:
             return value
         whole, rest = self._divide(value, divisor)
@@ -459,7 +462,7 @@ class Ranges:
         return found
 
     def _mod(self, value: Expr, divisor: Size) -> Expr:
-        _check_divisor(divisor)
+        check_divisor(divisor)
         if divisor == 1:
             return ZERO
         rest = self._divide(value, divisor)[1]
@@ -540,11 +543,6 @@ class Ranges:
         for other in args[1:]:
             out = self._extreme(atom.kind, out, other)
         return out
-
-
-def _check_divisor(divisor: Size) -> None:
-    if type(divisor) is int and divisor <= 0:
-        raise ZeroDivisionError(f"the divisor of an index expression is positive, got {divisor}")
 
 
 def _divide(value: Expr, divisor: Size) -> tuple[Expr, Expr]:

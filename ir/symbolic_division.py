@@ -10,6 +10,12 @@ if TYPE_CHECKING:
     from .symbolic import Expr, Monomial, Size
 
 
+def check_divisor(divisor: Size) -> None:
+    """Raise ZeroDivisionError for a number that divides nothing."""
+    if type(divisor) is int and divisor <= 0:
+        raise ZeroDivisionError(f"the divisor of an index expression is positive, got {divisor}")
+
+
 def divide_by_sum(value: Expr, divisor: Expr) -> tuple[Expr, Expr]:
     """value = whole * divisor + rest for a divisor of several terms: long division by its leading term."""
     lead, scale = max(divisor.terms, key=_degree)

@@ -41,6 +41,11 @@ class NoNumber:
         zero = symbolic.SIZES.equal(self, 0)  # type: ignore[arg-type]
         return not self._decided(zero, "it is asked whether it is zero")
 
+    def _no_arithmetic(self, other: Any) -> NoReturn:
+        self._refuse(f"it is reckoned with as a number, with {other}")
+
+    __truediv__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __pow__ = __rpow__ = __divmod__ = __rdivmod__ = _no_arithmetic
+
     def __int__(self) -> int:
         return self.const if not self.terms else self._refuse("a number is needed")
 

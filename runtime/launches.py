@@ -12,8 +12,9 @@ from typing import Any
 from lect.dialects.kernel.ops import BoundOp, LanesOp, ProgramIdOp
 from lect.dialects.kernel.types import ScratchType
 from lect.ir import Operation, Value, require
+from lect.ir.facts import substituted
 from lect.ir.index_map import is_affine
-from lect.ir.symbolic import ranges_of
+from lect.ir.symbolic import Size, ranges_of
 
 
 def check_launches(func: Operation, kernels: Iterable[Operation]) -> None:
@@ -26,26 +27,35 @@ def check_launches(func: Operation, kernels: Iterable[Operation]) -> None:
             require(kernel is not None, launch, "the module has no kernel @{}", symbol)
             assert kernel is not None
             _check_launch(launch, kernel)
-            if launch.attrs["grid"]:
+            if launch.attrs["grid"] != 0:
                 _check_accesses(launch, kernel)
 
 
 def _check_launch(launch: Any, kernel: Any) -> None:
     name = kernel.attrs["sym_name"]
-    pointers = [arg.type for arg in kernel.body.args] * (kernel.groups or 1)
+    pointers = [arg.type for arg in kernel.pointers] * (kernel.groups or 1)
     given = [buffer.type for buffer in launch.operands]
     require(len(given) == len(pointers), launch, "the kernel @{} takes {} buffers, got {}", name, len(pointers), len(given))
     for position, (buffer, pointer) in enumerate(zip(given, pointers)):
         require(buffer.element is pointer.element, launch, "buffer {} of the kernel @{} holds {}, got {}", position, name, pointer.element, buffer.element)
-    programs = kernel.programs
+    symbols = len(kernel.body.args) - len(kernel.pointers)
+    require(len(launch.sizes) == symbols, launch, "the kernel @{} takes {} sizes, got {}", name, symbols, len(launch.sizes))
+    programs = with_sizes(kernel.programs, launch.sizes)
     require(launch.attrs["grid"] == programs, launch, "the kernel @{} is a grid of {} programs, got {}", name, programs, launch.attrs["grid"])
+
+
+def with_sizes(size: Size, sizes: tuple[Size, ...]) -> Size:
+    """A size of a kernel for the sizes that a launch gives it."""
+    return substituted(size, dict(enumerate(sizes)))
 
 
 def _check_accesses(launch: Any, kernel: Any) -> None:
     sizes: dict[Any, int] = {}
+    pointers = kernel.pointers
     for number, buffer in enumerate(launch.operands):
-        arg = kernel.body.args[number % len(kernel.body.args)]
-        sizes[arg] = min(buffer.type.numel, sizes.get(arg, buffer.type.numel))
+        arg = pointers[number % len(pointers)]
+        if type(buffer.type.numel) is int:
+            sizes[arg] = min(buffer.type.numel, sizes.get(arg, buffer.type.numel))
     for access in kernel.walk():
         if access.name in ("kernel.load", "kernel.store", "kernel.atomic_add"):
             _check_access(access, kernel, sizes.get(access.pointer))
@@ -69,7 +79,7 @@ def _check_scratch(access: Any, kernel: Any) -> None:
     extent = _extent(access.lanes, kernel)
     memory = access.scratch.type
     assert isinstance(memory, ScratchType)
-    if extent is not None and all(isinstance(mask.op, BoundOp) for mask in access.masks):
+    if type(extent) is int and type(memory.count) is int and all(isinstance(mask.op, BoundOp) for mask in access.masks):
         require(extent <= memory.count, access, "the lanes reach index {}, the scratch has {} elements", extent - 1, memory.count)
 
 

@@ -19,6 +19,8 @@ from lect.dialects.fx.types import NumberType
 from lect.dialects.host.types import TensorType
 from lect.dialects.loop import ops as loop
 from lect.ir import Context, LectError, Operation, SymbolTable, Type
+from lect.ir.facts import Facts, symbols_of
+from lect.ir.specialize import at_values
 
 # Operation that holds a program -> reference interpreter "module:function"; lowest level first.
 REFERENCE: Mapping[str, str] = MappingProxyType(
@@ -164,9 +166,19 @@ def random_input(type: Type, generator: torch.Generator, special: bool = False) 
 
 
 def random_inputs(program: Program, seed: int, special: bool = False) -> list[Any]:
-    """One tensor or number for each parameter, the same for the same seed."""
+    """One tensor or number for each parameter, the same for the same seed; where a size is known only at run time it is that of the captured call."""
     generator = torch.Generator().manual_seed(seed)
-    return [random_input(type, generator, special) for _, type in program.inputs]
+    declared = program.func.attrs.get("symbols")
+    facts = Facts.of(declared if isinstance(declared, dict) else None)
+    made = []
+    for _, type in program.inputs:
+        layout = (getattr(type, "sizes", getattr(type, "shape", ())), getattr(type, "strides", ()))
+        hints = {number: facts.fact(number).hint for sizes in layout for size in sizes or () for number in symbols_of(size)}
+        made.append(random_input(at_values(type, hints) if hints else type, generator, special))
+    for fact in facts.symbols.values():
+        if fact.argument is not None and fact.dim is None:
+            made[fact.argument] = torch.tensor(fact.hint * fact.divisor)
+    return made
 
 
 # ---- comparing -------------------------------------------------------------------------------------------------------

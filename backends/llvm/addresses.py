@@ -8,6 +8,7 @@ from lect.backends.llvm.values import IndexTile, Tile, typed
 from lect.backends.llvm.writer import Writer
 from lect.ir import LectError, Operation
 from lect.ir.index_map import IndexMap
+from lect.ir.symbolic import ZERO as NOTHING
 from lect.ir.symbolic import Atom, Expr
 from lect.ir.types import index
 
@@ -25,7 +26,7 @@ def _expression(writer: Writer, op: Operation, value: Expr, leaves: tuple[Sequen
     for atoms, factor in value.terms:
         product = _atom(writer, op, atoms[0], leaves)
         for atom in atoms[1:]:
-            product = _combine(writer, "mul", product, _atom(writer, op, atom, leaves))
+            product = _multiply(writer, product, _atom(writer, op, atom, leaves))
         total = add(writer, total, scale(writer, product, factor))
     return total
 
@@ -36,12 +37,13 @@ def _atom(writer: Writer, op: Operation, atom: Atom, leaves: tuple[Sequence[Inde
     if atom.kind == "i":
         return leaves[1][atom.index]
     if atom.kind == "s":
-        raise LectError(f"the size {atom} must be known for CPU code", op=op)
+        if atom.index >= len(writer.symbols):
+            raise LectError(f"the size {atom} is no parameter of the kernel", op=op)
+        return IndexTile(writer.symbols[atom.index])
     left, right = [_expression(writer, op, argument, leaves) for argument in atom.args]
     if atom.kind in ("min", "max"):
         return _combine(writer, atom.kind, left, right)
-    natural = _natural(atom.args[0]) and atom.args[1].is_constant
-    if natural and atom.args[1].const > 0:
+    if _natural(atom.args[0]) and _natural(atom.args[1]) and atom.args[1] is not NOTHING:
         return _combine(writer, "udiv" if atom.kind == "floordiv" else "urem", left, right)
     return _floor_division(writer, left, right, atom.kind)
 
@@ -51,7 +53,7 @@ def _natural(value: Expr) -> bool:
     if value.const < 0:
         return False
     for atoms, factor in value.terms:
-        if factor < 0 or any(not (atom.kind == "d" or atom.args and all(map(_natural, atom.args))) for atom in atoms):
+        if factor < 0 or any(not (atom.kind in ("d", "s") or atom.args and all(map(_natural, atom.args))) for atom in atoms):
             return False
     return True
 
@@ -63,7 +65,7 @@ def add(writer: Writer, left: Index, right: Index) -> Index:
     if isinstance(left, Tile) or isinstance(right, Tile):
         return _combine(writer, "add", left, right)
     base = writer.add_indices(left.base, right.base)
-    lane_step, row_step = left.lane_step + right.lane_step, left.row_step + right.row_step
+    lane_step, row_step = writer.sum_of_steps(left.lane_step, right.lane_step), writer.sum_of_steps(left.row_step, right.row_step)
     return IndexTile(base, lane_step, row_step, max(left.width, right.width), max(left.rows, right.rows))
 
 
@@ -73,7 +75,22 @@ def scale(writer: Writer, value: Index, factor: int) -> Index:
         return value
     if isinstance(value, Tile):
         return _combine(writer, "mul", value, IndexTile(str(factor)))
-    return value._replace(base=writer.scale_index(value.base, factor), lane_step=value.lane_step * factor, row_step=value.row_step * factor)
+    lane_step, row_step = writer.scaled_step(value.lane_step, factor), writer.scaled_step(value.row_step, factor)
+    return value._replace(base=writer.scale_index(value.base, factor), lane_step=lane_step, row_step=row_step)
+
+
+def _multiply(writer: Writer, left: Index, right: Index) -> Index:
+    """The product, still linear where one factor is one number."""
+    for linear, single in ((left, right), (right, left)):
+        if isinstance(linear, IndexTile) and isinstance(single, IndexTile) and not single.lane_step and not single.row_step:
+            steps = [writer.multiply_indices(str(step), single.base) if step else 0 for step in (linear.lane_step, linear.row_step)]
+            return linear._replace(base=writer.multiply_indices(linear.base, single.base), lane_step=_step(steps[0]), row_step=_step(steps[1]))
+    return _combine(writer, "mul", left, right)
+
+
+def _step(text: int | str) -> int | str:
+    """A step as a number where it is one."""
+    return int(text) if isinstance(text, str) and not text.startswith("%") else text
 
 
 def _aligned(writer: Writer, values: Sequence[Index]) -> tuple[list[Tile], int, int]:

@@ -8,7 +8,7 @@ every mask of an axis is known here and costs nothing in the common case.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from math import prod
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from lect.backends.llvm.arithmetic import scalar_operation
 from lect.backends.llvm.casts import cast
 from lect.backends.llvm.memory import Access, combine_masks, live_mask
 from lect.backends.llvm.random_words import random_words
+from lect.backends.llvm.tails import either, last_block, loop_over
 from lect.backends.llvm.values import TRUE, IndexTile, Tile, memory_type, power_of_two
 from lect.backends.llvm.writer import Writer, literal
 from lect.dialects.kernel import ops as kernel
@@ -27,7 +28,10 @@ from lect.dialects.kernel.scalar import join
 from lect.dialects.kernel.types import axes_of, element_of
 from lect.dialects.scalars import neutral
 from lect.ir import Block, LectError, Operation, Type, Value
-from lect.ir.types import i1, i32
+from lect.ir.facts import Facts
+from lect.ir.index_map import IndexMap
+from lect.ir.symbolic import Size, as_size
+from lect.ir.types import i1, i32, index
 
 CACHE_LINE = 64
 MOST_LANES = 8192
@@ -41,15 +45,16 @@ def global_name(symbol: str) -> str:
 
 
 class Extent(NamedTuple):
-    """Lanes of an axis in the code being written: `live` of them count, vectors have `width` lanes."""
+    """Lanes of an axis in the code being written: `live` of them count, or as many as the i64 `rest` says; vectors have `width` lanes."""
 
     live: int
     width: int
+    rest: str | None = None
 
     @property
     def full(self) -> bool:
         """Whether every lane counts."""
-        return self.live == self.width
+        return self.live == self.width and self.rest is None
 
 
 class FunctionEmitter:
@@ -64,6 +69,12 @@ class FunctionEmitter:
         self.blocks = dict(func.blocks.sizes)
         self.vector, self.rows = self._roles()
         self.extents: dict[str, Extent] = {}
+        self.facts = Facts.of(func.symbols)
+        self.sizes: dict[Size, str] = {}
+        self.starts: dict[str, str] = {}  # axes of the grid of which one row of a block is written: which
+        self.singles: set[str] = set()  # axes of which single rows are written
+        self.following = "next"
+        self.heap: list[str] = []
         self.numbers: list[str] = []
         self.scratches: list[str] = []
         self.scratch_names: dict[Operation, str] = {}
@@ -88,20 +99,41 @@ class FunctionEmitter:
         header = [f"define void {global_name(self.symbol)}(ptr %args, i64 %lo, i64 %hi) #0 {{", "entry:"]
         for number, value in enumerate(args):
             header.append(f"  %slot{number} = getelementptr ptr, ptr %args, i64 {number}")
+            if value.type is index:
+                header.append(f"  %s{number} = load i64, ptr %slot{number}")
+                writer.symbols.append(f"%s{number}")
+                self.tiles[value] = IndexTile(f"%s{number}")
+                continue
             header.append(f"  %p{number} = load ptr, ptr %slot{number}")
             self.tiles[value] = f"%p{number}"
-        writer.line("%some = icmp slt i64 %lo, %hi")
-        writer.line("br i1 %some, label %program, label %done")
+        first, last = ("begin", "end") if writer.symbols else ("program", "done")
+        start = ["  %some = icmp slt i64 %lo, %hi", f"  br i1 %some, label %{first}, label %done"]
         writer.start_block("program")
-        writer.line("%pid = phi i64 [ %lo, %entry ], [ %pid.next, %next ]")
+        writer.line(f"%pid = phi i64 [ %lo, %{'begin' if writer.symbols else 'entry'} ], [ %pid.next, %next ]")
         self._versions()
         writer.start_block("next")
         writer.line("%pid.next = add nsw i64 %pid, 1")
         writer.line("%more = icmp slt i64 %pid.next, %hi")
-        writer.line("br i1 %more, label %program, label %done")
+        writer.line(f"br i1 %more, label %program, label %{last}")
+        if writer.symbols:  # what is computed of sizes, and memory that depends on them, once for all programs
+            start += ["begin:", *writer.hoisted, "  br label %program"]
+            writer.start_block("end")
+            for name in self.heap:
+                writer.line(f"call void @free(ptr {name})")
+            writer.line("br label %done")
         writer.start_block("done")
         writer.line("ret void")
-        return "\n".join([*header, *self.scratches, *writer.lines, "}"]) + "\n"
+        return "\n".join([*header, *self.scratches, *start, *writer.lines, "}"]) + "\n"
+
+    def size(self, size: Size) -> str:
+        """A size as i64, computed once for all programs."""
+        if type(size) is int:
+            return str(size)
+        found = self.sizes.get(size)
+        if found is None:
+            with self.writer.in_front():
+                found = self.sizes[size] = evaluate(self.writer, self.func, IndexMap(0, (size,)), []).base  # type: ignore[union-attr]
+        return found
 
     def _versions(self) -> None:
         """The body, once for each combination of full and last blocks of the grid's axes."""
@@ -112,7 +144,7 @@ class FunctionEmitter:
             self.extents[name] = Extent(block, block)
             if axis.role == "whole":
                 self.extents[name] = self._extent(name, axis.extent)
-            elif axis.role == "grid" and axis.extent % block:
+            elif axis.role == "grid" and not self.facts.divisible(axis.extent, block):
                 split.append(axis)
         self._version(split)
 
@@ -121,16 +153,19 @@ class FunctionEmitter:
             saved = dict(self.tiles)
             self._block(self.func.body)
             self.tiles = saved
-            self.writer.line("br label %next")
+            self.writer.line(f"br label %{self.following}")
             return
         axis, rest = split[0], split[1:]
+        if type(axis.extent) is not int:
+            last_block(self, axis, lambda: self._version(rest))
+            return
         block = self.blocks[axis.name]
         full, last = self.extents[axis.name], self._extent(axis.name, axis.extent % block)
         if axis.extent < block:
             self.extents[axis.name] = last
             self._version(rest)
         else:
-            number = self.numbers[self._grid_dim(axis)]
+            number = self.numbers[self.grid_dim(axis)]
             whole, part = self.writer.new_label("full"), self.writer.new_label("last")
             condition = self.writer.emit(f"icmp slt i64 {number}, {axis.extent // block}")
             self.writer.line(f"br i1 {condition}, label %{whole}, label %{part}")
@@ -144,7 +179,7 @@ class FunctionEmitter:
     def _extent(self, name: str, live: int) -> Extent:
         return Extent(live, min(power_of_two(live), self.blocks[name]))
 
-    def _grid_dim(self, axis: Axis) -> int:
+    def grid_dim(self, axis: Axis) -> int:
         """The dim of the grid whose number picks the block of an axis."""
         for op in self.func.body.parent.walk():  # type: ignore[union-attr]
             if isinstance(op, kernel.LanesOp) and op.axis == axis.name and op.base is not None:
@@ -160,8 +195,8 @@ class FunctionEmitter:
             if size == 1:
                 numbers.append("0")
                 continue
-            numbers.append(self.writer.emit(f"urem i64 {rest}, {size}"))
-            rest = self.writer.emit(f"udiv i64 {rest}, {size}")
+            numbers.append(self.writer.emit(f"urem i64 {rest}, {self.size(size)}"))
+            rest = self.writer.emit(f"udiv i64 {rest}, {self.size(size)}")
         return [rest, *reversed(numbers)]
 
     # ---- operations --------------------------------------------------------------------------------------------------
@@ -207,6 +242,8 @@ class FunctionEmitter:
         base = self.index(op.base).base if op.base is not None else "0"  # type: ignore[union-attr]
         if axis.role == "grid":
             base = self.writer.scale_index(base, self.blocks[op.axis])
+            if op.axis in self.starts:
+                base = self.writer.add_indices(base, self.starts[op.axis])
         if op.axis == self.vector:
             self.tiles[op.result] = IndexTile(base, lane_step=1, width=extent.width)
         elif op.axis == self.rows:
@@ -219,6 +256,9 @@ class FunctionEmitter:
         extent = self.extents[op.axis]
         if op.axis != self.vector or extent.full and extent.width == self.blocks[op.axis]:
             self.tiles[op.result] = TRUE
+            return
+        if extent.rest is not None:
+            self.tiles[op.result] = Tile((self.writer.below(extent.rest, extent.width),), extent.width, i1, prefix=extent.rest)
             return
         self.tiles[op.result] = Tile((live_mask(extent.live, extent.width),), extent.width, i1, live=extent.live)
 
@@ -254,7 +294,7 @@ class FunctionEmitter:
         if condition.always and not self._short(op):
             self.tiles[op.result] = yes
             return
-        if condition.live is not None or condition.always:
+        if condition.live is not None or condition.prefix is not None or condition.always:
             condition, yes, no = self._bounded(op, condition, yes, no)
         width = max(tile.width for tile in (condition, yes, no))
         count = max(len(tile.rows) for tile in (condition, yes, no))
@@ -311,9 +351,20 @@ class FunctionEmitter:
         if name is None:
             name = self.scratch_names[op] = f"%scratch{len(self.scratch_names)}"
             widest = max(self.blocks.values(), default=1)
+            if not isinstance(type.count, int):
+                self._heap(name, as_size((type.count + (widest - 1)) // widest * widest * type.element.bytes))
+                self.tiles[op.result] = name
+                return
             count = -(-max(type.count, 1) // widest) * widest
             self.scratches.append(f"  {name} = alloca [{count} x {memory_type(type.element)}], align 64")
         self.tiles[op.result] = name
+
+    def _heap(self, name: str, size: Size) -> None:
+        """Memory whose size is known only at run time, taken once for all programs."""
+        self.heap.append(name)
+        count = self.size(size)
+        with self.writer.in_front():
+            self.writer.line(f"{name} = call ptr @malloc(i64 {count})")
 
     def _scratch_access(self, op: Any) -> Access:
         combined = combine_masks(self.writer, [])
@@ -364,30 +415,40 @@ class FunctionEmitter:
         """A loop over the full steps, then the last, shorter step."""
         axis, block = self.axes[op.axis], self.blocks[op.axis]
         step = op.step or block
-        total = op.span if op.span is not None else axis.extent - op.begin
-        main = total // step * step
+        total = op.span if op.span is not None else as_size(axis.extent - op.begin)
         carried = [self.shaped(self.tile(value), value.type) for value in op.initial]
+        if type(total) is not int or type(op.begin) is not int:
+            self.tiles.update(zip(op.results, loop_over(self, op, total, step, carried)))
+            return
+        main = total // step * step
         base = self.index(op.start).base if op.start is not None else str(op.begin)  # type: ignore[union-attr]
         if main == step and op.start is None:
-            carried = self._step(op, base, carried)
+            carried = self.step(op, base, carried)
         elif main:
-            carried = self._loop(op, base, main, step, carried)
+            carried = self.loop(op, base, main, step, carried)
         if total > main:
             with self._extent_of(op.axis, self._extent(op.axis, total - main)):
-                carried = self._step(op, str(op.begin + main), carried)
+                carried = self.step(op, str(op.begin + main), carried)
         for value, tile in zip(op.results, carried):
             self.tiles[value] = tile
 
-    def _loop(self, op: kernel.ForOp, base: str, span: int, step: int, carried: list[Tile]) -> list[Tile]:
+    def loop(self, op: kernel.ForOp, base: str, span: int | str, step: int, carried: list[Tile]) -> list[Tile]:
+        """The body again and again, over `span` indices; a span that is known only at run time may be 0."""
         writer = self.writer
         label, done = writer.new_label("loop"), writer.new_label("done")
-        end = writer.add_index(base, span)
+        end = writer.add_indices(base, str(span))
+        if isinstance(span, str):
+            some = writer.emit(f"icmp sgt i64 {span}, 0")
         before = writer.block
-        writer.jump(label)
+        if isinstance(span, str):
+            writer.line(f"br i1 {some}, label %{label}, label %{done}")
+            writer.start_block(label)
+        else:
+            writer.jump(label)
         position = len(writer.lines)
         counter = writer.name()
         entering = [tile._replace(rows=[writer.name() for _ in tile.rows]) for tile in carried]
-        leaving = self._step(op, counter, entering)
+        leaving = self.step(op, counter, entering)
         following = writer.emit(f"add nsw i64 {counter}, {step}")
         phis = [f"  {counter} = phi i64 [ {base}, %{before} ], [ {following}, %{writer.block} ]"]
         for first, entered, left in zip(carried, entering, leaving):
@@ -395,11 +456,12 @@ class FunctionEmitter:
                 phis.append(f"  {name} = phi {first.type} [ {a}, %{before} ], [ {b}, %{writer.block} ]")
         writer.lines[position:position] = phis
         more = writer.emit(f"icmp slt i64 {following}, {end}")
+        after = writer.block
         writer.line(f"br i1 {more}, label %{label}, label %{done}")
         writer.start_block(done)
-        return leaving
+        return either(self, carried, before, leaving, after) if isinstance(span, str) else leaving
 
-    def _step(self, op: kernel.ForOp, base: str, carried: list[Tile]) -> list[Tile]:
+    def step(self, op: kernel.ForOp, base: str, carried: list[Tile]) -> list[Tile]:
         """The body once, for the step that begins at `base`."""
         self.tiles[op.body.args[0]] = IndexTile(base)
         for value, tile in zip(op.body.args[1:], carried):
@@ -416,6 +478,18 @@ class FunctionEmitter:
         self.extents[axis] = extent
         yield
         self.extents[axis] = saved
+
+    def part(self, axis: str, width: int, rest: str | None = None) -> AbstractContextManager[None]:
+        """So many lanes of the vector axis are written, of which as many count as `rest` says."""
+        return self._extent_of(axis, Extent(width, width, rest))
+
+    @contextmanager
+    def single(self, axis: str) -> Iterator[None]:
+        """Single rows of an axis are written."""
+        self.singles.add(axis)
+        with self._extent_of(axis, Extent(1, 1)):
+            yield
+        self.singles.discard(axis)
 
     def nothing(self, op: Operation) -> None:
         """Ends of blocks are written by what owns the block."""

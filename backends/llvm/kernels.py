@@ -20,6 +20,7 @@ from lect.dialects.kernel.ops import FuncOp
 from lect.ir import Context, Operation
 
 OPT_LEVEL = 2
+HEAP = "declare ptr @malloc(i64)\ndeclare void @free(ptr)\n"
 PRELUDE = "@lect.zero = private constant i64 0, align 8\n"
 
 
@@ -37,17 +38,28 @@ def module_text(funcs: Sequence[Operation], ctx: Context) -> str:
     """The LLVM module of several kernels.  Raises `LectError` for what has no CPU code."""
     mathematics: set[tuple[str, str, int]] = set()
     masked: set[Masked] = set()
-    parts = []
+    parts: list[str] = []
+    heap = False
     for func in funcs:
         assert isinstance(func, FuncOp)
         emitter = FunctionEmitter(func, str(func.symbol))
+        emitter.writer.mask_bytes = mask_bytes(features_of(ctx))
         parts.append(emitter.text())
         mathematics |= emitter.writer.mathematics
         masked |= emitter.writer.masked_functions
+        heap = heap or bool(emitter.heap)
     features = features_of(ctx)
     vectors = 512 if CpuFeatures.parse(features).vector_ldexp else 256
     attributes = f'attributes #0 = {{ nounwind "prefer-vector-width"="{vectors}" }}\n'
-    return "\n".join([PRELUDE, *parts, attributes, masked_functions(masked), library_text(mathematics, features)])
+    return "\n".join([PRELUDE, *([HEAP] if heap else []), *parts, attributes, masked_functions(masked), library_text(mathematics, features)])
+
+
+def mask_bytes(features: str) -> frozenset[int]:
+    """The sizes of elements for which a processor has loads and stores under masks."""
+    enabled = {item[1:] for item in features.split(",") if item.startswith("+")}
+    if {"avx512bw", "avx512vl"} <= enabled:
+        return frozenset({1, 2, 4, 8})
+    return frozenset({4, 8}) if "avx2" in enabled else frozenset()
 
 
 def library_text(mathematics: set[tuple[str, str, int]], features: str) -> str:

@@ -8,12 +8,13 @@ from lect.backends.code_store import CodeStore
 from lect.backends.llvm.caches import cache_sizes
 from lect.backends.llvm.jit import LoadedCode, compile_object, host_fingerprint, host_target, load_object
 from lect.ir import LectError
+from lect.ir.symbolic import Size
 
 
 class CompiledKernels:
     """Native code of several kernels, of which `grids` says names and numbers of programs; addresses are valid as long as this object is alive."""
 
-    def __init__(self, grids: Mapping[str, int], code: LoadedCode) -> None:
+    def __init__(self, grids: Mapping[str, Size], code: LoadedCode) -> None:
         self.grids = dict(grids)
         self._code = code
 
@@ -28,7 +29,7 @@ class CompiledKernels:
             raise KeyError(symbol)
         return self._code.address(symbol)
 
-    def grid(self, symbol: str) -> int:
+    def grid(self, symbol: str) -> Size:
         """Number of programs of a kernel."""
         return self.grids[symbol]
 

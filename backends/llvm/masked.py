@@ -13,7 +13,7 @@ from lect.backends.llvm.values import vector
 
 
 class Masked(NamedTuple):
-    """One function: `kind` is load, store, gather or scatter; the first `live` of `width` lanes exist at all."""
+    """One function: `kind` is load, store, gather or scatter, or prefix_load or prefix_store; the first `live` of `width` lanes exist at all."""
 
     kind: str
     type: str
@@ -37,6 +37,8 @@ def masked_functions(wanted: Iterable[Masked]) -> str:
 
 
 def _function(each: Masked) -> str:
+    if each.kind in ("prefix_load", "prefix_store"):
+        return _prefix(each)
     reads = each.kind in ("load", "gather")
     mask, flags = f"<{each.width} x i1>", f"<{each.width} x i8>"
     parameters = ["ptr %p"]
@@ -58,6 +60,24 @@ def _function(each: Masked) -> str:
         "none:",
         f"  {nothing}",
         *_lane_by_lane(each, mask, flags, reads),
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _prefix(each: Masked) -> str:
+    """The first lanes, as many as a count says, by way of a copy of the vector in memory."""
+    reads = each.kind == "prefix_load"
+    result, value = (each.vector, "") if reads else ("void", f", {each.vector} %value")
+    source, target = ("%p", "%copy") if reads else ("%copy", "%p")
+    lines = [
+        f"define internal {result} {each.name}(ptr %p, i64 %count{value}) nounwind {{",
+        f"  %copy = alloca {each.vector}",
+        f"  store {each.vector} {'zeroinitializer' if reads else '%value'}, ptr %copy",
+        f"  %most = call i64 @llvm.smin.i64(i64 %count, i64 {each.width})",
+        f"  %bytes = mul i64 %most, {_alignment(each.type)}",
+        f"  call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 %bytes, i1 false)",
+        *([f"  %result = load {each.vector}, ptr %copy", f"  ret {each.vector} %result"] if reads else ["  ret void"]),
         "}",
     ]
     return "\n".join(lines) + "\n"

@@ -12,17 +12,21 @@ from typing import NamedTuple
 
 from lect.backends.llvm.addresses import Index
 from lect.backends.llvm.transpose import transpose
-from lect.backends.llvm.values import IndexTile, Tile, memory_type, power_of_two, register_type, typed, vector
+from lect.backends.llvm.values import IndexTile, Tile, memory_suffix, memory_type, power_of_two, register_type, typed, vector
 from lect.backends.llvm.writer import Writer
 from lect.ir import ScalarType
 from lect.ir.types import i1
 
 
 class Masks(NamedTuple):
-    """All masks of one access: how many lanes are `live` (None: all), and what is known at run time only, as one tile or None."""
+    """All masks of one access: how many lanes are `live` (None: all), and what is known at run time only, as one tile or None.
+
+    `prefix` is how many leading lanes that one tile lets pass, where that is all it says.
+    """
 
     live: int | None
     dynamic: Tile | None
+    prefix: str | None = None
 
 
 def combine_masks(writer: Writer, tiles: Sequence[Tile]) -> Masks:
@@ -36,7 +40,7 @@ def combine_masks(writer: Writer, tiles: Sequence[Tile]) -> Masks:
             live = tile.live if live is None else min(live, tile.live)
         else:
             dynamic = tile if dynamic is None else both(writer, dynamic, tile)
-    return Masks(live, dynamic)
+    return Masks(live, dynamic, dynamic.prefix if dynamic is not None and live is None else None)
 
 
 def both(writer: Writer, left: Tile, right: Tile) -> Tile:
@@ -62,6 +66,7 @@ class Access:
         self.offset = offset
         self.live = masks.live
         self.dynamic = masks.dynamic
+        self.prefix = masks.prefix
         self.stored = memory_type(element)
         self.register = register_type(element)
 
@@ -73,7 +78,7 @@ class Access:
 
     def row_base(self, offset: IndexTile, row: int) -> str:
         """The offset of the first lane of a row."""
-        return self.writer.add_index(offset.base, row * offset.row_step)
+        return self.writer.add_step(offset.base, row, offset.row_step)
 
     def row_count(self, *tiles: Tile | None) -> int:
         """Rows over which the address or one of the tiles varies."""
@@ -97,7 +102,7 @@ class Access:
     def lane_offset(self, offsets: str, row: int, lane: int, width: int) -> str:
         """The offset of one lane."""
         if isinstance(self.offset, IndexTile):
-            return self.writer.add_index(self.row_base(self.offset, row), lane * self.offset.lane_step)
+            return self.writer.add_step(self.row_base(self.offset, row), lane, self.offset.lane_step)
         return self.writer.emit(f"extractelement <{width} x i64> {offsets}, i64 {lane}")
 
     def width(self, *tiles: Tile | None) -> int:
@@ -168,10 +173,31 @@ class Access:
         live = width if self.live is None else min(self.live, width)
         if self.dynamic is None:
             return self._load_live(address, live, width)
-        function = self.writer.masked("load", self.stored, width, live)
         mask = self.writer.widen(self.dynamic, width).row(row)
         type = typed(self.stored, width)
+        if self.prefix is not None and self.dynamic.width == width:
+            return self.from_memory(self._load_prefix(address, mask, width), width)
+        function = self.writer.masked("load", self.stored, width, live)
         return self.from_memory(self.writer.emit(f"call {type} {function}(ptr {address}, <{width} x i1> {mask})"), width)
+
+    def _load_prefix(self, address: str, mask: str, width: int) -> str:
+        """The first lanes of a vector, as many as a count says, the others zero."""
+        writer, type = self.writer, typed(self.stored, width)
+        if self.element.bytes in writer.mask_bytes:
+            name = f"@llvm.masked.load.v{width}{memory_suffix(self.stored)}.p0"
+            return writer.emit(f"call {type} {name}(ptr {address}, i32 {self.element.bytes}, <{width} x i1> {mask}, {type} zeroinitializer)")
+        function = writer.masked("prefix_load", self.stored, width, width)
+        return writer.emit(f"call {type} {function}(ptr {address}, i64 {self.prefix})")
+
+    def _store_prefix(self, address: str, mask: str, text: str, width: int) -> None:
+        """The first lanes of a vector, as many as a count says, to neighbouring elements."""
+        writer, type = self.writer, typed(self.stored, width)
+        if self.element.bytes in writer.mask_bytes:
+            name = f"@llvm.masked.store.v{width}{memory_suffix(self.stored)}.p0"
+            writer.line(f"call void {name}({type} {text}, ptr {address}, i32 {self.element.bytes}, <{width} x i1> {mask})")
+            return
+        function = writer.masked("prefix_store", self.stored, width, width)
+        writer.line(f"call void {function}(ptr {address}, i64 {self.prefix}, {type} {text})")
 
     def _load_live(self, address: str, live: int, width: int) -> str:
         """`live` neighbouring elements as the first lanes of a vector, the others zero."""
@@ -188,7 +214,7 @@ class Access:
         height = power_of_two(count)
         lines = []
         for lane in range(live):
-            address = self.at(self.writer.add_index(offset.base, lane * offset.lane_step))
+            address = self.at(self.writer.add_step(offset.base, lane, offset.lane_step))
             lines.append(self._load_live(address, count, height))
         lines += ["zeroinitializer"] * (width - live)
         return transpose(self.writer, lines, height, self.register)[:count]
@@ -249,8 +275,11 @@ class Access:
         if self.dynamic is None:
             self._store_live(address, text, live, width)
             return
-        function = writer.masked("store", self.stored, width, live)
         mask = writer.widen(self.dynamic, width).row(row)
+        if self.prefix is not None and self.dynamic.width == width:
+            self._store_prefix(address, mask, text, width)
+            return
+        function = writer.masked("store", self.stored, width, live)
         writer.line(f"call void {function}(ptr {address}, <{width} x i1> {mask}, {typed(self.stored, width)} {text})")
 
     def _store_live(self, address: str, text: str, live: int, width: int) -> None:
@@ -266,7 +295,7 @@ class Access:
         lines = [value.row(row) for row in range(count)] + ["zeroinitializer"] * (height - count)
         columns = transpose(self.writer, lines, width, self.register)
         for lane in range(width if self.live is None else self.live):
-            address = self.at(self.writer.add_index(offset.base, lane * offset.lane_step))
+            address = self.at(self.writer.add_step(offset.base, lane, offset.lane_step))
             self._store_live(address, self.to_memory(columns[lane], height), count, height)
 
     def _scatter(self, text: str, row: int, width: int) -> None:

@@ -41,7 +41,7 @@ def _row(emitter: FunctionEmitter, place: IndexTile, row: int, key: str, stream:
     """The words of one row of lanes, from `width / each` blocks."""
     writer, width = emitter.writer, place.width
     blocks = width // each
-    first = writer.emit(f"lshr i64 {writer.add_index(place.base, row * place.row_step)}, {each.bit_length() - 1}")
+    first = writer.emit(f"lshr i64 {writer.add_step(place.base, row, place.row_step)}, {each.bit_length() - 1}")
     type = f"<{blocks} x i64>"
     numbers = writer.emit(f"add {type} {writer.splat(first, 'i64', blocks)}, {vector('i64', range(blocks))}")
     operands = [writer.splat(key, "i64", blocks), writer.splat(stream, "i64", blocks), numbers]
@@ -64,13 +64,14 @@ def _index_behind(value: Value) -> Any:
 
 def _begins_block(emitter: FunctionEmitter, number: kernel.IndexOp, place: IndexTile, each: int) -> bool:
     """Whether the lanes are consecutive and the first one of every row has a number that `each` divides."""
-    if place.lane_step != 1 or place.width < 2 * each or place.row_step % each:
+    if place.lane_step != 1 or place.width < 2 * each or isinstance(place.row_step, str) or place.row_step % each:
         return False
     divisor = number.map.offset.const
     for atoms, factor in number.map.offset.terms:
-        if len(atoms) != 1 or atoms[0].kind != "d":
+        dims = [atom.index for atom in atoms if atom.kind == "d"]
+        if len(dims) > 1 or any(atom.kind not in ("d", "s") for atom in atoms):
             return False
-        divisor = gcd(divisor, factor * divisor_of(emitter, number.indices[atoms[0].index]))
+        divisor = gcd(divisor, factor * (divisor_of(emitter, number.indices[dims[0]]) if dims else 1))
     return divisor % each == 0
 
 
@@ -78,6 +79,8 @@ def divisor_of(emitter: FunctionEmitter, value: Value) -> int:
     """A number that divides an index, or that of the first lane of a tile of indices; 1 where none is known and 0 for the index 0."""
     op = value.op
     if isinstance(op, kernel.LanesOp):
+        if op.axis in emitter.singles:
+            return 1
         if op.base is None:
             return 0
         found = divisor_of(emitter, op.base)
@@ -85,6 +88,9 @@ def divisor_of(emitter: FunctionEmitter, value: Value) -> int:
     if op is None:
         loop = value.owner.parent_op  # type: ignore[union-attr]
         if isinstance(loop, kernel.ForOp) and value.index == 0:
-            begin = loop.begin if loop.start is None else divisor_of(emitter, loop.start)
-            return gcd(begin, loop.step or emitter.blocks[loop.axis])
+            block = emitter.blocks[loop.axis]
+            if loop.axis in emitter.singles:
+                return 1
+            begin = (loop.begin if type(loop.begin) is int else block) if loop.start is None else divisor_of(emitter, loop.start)
+            return gcd(begin, loop.step or block)
     return 1

@@ -27,6 +27,11 @@ def memory_type(element: ScalarType) -> str:
     return "i8" if element is i1 else register_type(element)
 
 
+def memory_suffix(type: str) -> str:
+    """The part of an intrinsic's name that tells the type of an element in memory."""
+    return {"half": "f16", "float": "f32", "double": "f64"}.get(type, type)
+
+
 def suffix(element: ScalarType, width: int) -> str:
     """The part of an intrinsic's name that tells the type: `f32`, `v16f32`, `v8i64`."""
     name = {"half": "f16", "float": "f32", "double": "f64"}.get(register_type(element), register_type(element))
@@ -40,13 +45,14 @@ def typed(name: str, width: int) -> str:
 
 class Tile(NamedTuple):
     """Rows of values of one element type.  `width` is 0 for scalars.  `live` is how many leading lanes a bound lets pass, None for other masks and values;
-    a mask that is true everywhere has `always`."""
+    `prefix` is that as an i64 where it is known only at run time; a mask that is true everywhere has `always`."""
 
     rows: Sequence[str]
     width: int
     element: ScalarType
     live: int | None = None
     always: bool = False
+    prefix: str | None = None
 
     @property
     def type(self) -> str:
@@ -59,11 +65,14 @@ class Tile(NamedTuple):
 
 
 class IndexTile(NamedTuple):
-    """An index that grows linearly: `base + lane * lane_step + row * row_step`, over `width` lanes and `rows` rows (0: it has none)."""
+    """An index that grows linearly: `base + lane * lane_step + row * row_step`, over `width` lanes and `rows` rows (0: it has none).
+
+    Steps are numbers, or values of i64 where they are known only at run time.
+    """
 
     base: str
-    lane_step: int = 0
-    row_step: int = 0
+    lane_step: int | str = 0
+    row_step: int | str = 0
     width: int = 0
     rows: int = 0
 

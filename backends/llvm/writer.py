@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from lect.backends.llvm.masked import Masked
@@ -50,7 +52,11 @@ def _bf16_bits(value: float) -> int:
 
 
 class Writer:
-    """The instructions of one function.  `mathematics` and `masked_functions` collect what it calls."""
+    """The instructions of one function.  `mathematics` and `masked_functions` collect what it calls.
+
+    `symbols` are the values of its size symbols, `hoisted` the instructions that run once, in front of all programs, `mask_bytes` the sizes of the elements
+    that the processor reads and writes under masks.
+    """
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -58,6 +64,9 @@ class Writer:
         self.mathematics: set[tuple[str, str, int]] = set()
         self.masked_functions: set[Masked] = set()
         self.place = ""
+        self.symbols: list[str] = []
+        self.hoisted: list[str] = []
+        self.mask_bytes: frozenset[int] = frozenset()
         self._names = 0
         self._labels = 0
 
@@ -80,6 +89,13 @@ class Writer:
         """A label that is free."""
         self._labels += 1
         return f"{wish}{self._labels}"
+
+    @contextmanager
+    def in_front(self) -> Iterator[None]:
+        """Instructions that are written here run once."""
+        saved, self.lines = self.lines, self.hoisted
+        yield
+        self.lines = saved
 
     def start_block(self, label: str) -> None:
         """Begin a basic block; the one before must have ended."""
@@ -124,16 +140,52 @@ class Writer:
             return value
         rows, type = [], register_type(element)
         for row in range(max(value.rows, 1) if value.row_step else 1):
-            base = self.add_index(value.base, row * value.row_step)
+            base = self.add_step(value.base, row, value.row_step)
             if type != "i64" and base.startswith("%"):
                 base = self.emit(f"trunc i64 {base} to {type}")
             if value.lane_step and value.width:
-                steps = vector(type, [lane * value.lane_step for lane in range(value.width)])
+                steps = self._lane_steps(value.lane_step, value.width, type)
                 base = self.emit(f"add <{value.width} x {type}> {self.splat(base, type, value.width)}, {steps}")
             rows.append(base)
         return Tile(rows, value.width if value.lane_step else 0, element)
 
+    def _lane_steps(self, step: int | str, width: int, type: str) -> str:
+        """0, step, 2 * step, ... as a vector."""
+        if not isinstance(step, str):
+            return vector(type, [lane * step for lane in range(width)])
+        if type != "i64":
+            step = self.emit(f"trunc i64 {step} to {type}")
+        return self.emit(f"mul <{width} x {type}> {self.splat(step, type, width)}, {vector(type, range(width))}")
+
+    def below(self, count: str, width: int) -> str:
+        """The mask of the first lanes, as many as `count` (i64) says."""
+        narrow = self.emit(f"trunc i64 {count} to i32")
+        return self.emit(f"icmp slt <{width} x i32> {vector('i32', range(width))}, {self.splat(narrow, 'i32', width)}")
+
     # ---- arithmetic on scalar offsets --------------------------------------------------------------------------------
+
+    def add_step(self, text: str, count: int, step: int | str) -> str:
+        """`text + count * step` of i64."""
+        scaled = self.scaled_step(step, count)
+        return self.add_indices(text, scaled) if isinstance(scaled, str) else self.add_index(text, scaled)
+
+    def scaled_step(self, step: int | str, count: int) -> int | str:
+        """`count * step` of i64."""
+        if not isinstance(step, str):
+            return step * count
+        return 0 if count == 0 else step if count == 1 else self.emit(f"mul i64 {step}, {count}")
+
+    def sum_of_steps(self, left: int | str, right: int | str) -> int | str:
+        """The sum of two steps."""
+        if not isinstance(left, str) and not isinstance(right, str):
+            return left + right
+        return right if left == 0 else left if right == 0 else self.add_indices(str(left), str(right))
+
+    def multiply_indices(self, left: str, right: str) -> str:
+        """`left * right` of i64."""
+        if not right.startswith("%"):
+            return self.scale_index(left, int(right))
+        return self.scale_index(right, int(left)) if not left.startswith("%") else self.emit(f"mul i64 {left}, {right}")
 
     def add_index(self, text: str, constant: int) -> str:
         """`text + constant` of i64."""
@@ -153,6 +205,8 @@ class Writer:
         """`text * factor` of i64."""
         if not text.startswith("%"):
             return str(int(text) * factor)
+        if factor == 0:
+            return "0"
         return text if factor == 1 else self.emit(f"mul i64 {text}, {factor}")
 
     # ---- calls -------------------------------------------------------------------------------------------------------

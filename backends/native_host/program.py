@@ -19,6 +19,7 @@ from lect.backends.native_guards.layout import dtype_code
 from lect.backends.native_guards.table import Memory, Named, Row, rows_text
 from lect.backends.native_host.rows import HEADER_BYTES, NUMBERS, SLOT_BYTES
 from lect.backends.native_host.runner import PROGRAM_WORDS, Runner, message_symbol, runner, symbol_address
+from lect.backends.native_host.sizes import Number, Numbers
 from lect.backends.python_host.emit import Source, print_operation
 from lect.backends.python_host.load import DTYPES, namespace_of
 from lect.backends.python_source import load_source
@@ -26,6 +27,9 @@ from lect.dialects.host import ops as host
 from lect.dialects.host.attributes import OperandRef
 from lect.dialects.host.types import BufferType, TensorType, contiguous_strides
 from lect.ir import Context, LectError, Operation, Value
+from lect.ir.facts import symbols_of
+from lect.ir.symbolic import Expr, Size
+from lect.ir.types import i64
 
 QUICK = 1 << 16  # elements that kernels read and write in less time than it takes another thread to go on
 # Library functions with a C form that writes to a given tensor, and whose result lies row by row: symbol, and whether a third tensor is added.
@@ -91,6 +95,8 @@ class _Writer:
         self.count = 0
         self.scratch = 1
         self.source = Source(func)
+        self.numbers = Numbers(self.rows, func)
+        self.symbols: dict[int, host.SizeOp | host.NumberOp] = {}
         self.segments: list[tuple[str, list[Value], list[Value]]] = []
         self.ops = list(func.body)
         self.place = {op: number for number, op in enumerate(self.ops)}
@@ -139,6 +145,8 @@ class _Writer:
             self._empty(op.tensor, op.tensor.type.sizes, op.tensor.type.strides, op.tensor.type)
         elif isinstance(op, host.FreeOp):
             self.rows.append(("free", [self.slots[op.value]]))
+        elif isinstance(op, host.SizeOp | host.NumberOp):
+            self._symbol(op)
         elif isinstance(op, host.LaunchOp):
             self._launch(op)
         elif isinstance(op, host.ReturnOp):
@@ -147,23 +155,44 @@ class _Writer:
             tensor: Any = op.tensor.type
             whole = self.slots[op.buffer]
             self.source.define(op.tensor)
-            layout = [len(tensor.sizes), Memory(tensor.sizes), Memory(tensor.strides)]
-            self.rows.append(("view", [self._new(op.tensor), whole, *layout, op.offset]))
+            if all(isinstance(size, int) for size in (*tensor.sizes, *tensor.strides, op.offset)):
+                layout = [len(tensor.sizes), Memory(tensor.sizes), Memory(tensor.strides)]
+                self.rows.append(("view", [self._new(op.tensor), whole, *layout, op.offset]))
+            else:
+                numbers = [self.numbers.array(tensor.sizes), self.numbers.array(tensor.strides), self.numbers.of(op.offset)]
+                self.rows.append(("view_of", [self._new(op.tensor), whole, len(tensor.sizes), *numbers]))
         elif isinstance(op, host.ExternOp) and self._product(op) is not None:
             self._call(op)
         else:
             return False
         return True
 
-    def _empty(self, value: Value, sizes: Sequence[int], strides: Any, type: Any) -> None:
+    def _symbol(self, op: host.SizeOp | host.NumberOp) -> None:
+        """What a size symbol is."""
+        self.source.define(op.value)
+        if op.symbol is None:
+            raise LectError("a size that is no symbol has no native form", op=op)
+        self.symbols[op.symbol] = op
+        if isinstance(op, host.SizeOp):
+            self.rows.append(("size", [self.numbers.define(op.symbol), self.slots[op.tensor], op.dim, op.divisor]))
+            return
+        if op.tensor.type.element is not i64:
+            raise LectError("a number that is no i64 has no native form", op=op)
+        self.rows.append(("element", [self.numbers.define(op.symbol), self.slots[op.tensor], op.divisor]))
+
+    def _empty(self, value: Value, sizes: Sequence[Size], strides: Any, type: Any) -> None:
         if type.device != "cpu":
             raise LectError(f"a native host program has no memory on {type.device}", op=self.func)
         self.source.define(value)
         dtype = dtype_code(DTYPES[type.element.spelling])
-        self.rows.append(("empty", [self._new(value), len(sizes), Memory(sizes), Memory(strides), dtype]))
+        if not all(isinstance(size, int) for size in (*sizes, *strides)):
+            numbers = [self.numbers.array(sizes), self.numbers.array(strides)]
+            self.rows.append(("empty_of", [self._new(value), len(sizes), *numbers, dtype]))
+            return
+        self.rows.append(("empty", [self._new(value), len(sizes), Memory([int(size) for size in sizes]), Memory(strides), dtype]))
 
     def _launch(self, op: host.LaunchOp) -> None:
-        if not op.grid:
+        if op.grid == 0:
             return
         if op.target != "cpu":
             raise LectError("a native host program launches kernels for the CPU alone", op=op)
@@ -171,9 +200,13 @@ class _Writer:
         if symbol not in self.kernels:
             raise LectError(f"the host function launches the kernel @{symbol}, which is not compiled", op=op)
         buffers = [self.slots[value] for value in op.buffers]
-        self.scratch = max(self.scratch, len(buffers))
-        long = op.grid >= 2 * op.grain or sum(value.type.numel for value in op.buffers) > QUICK
+        self.scratch = max(self.scratch, len(buffers) + len(op.sizes))
         kernel, event = Named(self.kernels[symbol], f"@{symbol}"), self._text(f"lect::{symbol}")
+        if op.sizes or not isinstance(op.grid, int):
+            grid, sizes = self.numbers.of(op.grid), [self.numbers.of(size) for size in op.sizes]
+            self.rows.append(("launch_of", [self.launcher, kernel, grid, op.grain, event, len(buffers), len(sizes), *buffers, *sizes]))
+            return
+        long = op.grid >= 2 * op.grain or sum(value.type.numel for value in op.buffers) > QUICK
         self.rows.append(("launch", [self.launcher, kernel, op.grid, op.grain, int(long), event, len(buffers), *buffers]))
 
     def _text(self, text: str) -> Named:
@@ -226,6 +259,12 @@ class _Writer:
         last = self.place[ops[-1]]
         given = list(dict.fromkeys(self._whole(value) for op in ops for value in op.operands if value not in made and self._whole(value) not in made))
         start = len(self.source.lines)
+        for symbol in sorted({number for op in ops for number in symbols_of_operation(op)}):
+            known = self.symbols.get(symbol)
+            if known is None:
+                raise LectError(f"the host program does not say what the size s{symbol} is", op=ops[0])
+            print_operation(self.source, known)
+            given += [known.tensor] if known.tensor not in given else []
         for op in ops:
             if isinstance(op, host.MemoryOp):
                 self.source.names[op.buffer] = self.source.use(op.tensor)
@@ -263,12 +302,13 @@ class _Writer:
         namespace["__builtins__"]["RuntimeError"] = RuntimeError
         raiser = load_source("host", "raise_error", self.source.text, namespace).run
         functions = {name: namespace[name] for name, _, _ in self.segments}
+        slots = SLOT_BYTES * self.count
+        behind = HEADER_BYTES + slots + 8 * self.scratch
         words: list[int] = []
         for kind, operands in self.rows:
-            words += [NUMBERS[kind], *[_word(operand, functions) for operand in operands]]
+            words += [NUMBERS[kind], *[_word(operand, functions, behind) for operand in operands]]
         rows, message, event = Memory([*words, 0]), ctypes.create_string_buffer(MESSAGE), self._text(f"lect::{self.func.sym_name}")
-        slots = SLOT_BYTES * self.count
-        common = [rows.address, len(self.func.body.args), slots, HEADER_BYTES + slots + 8 * self.scratch, id(raiser), id(torch.Tensor)]
+        common = [rows.address, len(self.func.body.args), slots, behind + 8 * self.numbers.count, id(raiser), id(torch.Tensor)]
         programs = [Memory([*common, quiet, ctypes.addressof(message), event]) for quiet in (0, 1)]
         assert len(programs[0].words) == PROGRAM_WORDS
         keep = (rows, message, programs, raiser, functions, self.rows, self.owner, self.texts)
@@ -277,10 +317,33 @@ class _Writer:
         return NativeProgram(self.rows, plain, quiet, codes)
 
 
-_IN_PYTHON = (host.ExternOp, host.UpdateOp, host.WriteOp, host.WrittenOp, host.ViewOp, host.SizeOp, host.MemoryOp)
+_IN_PYTHON = (host.ExternOp, host.UpdateOp, host.WriteOp, host.WrittenOp, host.ViewOp, host.MemoryOp)
 
 
-def _word(operand: Any, functions: Mapping[str, Any]) -> int:
+def symbols_of_operation(op: Any) -> set[int]:
+    """The size symbols in what an operation of a host program says: the types of its results and its attributes."""
+    found: set[int] = set()
+
+    def look(value: Any) -> None:
+        if isinstance(value, Expr):
+            found.update(symbols_of(value))
+        elif isinstance(value, TensorType):
+            look((value.sizes, value.strides))
+        elif isinstance(value, tuple):
+            for item in value:
+                look(item)
+        elif isinstance(value, dict):
+            look(tuple(value.values()))
+
+    look(op.attrs)
+    for value in op.results:
+        look(value.type)
+    return found
+
+
+def _word(operand: Any, functions: Mapping[str, Any], behind: int) -> int:
+    if isinstance(operand, Number):
+        return behind + 8 * operand.place
     if isinstance(operand, Memory):
         return operand.address
     return id(functions[operand]) if isinstance(operand, str) else int(operand)

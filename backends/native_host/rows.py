@@ -8,6 +8,12 @@
     python   function inputs results slot...            call a function of Python, which gives a tuple of tensors
     free     slot                                       nothing uses the tensor any more
     return   n slot...                                  the results
+    size     number slot dim divisor                    the size of a tensor, divided
+    element  number slot divisor                        the element of a 0-d tensor of i64, divided
+    set      number value                               a number that is known
+    gather   number n number...                         several numbers to words that lie together
+    plus, times, quotient, remainder, least, greatest   number number number: into the first, of the others
+    empty_of, view_of, launch_of                        as above; sizes, strides, the offset, the grid and what a kernel gets behind its memory are numbers
 
 A slot is four words behind `flat`: the address of the tensor's handle, the handle again when it is owned, the Python object or null, and whether that is
 owned.  `release` says that the kernel takes long enough for other threads of Python to run.  A row that fails has set the exception.  While one of torch's
@@ -169,6 +175,100 @@ def _return(c: Check, handle: int) -> None:
     c.line(f"ret ptr {c.at(first, c.emit(f'mul i64 {count}, {WORD}'))}")
 
 
+def _number(c: Check, word: int) -> str:
+    """The address of a number."""
+    return c.at("%flat", c.word(word))
+
+
+def _size(c: Check, handle: int) -> None:
+    target = _number(c, 1)
+    _shim(c, "aoti_torch_get_size", f"ptr {c.load('ptr', _slot(c, 2))}", f"i64 {c.word(3)}", f"ptr {target}")
+    c.store("i64", c.emit(f"sdiv i64 {c.load('i64', target)}, {c.word(4)}"), target)
+    c.next(5)
+
+
+def _element(c: Check, handle: int) -> None:
+    target = _number(c, 1)
+    _shim(c, "aoti_torch_get_data_ptr", f"ptr {c.load('ptr', _slot(c, 2))}", f"ptr {target}")
+    c.store("i64", c.emit(f"sdiv i64 {c.load('i64', c.load('ptr', target))}, {c.word(3)}"), target)
+    c.next(4)
+
+
+def _set(c: Check, handle: int) -> None:
+    c.store("i64", c.word(2), _number(c, 1))
+    c.next(3)
+
+
+def _gather(c: Check, handle: int) -> None:
+    target, count, first = _number(c, 1), c.word(2), c.at("%row", 3 * WORD)
+    with c.repeat(count) as number:
+        place = c.emit(f"mul i64 {number}, {WORD}")
+        c.store("i64", c.load("i64", c.at("%flat", c.load("i64", first, place))), target, place)
+    c.line(f"ret ptr {c.at(first, c.emit(f'mul i64 {count}, {WORD}'))}")
+
+
+def _arithmetic(instruction: str) -> Body:
+    """A row that computes one number of two; divisions round down, and are of numbers that are not negative."""
+
+    def body(c: Check, handle: int) -> None:
+        left, right = c.load("i64", _number(c, 2)), c.load("i64", _number(c, 3))
+        if instruction.startswith("@"):
+            value = c.emit(f"call i64 {instruction}(i64 {left}, i64 {right})")
+        else:
+            value = c.emit(f"{instruction} i64 {left}, {right}")
+        c.store("i64", value, _number(c, 1))
+        c.next(4)
+
+    return body
+
+
+def _empty_of(c: Check, handle: int) -> None:
+    slot = _slot(c, 1)
+    layout = (f"i64 {c.word(2)}", f"ptr {_number(c, 3)}", f"ptr {_number(c, 4)}", f"i32 {c.word(5, 'i32')}", "i32 0", "i32 -1")
+    _shim(c, "aoti_torch_empty_strided", *layout, f"ptr {slot}")
+    _made(c, slot)
+    c.next(6)
+
+
+def _view_of(c: Check, handle: int) -> None:
+    slot = _slot(c, 1)
+    whole = c.load("ptr", _slot(c, 2))
+    layout = (f"i64 {c.word(3)}", f"ptr {_number(c, 4)}", f"ptr {_number(c, 5)}", f"i64 {c.load('i64', _number(c, 6))}")
+    _shim(c, "aoti_torch__reinterpret_tensor", f"ptr {whole}", *layout, f"ptr {slot}")
+    _made(c, slot)
+    c.next(7)
+
+
+def _launch_of(c: Check, handle: int) -> None:
+    launcher, kernel, grid, grain = c.word(1, "ptr"), c.word(2, "ptr"), c.load("i64", _number(c, 3)), c.word(4)
+    count, sizes = c.word(6), c.word(7)
+    operands = c.at("%row", 8 * WORD)
+    pointers = c.load("ptr", "%flat", SCRATCH)
+    with c.repeat(count) as number:
+        place = c.emit(f"mul i64 {number}, {WORD}")
+        tensor = c.load("ptr", c.at("%flat", c.load("i64", operands, place)))
+        _shim(c, "aoti_torch_get_data_ptr", f"ptr {tensor}", f"ptr {c.at(pointers, place)}")
+    behind = c.emit(f"mul i64 {count}, {WORD}")
+    operands, pointers = c.at(operands, behind), c.at(pointers, behind)
+    with c.repeat(sizes) as number:
+        place = c.emit(f"mul i64 {number}, {WORD}")
+        c.store("i64", c.load("i64", c.at("%flat", c.load("i64", operands, place))), pointers, place)
+    let, hold, after = c.label("let"), c.label("hold"), c.label("after")
+    event = _begin(c, c.word(5, "ptr"))
+    call = f"call void {launcher}(ptr {kernel}, ptr {c.load('ptr', '%flat', SCRATCH)}, i64 {grid}, i64 {grain})"
+    c.branch(c.compare("i64", grid, grain, "slt"), hold, let)
+    c.start(let)
+    thread = c.call("ptr", "PyEval_SaveThread")
+    c.line(call)
+    c.line(f"call void @PyEval_RestoreThread(ptr {thread})")
+    c.line(f"br label %{after}")
+    c.start(hold)
+    c.line(call)
+    c.jump(after)
+    _end(c, event)
+    c.line(f"ret ptr {c.at(operands, c.emit(f'mul i64 {sizes}, {WORD}'))}")
+
+
 KINDS: Mapping[str, Body] = MappingProxyType(
     {
         "empty": _empty,
@@ -179,6 +279,19 @@ KINDS: Mapping[str, Body] = MappingProxyType(
         "python": _python,
         "free": _free,
         "return": _return,
+        "size": _size,
+        "element": _element,
+        "set": _set,
+        "gather": _gather,
+        "plus": _arithmetic("add"),
+        "times": _arithmetic("mul"),
+        "quotient": _arithmetic("udiv"),
+        "remainder": _arithmetic("urem"),
+        "least": _arithmetic("@llvm.smin.i64"),
+        "greatest": _arithmetic("@llvm.smax.i64"),
+        "empty_of": _empty_of,
+        "view_of": _view_of,
+        "launch_of": _launch_of,
     }
 )
 NUMBERS: Mapping[str, int] = MappingProxyType({name: number for number, name in enumerate(KINDS, 1)})

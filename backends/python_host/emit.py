@@ -16,21 +16,23 @@ from __future__ import annotations
 import keyword
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from lect.backends.python_host.sizes import size_source, tuple_source
 from lect.backends.python_source import free_name
 from lect.dialects.host import ops as host
 from lect.dialects.host.attributes import OperandRef
 from lect.dialects.host.types import BufferType, TensorType, contiguous_strides
 from lect.dialects.loop.library import may_raise, may_share_memory
 from lect.ir import SCALARS, LectError, Operation, ScalarType, Value
+from lect.ir.symbolic import Expr, Size
 
 _NOT_NAME = re.compile(r"\W", re.ASCII)
 DTYPE_NAMES = frozenset(_NOT_NAME.sub("_", spelling).strip("_") for spelling in SCALARS)
 RESERVED = DTYPE_NAMES | frozenset(
-    "launch stream current_stream empty empty_strided empty_cuda seen_as check tensors_of write written torch inf nan complex".split()
+    "min max launch stream current_stream empty empty_strided empty_cuda seen_as check tensors_of write written torch inf nan complex".split()
 )
 NAMED_KINDS = frozenset({"memory_format", "layout"})
 
@@ -64,6 +66,7 @@ class Source:
         self.dtypes: dict[str, str] = {}  # identifier -> spelling
         self.named: dict[str, tuple[str, str]] = {}  # identifier -> kind and name of a constant of torch
         self.arities: set[int] = set()
+        self.symbols: dict[int, str] = {}  # number -> variable
         self.streams = False
         self.device: str | None = None  # the GPU that is current while the function runs
 
@@ -89,6 +92,14 @@ class Source:
         self.dtypes[name] = element.spelling
         return name
 
+    def size(self, value: Size) -> str:
+        """A size, which may be known only at run time."""
+        return size_source(value, self.symbols)
+
+    def sizes(self, values: Iterable[Size]) -> str:
+        """A tuple of sizes."""
+        return tuple_source(values, self.symbols)
+
     def emit(self, line: str, comment: str | None = None) -> None:
         """Add a statement, with the reason of a decision as a comment."""
         text = f"    {line}"
@@ -98,6 +109,8 @@ class Source:
 
     def literal(self, value: Any, operands: list[Value]) -> str:
         """A constant argument of a library call."""
+        if isinstance(value, Expr):
+            return self.size(value)
         if isinstance(value, OperandRef):
             return self.use(operands[value.number])
         if isinstance(value, tuple):
@@ -136,7 +149,7 @@ def print_python(func: Operation) -> Source:
     source = Source(func)
     parameters = ", ".join([source.define(value) for value in func.body.args])
     source.lines.append(f"def {source.name}({parameters}):")
-    queued = next((op for op in func.body if isinstance(op, host.LaunchOp) and op.target == "cuda" and op.grid), None)
+    queued = next((op for op in func.body if isinstance(op, host.LaunchOp) and op.target == "cuda" and op.grid != 0), None)
     if queued is not None:
         source.streams = True
         device = queued.buffers[0].type.device
@@ -161,20 +174,22 @@ def print_operation(source: Source, op: Operation) -> None:
 def _alloc(source: Source, op: host.AllocOp) -> None:
     type: BufferType = op.buffer.type
     if source.device is not None and type.device == source.device:
-        source.emit(f"{source.define(op.buffer)} = empty_cuda(({type.numel},), (1,), {source.dtype(type.element)})", op.reason)
+        source.emit(f"{source.define(op.buffer)} = empty_cuda(({source.size(type.numel)},), (1,), {source.dtype(type.element)})", op.reason)
         return
-    source.emit(f"{source.define(op.buffer)} = empty({type.numel}, dtype={source.dtype(type.element)}{_device(type.device)})", op.reason)
+    source.emit(f"{source.define(op.buffer)} = empty({source.size(type.numel)}, dtype={source.dtype(type.element)}{_device(type.device)})", op.reason)
 
 
 def _empty(source: Source, op: host.EmptyOp) -> None:
     type: TensorType = op.tensor.type
     name, dtype = source.define(op.tensor), source.dtype(type.element)
     if source.device is not None and type.device == source.device:
-        source.emit(f"{name} = empty_cuda({type.sizes}, {type.strides or contiguous_strides(type.sizes)}, {dtype})", op.reason)
+        strides = source.sizes(type.strides or contiguous_strides(type.sizes))
+        source.emit(f"{name} = empty_cuda({source.sizes(type.sizes)}, {strides}, {dtype})", op.reason)
     elif type.strides == contiguous_strides(type.sizes):
-        source.emit(f"{name} = empty({type.sizes}, dtype={dtype}{_device(type.device)})", op.reason)
+        source.emit(f"{name} = empty({source.sizes(type.sizes)}, dtype={dtype}{_device(type.device)})", op.reason)
     else:
-        source.emit(f"{name} = empty_strided({type.sizes}, {type.strides}, dtype={dtype}{_device(type.device)})", op.reason)
+        layout = f"{source.sizes(type.sizes)}, {source.sizes(type.strides or ())}"
+        source.emit(f"{name} = empty_strided({layout}, dtype={dtype}{_device(type.device)})", op.reason)
 
 
 def _memory(source: Source, op: host.MemoryOp) -> None:
@@ -184,22 +199,23 @@ def _memory(source: Source, op: host.MemoryOp) -> None:
 def _view(source: Source, op: host.ViewOp) -> None:
     type: TensorType = op.tensor.type
     buffer = source.use(op.buffer)
+    layout, offset = f"{source.sizes(type.sizes)}, {source.sizes(type.strides or ())}", source.size(op.offset)
     if not isinstance(op.buffer.owner, host.MemoryOp):
         if source.device is not None and _is_private(op):
-            source.emit(f"{source.define(op.tensor)} = seen_as({buffer}, {type.sizes}, {type.strides}, {op.offset})")
+            source.emit(f"{source.define(op.tensor)} = seen_as({buffer}, {layout}, {offset})")
             return
-        source.emit(f"{source.define(op.tensor)} = {buffer}.as_strided({type.sizes}, {type.strides}, {op.offset})")
+        source.emit(f"{source.define(op.tensor)} = {buffer}.as_strided({layout}, {offset})")
         return
     whole: TensorType = op.buffer.owner.tensor.type
-    order = permutation(whole, type) if not op.offset else None
+    order = permutation(whole, type) if op.offset == 0 else None
     if order != tuple(range(len(type.sizes))) and source.device is not None and _is_private(op):
-        source.emit(f"{source.define(op.tensor)} = seen_as({buffer}, {type.sizes}, {type.strides}, {op.offset})")
+        source.emit(f"{source.define(op.tensor)} = seen_as({buffer}, {layout}, {offset})")
     elif order is not None:
         turned = f"{buffer}.t()" if order == (1, 0) else f"{buffer}.permute({order})"
         source.emit(f"{source.define(op.tensor)} = {buffer if order == tuple(range(len(order))) else turned}")
     else:
         # the memory of a tensor begins at its first element, which may lie inside a larger storage
-        source.emit(f"{source.define(op.tensor)} = {buffer}.as_strided({type.sizes}, {type.strides}, {buffer}.storage_offset() + {op.offset})")
+        source.emit(f"{source.define(op.tensor)} = {buffer}.as_strided({layout}, {buffer}.storage_offset() + {offset})")
 
 
 def _is_private(op: host.ViewOp) -> bool:
@@ -228,22 +244,34 @@ def permutation(whole: TensorType, part: TensorType) -> tuple[int, ...] | None:
 
 
 def _size(source: Source, op: host.SizeOp) -> None:
-    source.emit(f"{source.define(op.value)} = {source.use(op.tensor)}.size({op.dim})")
+    _symbol(source, op, f"{source.use(op.tensor)}.size({op.dim})")
+
+
+def _number(source: Source, op: host.NumberOp) -> None:
+    _symbol(source, op, f"{source.use(op.tensor)}.item()")
+
+
+def _symbol(source: Source, op: host.SizeOp | host.NumberOp, value: str) -> None:
+    name = source.define(op.value)
+    source.emit(f"{name} = {value}" + (f" // {op.divisor}" if op.divisor != 1 else ""))
+    if op.symbol is not None:
+        source.symbols[op.symbol] = name
 
 
 def _launch(source: Source, op: host.LaunchOp) -> None:
-    if not op.grid:
+    if op.grid == 0:
         return
     symbol = op.kernel.leaf
     kernel = "kernel_" + identifier(symbol)
     if source.kernels.setdefault(kernel, symbol) != symbol:
         raise LectError(f"two kernels have names that Python cannot tell apart: '{symbol}' and '{source.kernels[kernel]}'", op=op)
-    pointers = ", ".join([f"{source.use(value)}.data_ptr()" for value in op.buffers])
+    pointers = ", ".join([*[f"{source.use(value)}.data_ptr()" for value in op.buffers], *[source.size(size) for size in op.sizes]])
     if op.target == "cuda":
         source.emit(f"{kernel}(stream, {pointers})")
         return
-    source.arities.add(len(op.buffers))
-    source.emit(f"launch({kernel}, pointers{len(op.buffers)}({pointers}), {op.grid}, {op.grain})")
+    count = len(op.buffers) + len(op.sizes)
+    source.arities.add(count)
+    source.emit(f"launch({kernel}, pointers{count}({pointers}), {source.size(op.grid)}, {op.grain})")
 
 
 def _path(op: host.ExternOp | host.UpdateOp) -> tuple[str, ...]:
@@ -287,10 +315,11 @@ def _extern(source: Source, op: host.ExternOp) -> None:
             continue  # an operator may give None where nobody looks
         type: TensorType = value.type
         dtype = source.dtype(type.element)
-        found = f"{name}.stride() != {type.strides}"
+        sizes, strides = source.sizes(type.sizes), source.sizes(type.strides or ())
+        found = f"{name}.stride() != {strides}"
         if may_raise(".".join(op.callee.path)):  # nor is it sure what else it gives, and kernels read it as memory
-            found += f" or {name}.shape != {type.sizes} or {name}.dtype is not {dtype}"
-        source.emit(f"if {found}: {name} = check({str(op.callee)!r}, {name}, {type.sizes}, {type.strides}, {dtype})")
+            found += f" or {name}.shape != {sizes} or {name}.dtype is not {dtype}"
+        source.emit(f"if {found}: {name} = check({str(op.callee)!r}, {name}, {sizes}, {strides}, {dtype})")
 
 
 def _write(source: Source, op: host.WriteOp) -> None:
@@ -326,6 +355,7 @@ _PRINTERS: Mapping[type, Callable[[Source, Any], None]] = MappingProxyType(
         host.MemoryOp: _memory,
         host.ViewOp: _view,
         host.SizeOp: _size,
+        host.NumberOp: _number,
         host.LaunchOp: _launch,
         host.ExternOp: _extern,
         host.UpdateOp: _update,

@@ -64,7 +64,7 @@ def load(func: Operation, kernels: Mapping[str, Any], launch: Launch | None) -> 
 def namespace_of(source: Source, kernels: Mapping[str, Any], launch: Launch | None, func: Operation) -> dict[str, Any]:
     """What the text of a host program refers to.  Raises `LectError` as `load` does."""
     namespace: dict[str, Any] = {
-        "__builtins__": {"float": float, "complex": complex},
+        "__builtins__": {"float": float, "complex": complex, "min": min, "max": max},
         "launch": launch,
         "empty": torch.empty,
         "empty_strided": torch.empty_strided,

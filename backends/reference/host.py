@@ -17,6 +17,7 @@ from lect.dialects.functional.python_values import decode_argument
 from lect.dialects.host import ops as host
 from lect.dialects.host.attributes import OperandRef
 from lect.ir import LectError, Operation, SymbolTable, Value
+from lect.ir.specialize import specialized
 
 
 def run(func: Operation, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
@@ -31,6 +32,17 @@ def run(func: Operation, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     if len(inputs) != len(args):
         raise LectError(f"the program takes {len(args)} tensors, got {len(inputs)}", op=func)
     values: dict[Value, Any] = dict(zip(args, inputs))
+    symbols = _symbols(func, values)
+    if symbols:
+        made = specialized(func, symbols)
+        assert func.parent is not None
+        func.parent.insert_before(func, made)  # beside the kernels that it launches
+        for op in [op for op in made.body if isinstance(op, (host.SizeOp, host.NumberOp))]:
+            op.attrs.pop("symbol", None)
+        try:
+            return run(made, inputs)
+        finally:
+            made.detach()
     for op in func.body:
         if isinstance(op, host.ReturnOp):
             return [values[value] for value in op.values]
@@ -39,6 +51,16 @@ def run(func: Operation, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
             raise LectError(f"the reference has no meaning for '{op.name}'", op=op)
         step(op, values)
     raise LectError("the program ends without a return", op=func)
+
+
+def _symbols(func: host.FuncOp, values: dict[Value, Any]) -> dict[int, int]:
+    """What the size symbols of a function are for its arguments."""
+    found = {}
+    for op in func.body:
+        if isinstance(op, (host.SizeOp, host.NumberOp)) and op.symbol is not None:
+            tensor = values[op.tensor]
+            found[op.symbol] = (tensor.shape[op.dim] if isinstance(op, host.SizeOp) else int(tensor.item())) // op.divisor
+    return found
 
 
 def _alloc(op: host.AllocOp, values: dict[Value, Any]) -> None:
@@ -62,7 +84,11 @@ def _view(op: host.ViewOp, values: dict[Value, Any]) -> None:
 
 
 def _size(op: host.SizeOp, values: dict[Value, Any]) -> None:
-    values[op.value] = values[op.tensor].shape[op.dim]
+    values[op.value] = values[op.tensor].shape[op.dim] // op.divisor
+
+
+def _number(op: host.NumberOp, values: dict[Value, Any]) -> None:
+    values[op.value] = int(values[op.tensor].item()) // op.divisor
 
 
 def _launch(op: host.LaunchOp, values: dict[Value, Any]) -> None:
@@ -71,7 +97,7 @@ def _launch(op: host.LaunchOp, values: dict[Value, Any]) -> None:
     found = SymbolTable(module).lookup(op.kernel) if module is not None else None
     if found is None:
         raise LectError(f"the module has no kernel {op.kernel}", op=op)
-    kernel.run(found, [values[value] for value in op.buffers])
+    kernel.run(found, [values[value] for value in op.buffers], sizes=op.sizes)
 
 
 def _called(op: host.ExternOp | host.UpdateOp, values: dict[Value, Any]) -> Any:
@@ -126,6 +152,7 @@ _STEPS: Mapping[type, Callable[[Any, dict[Value, Any]], None]] = MappingProxyTyp
         host.MemoryOp: _memory,
         host.ViewOp: _view,
         host.SizeOp: _size,
+        host.NumberOp: _number,
         host.LaunchOp: _launch,
         host.ExternOp: _extern,
         host.UpdateOp: _update,

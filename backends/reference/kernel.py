@@ -17,19 +17,28 @@ from lect.dialects.kernel import ops as kernel
 from lect.dialects.kernel.types import element_of
 from lect.ir import Block, LectError, Operation, Value
 from lect.ir.index_map import IndexMap
+from lect.ir.specialize import specialized
 from lect.ir.symbolic import Atom, Expr
 
 
-def run(func: Operation, memory: Sequence[torch.Tensor], programs: Iterable[int] | None = None) -> None:
+def run(func: Operation, memory: Sequence[torch.Tensor], programs: Iterable[int] | None = None, sizes: Sequence[int] = ()) -> None:
     """Run a `kernel.func` on the flat memory of its parameters, which it changes in place: all programs of its grid, or those given by number.
+
+    `sizes` are the values of its size symbols.
 
     Raises `LectError` for what is no kernel, for a wrong number of parameters, and for an access outside of the memory.
     """
     if not isinstance(func, kernel.FuncOp):
         raise LectError(f"this runs 'kernel.func', not '{func.name}'", op=func)
-    args = func.body.args
+    args = func.pointers
     if len(memory) != len(args):
         raise LectError(f"the kernel takes {len(args)} parameters, got {len(memory)}", op=func)
+    if len(sizes) != len(func.symbols or ()):
+        raise LectError(f"the kernel takes {len(func.symbols or ())} sizes, got {len(sizes)}", op=func)
+    if sizes:
+        func = specialized(func, dict(enumerate(sizes)))
+        assert isinstance(func, kernel.FuncOp)
+        args = func.pointers
     numbers = list(itertools.product(*[range(size) for size in func.grid]))
     for number in range(len(numbers)) if programs is None else programs:
         Program(func, dict(zip(args, memory)), numbers[number]).block(func.body)

@@ -20,6 +20,8 @@ from lect.dialects.fx import generators
 from lect.dialects.loop import ops as loop
 from lect.dialects.loop.attributes import OperandAttr, ViewAttr
 from lect.ir import LectError, Operation, ScalarType, SymbolRef, Value
+from lect.ir.facts import Facts
+from lect.ir.specialize import specialized
 from lect.ir.symbolic import Atom, Expr
 
 DTYPES: Mapping[str, torch.dtype] = MappingProxyType(
@@ -41,6 +43,8 @@ def run(func: Operation, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     args = func.body.args
     if len(inputs) != len(args):
         raise LectError(f"the graph takes {len(args)} inputs, got {len(inputs)}", op=func)
+    if func.symbols:
+        return run(specialized(func, sizes_of(func, inputs)), inputs)
     memory: dict[Value, torch.Tensor] = {}
     for value, tensor in zip(args, inputs):
         memory[value] = tensor.as_strided((value.type.numel,), (1,), tensor.storage_offset())
@@ -54,6 +58,16 @@ def run(func: Operation, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         elif isinstance(inner, loop.ReturnOp):
             return [seen_through(memory[value], view) for value, view in zip(inner.values, inner.views)]
     raise LectError("the graph has no 'loop.return'", op=func)
+
+
+def sizes_of(func: loop.FuncOp, inputs: Sequence[torch.Tensor]) -> dict[int, int]:
+    """The size symbols of a function for these inputs."""
+    found = {}
+    for number, fact in Facts.of(func.symbols).symbols.items():
+        if fact.argument is not None:
+            tensor = inputs[fact.argument]
+            found[number] = (int(tensor.item()) if fact.dim is None else tensor.shape[fact.dim]) // fact.divisor
+    return found
 
 
 def seen_through(memory: torch.Tensor, view: ViewAttr) -> torch.Tensor:

@@ -26,11 +26,11 @@ def extent_of(value: Value) -> int | None:
     if isinstance(op, kernel.LanesOp):
         func = kernel.function_of(op)
         block = func.blocks.size(op.axis)
-        extent = kernel.axis_of(op, op.axis).extent
+        extent = int(kernel.axis_of(op, op.axis).extent)
         return -(-extent // block) * block
     if value.is_argument and isinstance(value.block.parent_op, kernel.ForOp):  # type: ignore[union-attr]
         loop = value.block.parent_op  # type: ignore[union-attr]
-        return kernel.axis_of(loop, loop.axis).extent
+        return int(kernel.axis_of(loop, loop.axis).extent)
     return None
 
 

@@ -8,7 +8,8 @@ a grid of programs; kernels read and write the buffers they are given, nothing e
 returned must not have been freed; a returned view keeps its buffer alive.
 
 Two backends read this dialect: one prints Python that a person can step through and that is the reference, one makes native code.  Streams,
-recorded graphs and symbolic sizes are additions to it: `size` reads a size of a parameter at run time.
+recorded graphs are additions to it.  Sizes may be expressions over symbols: `size` and `number` say what a symbol is when the program runs, in front of all
+that it occurs in.
 """
 
 from functools import lru_cache
@@ -38,6 +39,7 @@ from lect.ir import (
     op,
     require,
 )
+from lect.ir.symbolic import UNBOUNDED, Expr, Size
 from lect.ir.types import index
 
 
@@ -106,7 +108,7 @@ class ViewOp(Operation):
     """A buffer seen as a tensor whose first element is `offset` elements into it; sizes and strides are those of the result type."""
 
     buffer: Operand[BufferType]
-    offset: Attr[int] = 0
+    offset: Attr[(int, Expr)] = 0
     tensor: Result[TensorType]
     traits = (Pure,)
 
@@ -114,15 +116,18 @@ class ViewOp(Operation):
         buffer, tensor = self.buffer.type, self.tensor.type
         require(buffer.element is tensor.element, self, "a view keeps the element type {}, got {}", buffer.element, tensor.element)
         require(buffer.device == tensor.device, self, "a view stays on the device {}, got {}", buffer.device, tensor.device)
-        require(self.offset >= 0 and self.offset + tensor.span <= buffer.numel, self, "the view reaches beyond the {} elements of its buffer", buffer.numel)
+        inside = _in_order(0, self.offset) and _in_order(self.offset + tensor.span, buffer.numel)
+        require(inside, self, "the view reaches beyond the {} elements of its buffer", buffer.numel)
 
 
 @op("host.size")
 class SizeOp(Operation):
-    """The size of dim `dim` of a tensor, read at run time."""
+    """The size of dim `dim` of a tensor, read at run time and divided by `divisor`, which leaves no rest; with `symbol` it is what `s<symbol>` stands for."""
 
     tensor: Operand[TensorType]
     dim: Attr[int]
+    symbol: Attr[int] = None
+    divisor: Attr[int] = 1
     value: Result[index]
     traits = (Pure,)
 
@@ -131,24 +136,47 @@ class SizeOp(Operation):
 
     def verify(self) -> None:
         require(0 <= self.dim < len(self.tensor.type.sizes), self, "dim {} is out of range for {}", self.dim, self.tensor.type)
+        require(self.divisor >= 1, self, "the divisor is positive, got {}", self.divisor)
+
+
+@op("host.number")
+class NumberOp(Operation):
+    """The element of a 0-d tensor of integers on the CPU, divided by `divisor`, which leaves no rest; with `symbol` it is what `s<symbol>` stands for."""
+
+    tensor: Operand[TensorType]
+    symbol: Attr[int] = None
+    divisor: Attr[int] = 1
+    value: Result[index]
+    traits = (Reads("tensor"),)
+
+    def infer(self) -> tuple[Type, ...]:
+        return (index,)
+
+    def verify(self) -> None:
+        type = self.tensor.type
+        good = not type.sizes and type.element.kind in ("signed", "unsigned") and type.device == "cpu"
+        require(good, self, "a number is the element of a 0-d tensor of integers on the CPU, got {}", type)
+        require(self.divisor >= 1, self, "the divisor is positive, got {}", self.divisor)
 
 
 @op("host.launch")
 class LaunchOp(Operation):
-    """Run `grid` programs of the kernel `kernel` on the given memory.  Programs may run in any order and at once.
+    """Run `grid` programs of the kernel `kernel` on the given memory.  Programs may run in any order and at once.  `sizes` are the values of its symbols.
 
     With the target "cpu" a thread gets at least `grain` of them; with "cuda" they are queued behind what the current stream of the device has to do.
     """
 
     buffers: Variadic[BufferType]
     kernel: Attr[SymbolRef]
-    grid: Attr[int]
+    grid: Attr[(int, Expr)]
     grain: Attr[int] = 1
     target: Attr[frozenset({"cpu", "cuda"})] = "cpu"
+    sizes: Attr[tuple] = ()
     traits = (Reads("buffers"), Writes("buffers"))
 
     def verify(self) -> None:
-        require(self.grid >= 0, self, "the grid must not be negative, got {}", self.grid)
+        require(_in_order(0, self.grid), self, "the grid must not be negative, got {}", self.grid)
+        require(all(type(size) in (int, Expr) for size in self.sizes), self, "'sizes' are sizes, got {}", list(self.sizes))
         require(self.grain >= 1, self, "a thread runs at least one program, got a grain of {}", self.grain)
 
 
@@ -229,6 +257,11 @@ class ReturnOp(Operation):
 
     values: Variadic[TensorType]
     traits = (Terminator, HasParent("host.func"))
+
+
+def _in_order(left: Size, right: Size) -> bool:
+    """False when `left` is surely greater than `right`."""
+    return UNBOUNDED.less_equal(left, right) is not False
 
 
 def _operand_numbers(value: object) -> list[int]:

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from lect.ir import Attribute, Scanner, attr, quote
+from lect.ir.symbolic import Size
+from lect.ir.symbolic_text import parse_size
 
 ROLES = ("grid", "loop", "whole")
 _DIM = re.compile(r"d(\d+)")
@@ -22,7 +24,7 @@ class Axis(NamedTuple):
     """`extent` indices, cut into blocks by the grid (one block a program) or by a loop, or taken whole by one tile."""
 
     name: str
-    extent: int
+    extent: Size
     role: str
 
 
@@ -39,7 +41,7 @@ class AxesAttr(Attribute):
         for axis in axes:
             if axis.role not in ROLES:
                 raise ValueError(f"the role of an axis is {', '.join(ROLES)}, not '{axis.role}'")
-            if axis.extent < 0:
+            if type(axis.extent) is int and axis.extent < 0:
                 raise ValueError(f"axis {axis.name} has a negative extent")
         if len(set(names)) < len(names):
             raise ValueError("an axis is named twice")
@@ -66,7 +68,7 @@ class AxesAttr(Attribute):
                 scanner.expect(",")
             name = axis_name(scanner)
             scanner.expect(":")
-            axes.append(Axis(name, scanner.integer(), scanner.word()))
+            axes.append(Axis(name, scanner.integer() if scanner.at("-") else parse_size(scanner), scanner.word()))
         return cls(tuple(axes))
 
 

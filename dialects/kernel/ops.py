@@ -43,7 +43,9 @@ from lect.ir import (
     op,
     require,
 )
-from lect.ir.index_map import IndexMap
+from lect.ir.facts import problem_of
+from lect.ir.index_map import IndexMap, exact_quotient
+from lect.ir.symbolic import UNBOUNDED, Expr, Size, product
 from lect.ir.types import ScalarType, i1, index
 
 TILE = (TileType, ScalarType)
@@ -76,7 +78,9 @@ def axis_of(operation: Operation, name: str) -> Axis:
 
 @op("kernel.func")
 class FuncOp(Operation):
-    """One program of a grid of `grid[0] * grid[1] * ...` programs; parameters are the memory it works on.
+    """One program of a grid of `grid[0] * grid[1] * ...` programs; parameters are the memory it works on, and behind it the values of its size symbols.
+
+    `symbols` says of s0, s1, ... in the order of these parameters what is known (`ir.facts`); the grid and the extents of axes may be expressions over them.
 
     `vector` names the axis whose lanes lie next to each other in memory: vector registers on a CPU, neighbouring threads on a GPU.  `target` is the kind
     of machine that it was cut for; on a GPU a program is `warps` warps, and `stages` steps of a loop over a product are read ahead.  With `groups` so many
@@ -94,21 +98,30 @@ class FuncOp(Operation):
     stages: Attr[int] = None
     groups: Attr[int] = None
     approximate: Attr[str] = None
+    symbols: Attr[(dict, None)] = None
     contents: RegionField
     traits = (FuncLike, IsolatedFromAbove, SingleBlock)
 
     @property
-    def programs(self) -> int:
+    def programs(self) -> Size:
         """Number of programs, of all groups."""
-        count = 1 if self.groups is None else self.groups
-        for size in self.grid:
-            count *= size
-        return count
+        return product([1 if self.groups is None else self.groups, *self.grid])
+
+    @property
+    def pointers(self) -> list[Value]:
+        """The parameters that are memory."""
+        return [value for value in self.body.args if isinstance(value.type, PtrType)]
 
     def verify(self) -> None:
-        for value in self.body.args:
+        count = len(self.body.args) - len(self.symbols or ())
+        for value in self.body.args[: max(count, 0)]:
             require(isinstance(value.type, PtrType), self, "parameters of 'kernel.func' are !kernel.ptr, got {}", value.type)
-        require(all(type(size) is int and size >= 0 for size in self.grid), self, "the grid must be sizes, got {}", self.grid)
+        sizes = [value.type for value in self.body.args[max(count, 0) :]]
+        require(count >= 0 and sizes == [index] * len(sizes), self, "the last parameters of 'kernel.func' are an index for each of its symbols, got {}", sizes)
+        problem = problem_of(self.symbols) if self.symbols else None
+        in_order = list(self.symbols or ()) == [f"s{k}" for k in range(len(self.symbols or ()))]
+        require(problem is None and in_order, self, "{}", problem or "the symbols of 'kernel.func' are s0, s1, ... in order")
+        require(all(type(size) is Expr or type(size) is int and size >= 0 for size in self.grid), self, "the grid must be sizes, got {}", self.grid)
         named = tuple(name for name, _ in self.blocks.sizes)
         require(named == self.axes.names, self, "blocks must name the axes {} in order, got {}", list(self.axes.names), list(named))
         require(self.vector is None or self.vector in named, self, "'vector' names no axis: {}", self.vector)
@@ -117,7 +130,7 @@ class FuncOp(Operation):
         require(self.warps is None or self.warps in (1, 2, 4, 8, 16, 32), self, "a program has 1, 2, 4, 8, 16 or 32 warps, got {}", self.warps)
         require(self.stages is None or 1 <= self.stages <= 8, self, "a loop is read ahead by 1 to 8 steps, got {}", self.stages)
         for axis in self.axes.axes:
-            whole = axis.role != "whole" or self.blocks.size(axis.name) >= axis.extent
+            whole = axis.role != "whole" or type(axis.extent) is int and self.blocks.size(axis.name) >= axis.extent
             require(whole, self, "axis {} is taken whole, so its block must cover {}", axis.name, axis.extent)
 
 
@@ -445,9 +458,9 @@ class ForOp(Operation):
     initial: Variadic
     start: OptionalOperand[index]
     axis: Attr[str]
-    begin: Attr[int] = 0
+    begin: Attr[(int, Expr)] = 0
     step: Attr[int] = None
-    span: Attr[int] = None
+    span: Attr[(int, Expr)] = None
     final: VariadicResult
     contents: RegionField
     traits = (RecursiveEffects, SingleBlock)
@@ -457,11 +470,12 @@ class ForOp(Operation):
         require(axis.role == "loop", self, "axis {} has the role {}, only a loop axis is walked", self.axis, axis.role)
         block = function_of(self).blocks.size(self.axis)
         for name, size in (("begin", self.begin), ("step", self.step), ("span", self.span)):
-            require(size is None or (size >= 0 and size % block == 0), self, "'{}' must be a multiple of the block {}, got {}", name, block, size)
+            require(size is None or _is_multiple(size, block), self, "'{}' must be a multiple of the block {}, got {}", name, block, size)
         bounded = self.span is not None
         require(bounded or (self.start is None and self.step is None), self, "a loop with a start or a step needs a span")
-        require(not (bounded and self.step) or self.span % self.step == 0, self, "the span {} must be a multiple of the step {}", self.span, self.step)
-        require(self.begin + (self.span or 0) <= axis.extent, self, "the loop reaches beyond the extent {}", axis.extent)
+        require(not (bounded and self.step) or _is_multiple(self.span, self.step), self, "the span {} must be a multiple of the step {}", self.span, self.step)
+        end = self.begin if self.span is None else self.begin + self.span
+        require(UNBOUNDED.less_equal(end, axis.extent) is not False, self, "the loop reaches beyond the extent {}", axis.extent)
         self._verify_carried()
 
     def _verify_carried(self) -> None:
@@ -490,6 +504,10 @@ class ReturnOp(Operation):
     """The end of the program."""
 
     traits = (Terminator, HasParent("kernel.func"))
+
+
+def _is_multiple(size: Size, of: int) -> bool:
+    return size >= 0 and size % of == 0 if type(size) is int else exact_quotient(size, of) is not None
 
 
 def _list(types: list[Type]) -> str:

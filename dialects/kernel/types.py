@@ -12,9 +12,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from lect.ir import SCALARS, ScalarType, Scanner, Type, VerifyError, type_
+from lect.ir.symbolic import Size
+from lect.ir.symbolic_text import parse_shape, shape_text
 
 _TILE = re.compile(r"((?:(?:[A-Z][0-9]*|1)x)+)(complex<f(?:32|64)>|[a-z]+\d*)")
-_COUNTED = re.compile(r"(\d+)x(complex<f(?:32|64)>|[a-z]+\d*)")
 
 
 def _scalar(scanner: Scanner, spelling: str) -> ScalarType:
@@ -70,18 +71,20 @@ class TileType(Type):
 class ScratchType(Type):
     """Memory of one program: `count` elements, one for each index of a loop axis."""
 
-    count: int
+    count: Size
     element: ScalarType
 
     def print_body(self) -> str:
-        return f"{self.count}x{self.element}"
+        return shape_text((self.count,), self.element)
 
     @classmethod
     def parse_body(cls, scanner: Scanner | None) -> ScratchType:
         if scanner is None:
             raise ValueError("the size is missing")
-        match = scanner.regex(_COUNTED, "a size and an element type, as in 2048xf32")
-        return cls(int(match[1]), _scalar(scanner, match[2]))
+        sizes, element = parse_shape(scanner)
+        if len(sizes) != 1:
+            raise scanner.fail("a size and an element type, as in 2048xf32")
+        return cls(sizes[0], element)
 
 
 def element_of(type: Type) -> ScalarType:

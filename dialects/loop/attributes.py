@@ -159,6 +159,15 @@ class OperandAttr(Attribute):
         return cls(_body(scanner, "0").integer())
 
 
+def operand_numbers(value: object) -> list[int]:
+    """The numbers of the operands that written-out arguments name."""
+    if isinstance(value, OperandAttr):
+        return [value.number]
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    return [number for item in value for number in operand_numbers(item)] if isinstance(value, tuple) else []
+
+
 def _parse_name(scanner: Scanner) -> str:
     return scanner.regex(_NAME, "the name of a nest, @name")[0][1:]
 

@@ -68,7 +68,9 @@ class NestBuilder:
         return self._find((name, operands), lambda: BY_NAME[name](*operands, result_types=(result,)))
 
     def const(self, value: Any, element: ScalarType) -> Value:
-        """A number of type `element`; `value` is converted to it."""
+        """A number of type `element`; `value` is converted to it, or a size that is known only at run time."""
+        if type(value) is Expr:
+            return self.cast(self.index(value), element)
         value = float(value) if element.kind == "float" else bool(value) if element.kind == "bool" else int(value)
         return self._find(("const", literal_key(value), element), lambda: ConstOp(value, result_types=(element,)))
 

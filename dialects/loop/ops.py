@@ -23,7 +23,7 @@ exception to buffers that do not change are the last operations in front of it, 
 
 from __future__ import annotations
 
-from lect.dialects.loop.attributes import BlockedAttr, DependsAttr, FuseAttr, OperandAttr, SpaceAttr, ViewAttr
+from lect.dialects.loop.attributes import BlockedAttr, DependsAttr, FuseAttr, SpaceAttr, ViewAttr, operand_numbers
 from lect.dialects.loop.coverage import verify_written
 from lect.dialects.loop.types import BufferType
 from lect.ir import (
@@ -51,7 +51,9 @@ from lect.ir import (
     op,
     require,
 )
+from lect.ir.facts import problem_of
 from lect.ir.index_map import IndexMap, dims_of, indices_of, is_affine
+from lect.ir.symbolic import Expr
 from lect.ir.types import i1, i64, index
 
 REDUCTIONS = frozenset({"sum", "prod", "max", "min", "any", "all", "xor"})
@@ -65,7 +67,8 @@ DECISIONS = (("realize", str), ("slots", (int, type(None))), ("fused", FuseAttr)
 class FuncOp(Operation):
     """One graph.  `arguments` says how each parameter's memory is seen as a tensor (row-major in the buffer's sizes where it is left out).
 
-    `device` is where its memory lies.  `slot_bytes` are the sizes of the pieces of memory that the buffer plan shares among buffers, `peak_bytes` the most
+    `device` is where its memory lies.  `symbols` says what is known of the size symbols that occur (`ir.facts`) and whence they come.
+    `slot_bytes` are the sizes of the pieces of memory that the buffer plan shares among buffers, `peak_bytes` the most
     that is live at once, `order` why the operations stand in another order than in the program.
     """
 
@@ -75,6 +78,7 @@ class FuncOp(Operation):
     slot_bytes: Attr[tuple] = ()
     peak_bytes: Attr[int] = 0
     order: Attr[str] = ""
+    symbols: Attr[(dict, None)] = None
     contents: RegionField
     traits = (FuncLike, IsolatedFromAbove, SingleBlock, SymbolTableTrait)
 
@@ -94,14 +98,15 @@ class FuncOp(Operation):
         require(isinstance(self.body.last, ReturnOp), self, "'loop.func' ends in 'loop.return'")
         require(self.peak_bytes >= 0, self, "'peak_bytes' is a number of bytes, got {}", self.peak_bytes)
         for size in self.slot_bytes:
-            require(type(size) is int and size >= 0, self, "'slot_bytes' are sizes in bytes, got {}", size)
+            require(type(size) is Expr or (type(size) is int and size >= 0), self, "'slot_bytes' are sizes in bytes, got {}", size)
+        problem = problem_of(self.symbols) if self.symbols else None
+        require(problem is None, self, "{}", problem)
         for inner in self.body:
             require(isinstance(inner, (NestOp, ExternOp, WriteOp, ReturnOp)), inner, "'{}' stands inside a nest, not in 'loop.func'", inner.name)
             if isinstance(inner, NestOp):
                 self._verify_slots(inner)
             ordered = not isinstance(inner.prev, WriteOp) or isinstance(inner, (WriteOp, ReturnOp))
             require(ordered, inner, "'{}' stands behind a write to a parameter", inner.name)
-
 
     def _verify_slots(self, nest: NestOp) -> None:
         """A slot has room for what lies in it."""
@@ -110,7 +115,8 @@ class FuncOp(Operation):
                 continue
             require(0 <= slot < len(self.slot_bytes), nest, "there is no slot {}, 'slot_bytes' has {}", slot, len(self.slot_bytes))
             have, need = self.slot_bytes[slot], value.type.bytes
-            require(type(need) is not int or have >= need, nest, "slot {} has {} bytes, a result in it needs {}", slot, have, need)
+            room = have is need or type(need) is type(have) is int and have >= need
+            require(room, nest, "slot {} has {} bytes, a result in it needs {}", slot, have, need)
 
 
 @op("loop.nest")
@@ -512,7 +518,7 @@ def _verify_view(operation: Operation, buffer: Value, view: object) -> None:
     require(isinstance(view, ViewAttr), operation, "a view is written #loop.view<...>, got {}", view)
     assert isinstance(view, ViewAttr)
     numel = buffer.type.numel  # type: ignore[attr-defined]
-    if type(view.span) is int and type(numel) is int:
+    if type(view.span) is int and type(numel) is int and type(view.offset) is int:
         require(view.offset >= 0 and view.span <= numel, operation, "the view {} reaches beyond the {} elements of its buffer", view, numel)
 
 
@@ -547,19 +553,11 @@ class ExternOp(Operation):
         require(len(self.result_views) == count, self, "'result_views' needs one view for each of {} results, got {}", count, len(self.result_views))
         for value, view in zip(self.results, self.result_views):
             _verify_view(self, value, view)
-        for number in _operand_numbers((self.args, self.kwargs)):
+        for number in operand_numbers((self.args, self.kwargs)):
             require(0 <= number < len(self.operands), self, "there is no operand {}, the call has {}", number, len(self.operands))
         for pair in self.in_place:
             good = isinstance(pair, tuple) and len(pair) == 2 and pair[0] in range(count) and pair[1] in range(len(self.operands))
             require(good, self, "'in_place' cannot have the entry {}", pair)
-
-
-def _operand_numbers(value: object) -> list[int]:
-    if isinstance(value, OperandAttr):
-        return [value.number]
-    if isinstance(value, dict):
-        value = tuple(value.values())
-    return [number for item in value for number in _operand_numbers(item)] if isinstance(value, tuple) else []
 
 
 @op("loop.write")

@@ -32,13 +32,14 @@ from typing import Any, ClassVar
 
 from lect.dialects.functional import gather as gather_ops
 from lect.dialects.functional import ops as functional
+from lect.dialects.functional.symbols import places_of
 from lect.dialects.functional.types import TensorType
 from lect.dialects.loop.attributes import ViewAttr
 from lect.dialects.loop.ops import ExternOp, FuncOp, NestOp, ReturnOp, WriteOp
 from lect.dialects.loop.types import BufferType
-from lect.ir import Block, Context, LectError, Location, Operation, Region, Value, literal_key
+from lect.ir import Block, Context, LectError, Location, Operation, Region, SymbolicSizeError, Value, literal_key
 from lect.ir.index_map import strides_of
-from lect.ir.symbolic import Expr
+from lect.ir.symbolic import UNBOUNDED, Expr
 from lect.passes.base import Pass
 from lect.passes.convert import functional_to_loop_composite as composite
 from lect.passes.convert import functional_to_loop_extern as extern
@@ -127,10 +128,31 @@ def lower_function(func: functional.FuncOp, forms: Forms | None = None) -> FuncO
         if isinstance(op, functional.ReturnOp):
             lower_end(lowering, op, writes)
             continue
-        for value, seen in zip(op.results, repeated.lower(op)):
+        try:
+            lowered = repeated.lower(op)
+        except SymbolicSizeError as error:
+            error.about(op)
+            raise
+        for value, seen in zip(op.results, lowered):
             lowering.seen[value] = seen
     plain = all(view is ViewAttr(value.type.sizes) for view, value in zip(views, block.args))
-    return FuncOp(func.attrs["sym_name"], () if plain else tuple(views), device, regions=[Region([block])], loc=func.loc)
+    return FuncOp(func.attrs["sym_name"], () if plain else tuple(views), device, symbols=declared_symbols(func), regions=[Region([block])], loc=func.loc)
+
+
+def declared_symbols(func: functional.FuncOp) -> dict[str, dict[str, int]] | None:
+    """What the function says of its size symbols, as the levels below write it; None when all sizes are numbers."""
+    places = places_of(func)
+    found: dict[str, dict[str, int]] = {}
+    for name, entries in (func.symbols or {}).items():
+        found[name] = dict(entries)
+        place = places.get(int(name[1:]))
+        if place is not None:
+            found[name]["argument"] = place.argument
+            if place.dim is not None:
+                found[name]["dim"] = place.dim
+            if place.divisor != 1:
+                found[name]["divisor"] = place.divisor
+    return found or None
 
 
 def device_of(func: functional.FuncOp) -> str:
@@ -296,7 +318,7 @@ def shared_memory(
     else:
         buffer, offset = values[number], views[number].offset + offset
     view = ViewAttr(seen.type.shape, seen.type.strides, offset)
-    inside = offset >= 0 and view.span <= buffer.type.numel  # type: ignore[attr-defined, operator]
+    inside = offset >= 0 and UNBOUNDED.less_equal(view.span, buffer.type.numel) is not False  # type: ignore[attr-defined]
     there = seen.buffer is buffer or (kind == "input" and number in written)
     if not there or not inside:
         raise LectError(f"a result of type {seen.type} does not lie in the memory of {kind} {number}", op=op)

@@ -244,8 +244,8 @@ class Body:
 
 
 def wrapped(number: Any, element: ScalarType) -> Any:
-    """A Python number converted to an element type as eager converts it: integers wrap."""
-    if element.kind in ("signed", "unsigned") and type(number) is not float:
+    """A Python number converted to an element type as eager converts it: integers wrap; a size stays one."""
+    if type(number) is not Expr and element.kind in ("signed", "unsigned") and type(number) is not float:
         low_bits = int(number) & ((1 << element.bits) - 1)
         return low_bits - (1 << element.bits) if element.kind == "signed" and low_bits >> (element.bits - 1) else low_bits
     return number

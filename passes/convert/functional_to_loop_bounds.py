@@ -26,7 +26,7 @@ def bounds_of(value: Value, depth: int = DEEPEST) -> Bounds | None:
 
 def lies_inside(index: Value, size: int, negative: bool) -> bool:
     """True when an index is known to be in 0..size-1, or from -size on if `negative`."""
-    found = bounds_of(index)
+    found = bounds_of(index) if type(size) is int else None
     return found is not None and found[0] >= (-size if negative else 0) and found[1] < size
 
 
@@ -54,6 +54,8 @@ def _clamp(value: Value, depth: int) -> Bounds | None:
 
 def _iota(value: Value, depth: int) -> Bounds | None:
     op: Any = value.op
+    if type(op.size) is not int:
+        return None
     ends = (int(op.start), int(op.start) + int(op.step) * max(0, op.size - 1))
     return (min(ends), max(ends))
 
@@ -101,12 +103,14 @@ def _place(value: Value, depth: int) -> Bounds | None:
     op: Any = value.op
     shape = op.x.type.shape
     count = op.x.type.count if op.dim is None else shape[op.dim] if shape else 1
+    if type(count) is not int:
+        return None
     return (0, max(0, count - 1)) if value.index == len(op.results) - 1 else None
 
 
 def _searched(value: Value, depth: int) -> Bounds | None:
     shape = value.op.boundaries.type.shape  # type: ignore[union-attr]
-    return (0, shape[-1] if shape else 1)
+    return (0, shape[-1] if shape else 1) if not shape or type(shape[-1]) is int else None
 
 
 RULES: Mapping[type[Operation], Callable[[Value, int], Bounds | None]] = MappingProxyType(

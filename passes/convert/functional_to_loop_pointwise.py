@@ -358,6 +358,8 @@ def _iota(body: Body, op: Any) -> Num | None:
     scale = max(_fraction_bits(op.start), _fraction_bits(op.step))
     if scale > MOST_FRACTION_BITS or (scale and not op.element.is_float):
         return None
+    if type(op.size) is not int and op.element.is_float:
+        return None
     start, step = int(op.start * 2**scale), int(op.step * 2**scale)
     last = abs(start) + abs(step) * op.size
     if op.element.is_float and last >= 1 << {"f16": 11, "bf16": 8, "f32": 24}.get(op.element.spelling, 53):

@@ -15,7 +15,7 @@ from lect.dialects.functional.types import TensorType
 from lect.dialects.loop.attributes import SpaceAttr
 from lect.ir import Operation, Value
 from lect.ir.index_map import linearize, space_dims
-from lect.ir.symbolic import ZERO
+from lect.ir.symbolic import ZERO, as_size
 from lect.ir.types import f32, i1, i32
 from lect.passes.convert.functional_to_loop_base import Body, Dims, Lowering, Num, Point, Rule, Seen, compute_type, truth
 from lect.passes.convert.functional_to_loop_pointwise import convert, rounded
@@ -186,7 +186,8 @@ def _var_mean(lowering: Lowering, op: Any) -> list[Seen]:
     x = fold.read()
     mean = fold.mean(x)
     distance = x - mean
-    variance = fold.sum(distance * distance) / max(fold.count - op.correction, 0)
+    correction = int(op.correction) if op.correction == int(op.correction) else op.correction
+    variance = fold.sum(distance * distance) / max(as_size(fold.count - correction), 0)
     fold.store(variance, op.variance.type)
     fold.store(mean, op.mean.type)
     return fold.body.finish()

@@ -61,6 +61,8 @@ class Rows:
 
 def _sort(lowering: Lowering, op: Any) -> list[Seen]:
     rows = Rows(lowering, op)
+    if type(rows.count) is not int:
+        return call(lowering, op)
     in_order = op.stable or rows.count <= IN_ORDER or not op.indices.users
     if not op.x.type.count or not in_order or rows.count > LONGEST:
         return call(lowering, op)

@@ -11,7 +11,7 @@ from lect.dialects.functional import creation, view
 from lect.dialects.functional.types import TensorType
 from lect.ir import Operation
 from lect.ir.index_map import delinearize, linearize, space_dims, strided
-from lect.ir.symbolic import ZERO, Expr, constant, ranges_of
+from lect.ir.symbolic import ZERO, Expr, as_size, constant, ranges_of
 from lect.passes.convert.functional_to_loop_base import Lowering, Num, Rule, Seen
 
 
@@ -92,7 +92,7 @@ def _cat(lowering: Lowering, op: Any) -> list[Seen]:
     out: Num | None = None
     end = op.output.type.shape[op.dim]
     for value in reversed(pieces):
-        start = end - value.type.shape[op.dim]
+        start = as_size(end - value.type.shape[op.dim])
         indices = list(body.indices)
         indices[op.dim] = along - start
         masks = ([position >= start] if start else []) + ([position < end] if end < op.output.type.shape[op.dim] else [])

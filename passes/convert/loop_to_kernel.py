@@ -20,12 +20,14 @@ from typing import Any, ClassVar
 
 from lect.dialects.kernel.ops import FuncOp
 from lect.dialects.loop import ops as loop
-from lect.ir import Context, Operation, PassFailure, SymbolTable, print_op
+from lect.ir import Context, Operation, SymbolicSizeError, SymbolTable, print_op
+from lect.ir.facts import facts_of
 from lect.passes.base import Pass, option
 from lect.passes.convert.loop_to_kernel_host import HostProgram
 from lect.passes.convert.loop_to_kernel_sweeps import lower_nest
 from lect.passes.kernel.kernel_choose_tiles import choose_tiles
 from lect.passes.loop.forms import Forms, forms_of
+from lect.passes.loop.nests import points
 from lect.passes.targets import is_gpu
 
 
@@ -69,8 +71,8 @@ class LoopToKernel(Pass):
         return shared[form]
 
     def _new_kernel(self, nest: loop.NestOp, shared: dict[Any, FuncOp], symbols: SymbolTable, func: Operation, ctx: Context) -> FuncOp:
-        if not all(type(size) is int for size in nest.space.sizes):
-            raise PassFailure(f"the space of @{nest.sym_name} has sizes that are not known", op=nest)
+        if is_gpu(ctx.target) and not all(type(size) is int for size in nest.space.sizes):
+            raise SymbolicSizeError(f"@{nest.sym_name} has sizes that are known only at run time, for which there are no kernels of a GPU", op=nest)
         tiles = nest.attrs.get("tiles") or choose_tiles(nest, ctx.target)
         kernel = lower_nest(nest, tiles)
         if is_gpu(ctx.target):
@@ -86,10 +88,7 @@ class LoopToKernel(Pass):
 
     def _grain(self, nest: loop.NestOp, kernel: FuncOp) -> int:
         """How many programs are worth a thread."""
-        points = 1
-        for size in nest.space.sizes:
-            points *= size
-        each = max(points // max(kernel.programs, 1), 1)
+        each = max(points(nest) // max(facts_of(kernel).hint(kernel.programs), 1), 1)
         return max(-(-self.grain // each), 1)
 
 

@@ -16,7 +16,10 @@ from lect.dialects.host.types import BufferType, TensorType
 from lect.dialects.kernel.ops import FuncOp
 from lect.dialects.loop import ops as loop
 from lect.dialects.loop.attributes import OperandAttr, ViewAttr
-from lect.ir import Block, Operation, PassFailure, Region, ScalarType, SymbolRef, Value
+from lect.ir import Block, Operation, PassFailure, Region, ScalarType, SymbolicSizeError, SymbolRef, Value
+from lect.ir.facts import Facts, substituted, symbols_of
+from lect.ir.symbolic import Expr, as_size, symbol
+from lect.passes.convert.loop_to_kernel_values import symbols_in
 from lect.passes.loop.updates import IN_PLACE
 
 
@@ -50,6 +53,7 @@ class HostProgram:
         self.views = _views_of(func)
         for number, value in enumerate(args):
             self.see(value, func.argument_view(number), self.block.args[number])
+        self._define_symbols()
 
     def see(self, value: Value, view: ViewAttr, tensor: Value) -> None:
         """A buffer seen through a view is this tensor."""
@@ -60,6 +64,23 @@ class HostProgram:
         """Append an operation that stands for `source`."""
         op.loc = source.loc
         return self.block.append(op)
+
+    def _define_symbols(self) -> None:
+        """Read the size symbols that occur off the arguments.  Raises `SymbolicSizeError` for one that no argument tells."""
+        declared, used = Facts.of(self.func.symbols), symbols_of_function(self.func) if self.func.symbols else set()
+        for number in sorted(declared.symbols):
+            fact = declared.fact(number)
+            if number not in used:
+                continue
+            if fact.argument is None or not 0 <= fact.argument < len(self.block.args):
+                raise SymbolicSizeError(f"no argument tells what the size s{number} is", op=self.func)
+            tensor = self.block.args[fact.argument]
+            if fact.dim is None:
+                made: Operation = host.NumberOp(tensor, number, fact.divisor)
+            else:
+                made = host.SizeOp(tensor, fact.dim, number, fact.divisor)
+            made.results[0].hint = f"s{number}"
+            self.insert(made, self.func)
 
     # ---- memory ------------------------------------------------------------------------------------------------------
 
@@ -114,7 +135,10 @@ class HostProgram:
             slot = nest.slots[number] if nest.slots else None
             self.allocate(value, reason, slot, nest)
         buffers = [self.buffer(value, nest) for value in (*nest.inputs, *nest.results)]
-        self.insert(host.LaunchOp(buffers, _symbol(kernel.sym_name), kernel.programs, grain, kernel.target), nest)
+        symbols = {new: old for old, new in symbols_in(nest).items()} if kernel.symbols else {}
+        sizes = tuple([symbol(symbols[number]) for number in range(len(symbols))])
+        grid = substituted(kernel.programs, dict(enumerate(sizes)))
+        self.insert(host.LaunchOp(buffers, _symbol(kernel.sym_name), grid, grain, kernel.target, sizes), nest)
 
     def _may_take(self, source: Value, result: Value) -> bool:
         """Whether a result may live in the memory of an input, which is of equal size: this function's own, or a parameter that the result is for."""
@@ -154,7 +178,7 @@ class HostProgram:
         whole, (dim, start, end, step) = op.views[number], op.args[2:]
         sizes, strides = list(whole.sizes), list(whole.strides)
         offset = whole.offset + start * strides[dim]
-        sizes[dim] = (end - start + step - 1) // step
+        sizes[dim] = as_size((end - start + step - 1) // step)
         strides[dim] *= step
         part = self.tensor(op.operands[number], ViewAttr(tuple(sizes), tuple(strides), offset), op)
         source = op.args[1].number
@@ -198,6 +222,32 @@ class HostProgram:
                         free = host.FreeOp(value)
                         free.loc = op.loc
                         self.block.insert_before(op.next, free)
+
+
+def symbols_of_function(func: loop.FuncOp) -> set[int]:
+    """The size symbols that occur in what the host program does."""
+    found: set[int] = set()
+
+    def look(value: Any) -> None:
+        if isinstance(value, Expr):
+            found.update(symbols_of(value))
+        elif isinstance(value, ViewAttr):
+            look((value.sizes, value.strides, value.offset))
+        elif isinstance(value, (tuple, list)):
+            for item in value:
+                look(item)
+        elif isinstance(value, dict):
+            look(tuple(value.values()))
+
+    for value in func.body.args:
+        look(value.type.sizes)
+    look(func.arguments)
+    for op in func.body:
+        look([value.type.sizes for value in op.results])  # type: ignore[attr-defined]
+        look(op.attrs)
+        if isinstance(op, loop.NestOp):
+            found.update(symbols_in(op))
+    return found
 
 
 def _views_of(func: loop.FuncOp) -> dict[Value, list[ViewAttr]]:

@@ -18,6 +18,7 @@ from lect.dialects.kernel.types import axes_of, element_of
 from lect.dialects.loop import ops as loop
 from lect.dialects.scalars import neutral
 from lect.ir import Block, Operation, PassFailure, Region, ScalarType, Value
+from lect.ir.facts import symbols_of
 from lect.ir.index_map import coefficient, dims_of
 from lect.ir.types import i1, i32, i64, index
 from lect.passes.convert.loop_to_kernel_values import KERNEL_OPS, Level, NestValues, reachable
@@ -53,7 +54,7 @@ def check_tiles(nest: loop.NestOp, tiles: TilesAttr) -> None:
             raise PassFailure(f"@{name} folds the dim d{axis.dim}, which its tiles give to the grid", op=nest)
         if reduced and axis.dim not in reduced and axis.role == "loop":
             raise PassFailure(f"@{name} folds other dims than d{axis.dim}, which its tiles give to a loop", op=nest)
-        if axis.role == "whole" and axis.block < nest.space.sizes[axis.dim]:
+        if axis.role == "whole" and not (type(nest.space.sizes[axis.dim]) is int and axis.block >= nest.space.sizes[axis.dim]):
             raise PassFailure(f"axis {axis.name} of @{name} is taken whole, but its block does not cover {nest.space.sizes[axis.dim]}", op=nest)
 
 
@@ -284,7 +285,8 @@ class NestSweeps(NestValues):
             return None
         axis, offset = self.loops[0], maker.map.offset
         step = coefficient(offset, axis.dim)
-        return offset.const if dims_of(offset) == {axis.dim} and type(step) is int and step > 0 and offset.const >= 0 else None
+        alone = dims_of(offset) == {axis.dim} and not symbols_of(offset)
+        return offset.const if alone and type(step) is int and step > 0 and offset.const >= 0 else None
 
     def _accumulate_index(self, op: loop.ReduceIndexOp, old: tuple[Value, ...], value: Value, rows: bool) -> list[Value]:
         """Keep the better of what was found and what is here; of rows, the best row first."""

@@ -16,8 +16,9 @@ from lect.dialects.kernel.scalar import SCALAR_OPS
 from lect.dialects.kernel.types import PtrType, TileType, varying_over
 from lect.dialects.loop import ops as loop
 from lect.ir import Block, Location, Operation, PassFailure, Region, ScalarType, Type, Value
+from lect.ir.facts import declared, facts_of, renamed, symbols_of
 from lect.ir.index_map import IndexMap, dims_of, substitute
-from lect.ir.symbolic import Ranges, dim
+from lect.ir.symbolic import Ranges, Size, as_size, dim
 from lect.ir.types import f32, i1, i32, index
 
 FOLDS = MappingProxyType({"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"})
@@ -41,7 +42,9 @@ class NestValues:
 
     def __init__(self, nest: loop.NestOp, tiles: TilesAttr) -> None:
         self.nest = nest
-        self.sizes: tuple[int, ...] = nest.space.sizes
+        self.sizes: tuple[Size, ...] = nest.space.sizes
+        self.facts = facts_of(nest)
+        self.symbols = symbols_in(nest)
         self.varying = loop.variance(nest)
         self.reduced = set(nest.reduced)
         self.tiles = [*tiles.axes, *self._loops_without_axis(tiles)]
@@ -65,23 +68,32 @@ class NestValues:
     def _function(self, tiles: TilesAttr) -> tuple[kernel.FuncOp, dict[Value, Value]]:
         buffers = list(self.nest.inputs) + list(self.nest.results)
         block = Block([PtrType(value.type.element) for value in buffers], [value.hint for value in buffers])
-        axes = [Axis(axis.name, self.sizes[axis.dim], axis.role) for axis in self.tiles]
-        attrs = {
+        axes = [Axis(axis.name, renamed(self.sizes[axis.dim], self.symbols), axis.role) for axis in self.tiles]
+        attrs: dict[str, Any] = {
             "sym_name": self.nest.sym_name,
-            "grid": tuple([size for size, _ in self._grid()]),
+            "grid": tuple([renamed(size, self.symbols) for size, _ in self._grid()]),
             "axes": AxesAttr(axes),
             "blocks": BlocksAttr(tuple(self.blocks.items())),
         }
         if tiles.vector is not None:
             attrs["vector"] = tiles.vector
+        if self.symbols:
+            attrs["symbols"] = declared(self.facts, self.symbols)
+            for number in self.symbols.values():
+                block.add_arg(index, f"s{number}")
         func = kernel.FuncOp.create((), (), attrs, [Region([block])], loc=self.loc)
         return func, dict(zip(buffers, block.args))
 
-    def _grid(self) -> list[tuple[int, int]]:
+    def _grid(self) -> list[tuple[Size, int]]:
         """(number of programs, dim) along each dim of the grid: dims walked one by one first, then the axes in blocks."""
-        plain = [(size, k) for k, size in enumerate(self.sizes) if k not in self.axis_of_dim]
-        blocked = [(-(-self.sizes[axis.dim] // axis.block), axis.dim) for axis in self.tiles if axis.role == "grid"]
+        plain: list[tuple[Size, int]] = [(size, k) for k, size in enumerate(self.sizes) if k not in self.axis_of_dim]
+        blocked = [(self._blocks_of(axis), axis.dim) for axis in self.tiles if axis.role == "grid"]
         return plain + blocked or [(1, -1)]
+
+    def _blocks_of(self, axis: TileAxis) -> Size:
+        """How many blocks cover an axis."""
+        size = self.sizes[axis.dim]
+        return as_size((size if self.facts.divisible(size, axis.block) else size + (axis.block - 1)) // axis.block)
 
     def _grid_levels(self) -> None:
         root = self.levels[0]
@@ -114,7 +126,7 @@ class NestValues:
         type = TileType([name if name == axis.name else None for name in self.order], index)
         lanes = self.insert(level, kernel.LanesOp(base, axis.name, result_types=[type])).result
         level.dims[axis.dim] = lanes
-        if self.sizes[axis.dim] % axis.block:
+        if not self.facts.divisible(self.sizes[axis.dim], axis.block):
             level.bounds[axis.name] = self.insert(level, kernel.BoundOp(lanes, axis.name)).result
 
     def level_of(self, mask: int) -> int:
@@ -217,6 +229,8 @@ class NestValues:
 
     def kernel_map(self, map: IndexMap) -> tuple[IndexMap, list[Value]]:
         """The map over the dims that it uses, renumbered, and their indices."""
+        if self.symbols and symbols_of(map.offset):
+            map = IndexMap(map.num_dims, (renamed(map.offset, self.symbols),), map.num_indices)
         used = sorted(dims_of(map.offset))
         if used != list(range(len(used))):
             sizes = tuple([self.sizes[k] for k in used])
@@ -261,6 +275,16 @@ class NestValues:
             return self.insert(level, KERNEL_OPS[FOLDS[kind]](old, value)).result
         folded = self.insert(level, KERNEL_OPS[FOLDS[kind]](self._cast(level, old, f32), self._cast(level, value, f32))).result
         return self._cast(level, folded, element)
+
+
+def symbols_in(nest: loop.NestOp) -> dict[int, int]:
+    """The size symbols of a nest, and what its kernel calls them: s0, s1, ... in the order in which they occur."""
+    found: dict[int, int] = {}
+    for size in (*nest.space.sizes, *[op.map.offset for op in nest.body if isinstance(op, (loop.LoadOp, loop.StoreOp, loop.UpdateOp, loop.IndexOp))]):
+        if type(size) is not int:
+            for number in symbols_of(size):
+                found.setdefault(number, len(found))
+    return found
 
 
 def reachable(roots: Sequence[Value], stop: type | tuple[type, ...]) -> list[Operation]:

@@ -7,7 +7,8 @@
 
 A loop of at least `steps` steps that carries a sum is cut into chunks of `fan` steps, long ones into chunks of chunks; each chunk starts from zero
 and is added to the whole.  Of loops in each other the inner is taken first: its sum starts from zero and is added to what the outer carries.
-Other carried values pass through all loops.  What the chunks leave over is loops of its own behind them.
+Other carried values pass through all loops.  What the chunks leave over is loops of its own behind them.  A loop whose length is known only at run time
+is cut into chunks and chunks of chunks, unless it is surely short.
 """
 
 from __future__ import annotations
@@ -19,8 +20,12 @@ from lect.dialects.kernel import ops as kernel
 from lect.dialects.kernel.types import element_of
 from lect.ir import Block, Context, Operation, PassFailure, Region, Value
 from lect.ir.block import clone_region
+from lect.ir.facts import facts_of
+from lect.ir.symbolic import Size, as_size
 from lect.ir.types import index
 from lect.passes.base import Pass, option
+
+LEVELS = 2  # of chunks, for a loop whose length is not known
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,7 @@ class KernelCascadeSums(Pass):
                 if not _is_whole(loop):
                     continue
                 outer = loop.parent_op
-                if isinstance(outer, kernel.ForOp) and max(_steps(func, loop), _steps(func, outer)) >= self.steps:
+                if isinstance(outer, kernel.ForOp) and (_is_long(func, loop, self.steps) or _is_long(func, outer, self.steps)):
                     _start_from_zero(loop)
                 if _cut(func, loop, self.steps, self.fan):
                     ctx.count("sums cut")
@@ -51,9 +56,10 @@ def _is_whole(loop: kernel.ForOp) -> bool:
     return loop.start is None and loop.step is None and loop.span is None and not loop.begin
 
 
-def _steps(func: kernel.FuncOp, loop: kernel.ForOp) -> int:
-    """Full steps of a loop over a whole axis."""
-    return kernel.axis_of(loop, loop.axis).extent // func.blocks.size(loop.axis)
+def _is_long(func: kernel.FuncOp, loop: kernel.ForOp, steps: int) -> bool:
+    """Whether a loop over a whole axis may have as many full steps."""
+    most = facts_of(func).bounds(kernel.axis_of(loop, loop.axis).extent)[1]
+    return most is None or most // func.blocks.size(loop.axis) >= steps
 
 
 def _start_from_zero(loop: kernel.ForOp) -> None:
@@ -92,18 +98,20 @@ def _cut(func: kernel.FuncOp, loop: kernel.ForOp, steps: int, fan: int) -> bool:
     """Replace a loop by several levels.  False when it is too short or carries no sum."""
     block, extent = func.blocks.size(loop.axis), kernel.axis_of(loop, loop.axis).extent
     sums = float_sums(loop)
-    if extent // block < max(steps, 2 * fan) or not sums or not all(_is_zero(loop.initial[position]) for position in sums):
+    if not _is_long(func, loop, max(steps, 2 * fan)) or not sums or not all(_is_zero(loop.initial[position]) for position in sums):
         return False
-    cascade = Cascade(loop, sums, _chunk_sizes(extent // block, fan, block))
+    count = extent // block if type(extent) is int else (2 * fan + 1) * fan ** (LEVELS - 1)
+    cascade = Cascade(loop, sums, _chunk_sizes(count, fan, block))
     assert loop.parent is not None
-    begin, results = 0, list(loop.initial)
+    results = list(loop.initial)
+    begin: Size = 0
     for level in reversed(range(len(cascade.chunks))):
-        span = (extent - begin) // cascade.chunks[level] * cascade.chunks[level]
-        if span:
+        span = as_size((extent - begin) // cascade.chunks[level] * cascade.chunks[level])
+        if span != 0:
             part = loop.parent.insert_before(loop, cascade.chunked(level, results, None, begin, span))
             results = cascade.totals(loop.parent, loop, results, list(part.results), begin == 0)
-            begin += span
-    if begin < extent:
+            begin = as_size(begin + span)
+    if begin != extent:
         part = loop.parent.insert_before(loop, cascade.plain(results, None, begin, None))
         results = cascade.totals(loop.parent, loop, results, list(part.results), False)
     loop.replace(results)
@@ -132,12 +140,12 @@ class Cascade:
         """What a part starts from: sums from zero, other values from where they stand."""
         return [self.loop.initial[k] if k in self.sums else value for k, value in enumerate(before)]
 
-    def plain(self, before: list[Value], start: Value | None, begin: int, span: int | None) -> kernel.ForOp:
+    def plain(self, before: list[Value], start: Value | None, begin: Size, span: Size | None) -> kernel.ForOp:
         """A copy of the loop over some of its indices."""
         region, loop = clone_region(self.loop.region, {}), self.loop
         return kernel.ForOp(self.initial(before), start, loop.axis, begin, None, span, regions=[region], result_types=self.types, loc=loop.loc)
 
-    def chunked(self, level: int, before: list[Value], start: Value | None, begin: int, span: int) -> kernel.ForOp:
+    def chunked(self, level: int, before: list[Value], start: Value | None, begin: Size, span: Size) -> kernel.ForOp:
         """A loop over the chunks of one level, each the loop of the level below."""
         loop, step = self.loop, self.chunks[level]
         body = Block([index, *self.types])

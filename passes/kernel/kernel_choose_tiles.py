@@ -23,7 +23,7 @@ from lect.ir import Context, Operation
 from lect.ir.index_map import coefficient
 from lect.passes.base import Pass
 from lect.passes.loop.forms import FORMS, Form, forms_of
-from lect.passes.loop.nests import nests_of, unit_stride_bytes
+from lect.passes.loop.nests import nests_of, unit_stride_bytes, weights
 
 RANDOM = frozenset({"loop.philox32", "loop.philox64"})
 VECTOR_BYTES = 32
@@ -52,8 +52,8 @@ class KernelChooseTiles(Pass):
 
 
 def choose_tiles(nest: NestOp, target: Mapping[str, Any]) -> TilesAttr:
-    """The decision for one nest."""
-    sizes = nest.space.sizes
+    """The decision for one nest; sizes that are known only at run time are weighed as they were in the captured call."""
+    sizes = weights(nest)
     scanned = {op.over for op in nest.body if isinstance(op, ScanOp)}
     lanes = _lanes(nest, target)
     votes = unit_stride_bytes(nest)
@@ -87,7 +87,7 @@ def product_tiles(nest: NestOp, target: Mapping[str, Any]) -> TilesAttr | None:
 
     The accumulators fill half of the registers: two vectors, or one of a short dim, for each row.  None when no factor lies along a dim of the result.
     """
-    sizes, varying = nest.space.sizes, variance(nest)
+    sizes, varying = weights(nest), variance(nest)
     folded = sum(1 << k for k in nest.reduced)
     best: tuple[int, int, int] | None = None
     for product in nest.products:
@@ -133,7 +133,7 @@ def _totals(sizes: Sequence[int], votes: Sequence[int], scanned: Set[int], lanes
 
 def _ordered(nest: NestOp, votes: Sequence[int], lanes: int) -> TilesAttr:
     """Tiles of a nest that updates elements: a dim of which the updates go to neighbours, if there is one, inside of the dims that have an order."""
-    sizes, ordered = nest.space.sizes, set(nest.ordered)
+    sizes, ordered = weights(nest), set(nest.ordered)
     near = [k for k in range(len(sizes)) if k not in ordered and all(coefficient(op.map.offset, k) == 1 for op in nest.updates)]
     if not near:
         return TilesAttr("ordered", ())

@@ -49,6 +49,9 @@ class KernelJoinSweeps(Pass):
             if pair is None:
                 continue
             extent, block = kernel.axis_of(pair.second, pair.second.axis).extent, func.blocks.size(pair.second.axis)
+            if type(extent) is not int:
+                ctx.count("sweeps left apart")
+                continue
             size = extent * sum(load.pointer.type.element.bytes for load in pair.second.body if isinstance(load, kernel.LoadOp))
             chunk = block if gpu else max(self.chunk // block, 1) * block
             if (gpu or size > limit) and extent >= 2 * chunk:
@@ -156,7 +159,7 @@ class Online:
     def rewrite(self) -> None:
         """The chunks, then what they leave over."""
         pair = self.pair
-        extent = kernel.axis_of(pair.first, pair.first.axis).extent
+        extent = int(kernel.axis_of(pair.first, pair.first.axis).extent)
         span = extent // self.chunk * self.chunk
         self._move_up()
         block = pair.first.parent

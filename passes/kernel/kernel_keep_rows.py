@@ -7,7 +7,7 @@
 Two values of different sweeps are the same if the operations above them are, down to loads from memory that no kernel writes in between, and to
 values outside of the loops.  A value is worth keeping when computing it again costs more than a trip to the first cache: a heavy operation, or
 more than `cheap` operations above its loads.  What is kept is the last such value before the later sweep does something new, and only in rows that
-fit `limit` bytes of scratch.
+fit `limit` bytes of scratch; of a row whose length is known only at run time, that of the captured call counts.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from lect.dialects.kernel import ops as kernel
 from lect.dialects.kernel.types import ScratchType, TileType, axes_of, element_of
 from lect.dialects.scalars import HEAVY
 from lect.ir import Context, Operation, Value, is_pure, literal_key
+from lect.ir.facts import facts_of
+from lect.ir.symbolic import Size
 from lect.passes.base import Pass, option
 
 HEAVY_COST = 10
@@ -52,7 +54,7 @@ def keep_rows(func: kernel.FuncOp, cheap: int, limit: int) -> int:
                 continue
             for first, again in _common(keys[earlier], keys[later], cheap):
                 count = kernel.axis_of(later, later.axis).extent
-                size = count * element_of(first.type).bytes
+                size = facts_of(func).hint(count) * element_of(first.type).bytes
                 if size <= room:
                     room -= size
                     kept += 1
@@ -114,7 +116,7 @@ def _common(before: Keys, after: Keys, cheap: int) -> list[tuple[Value, Value]]:
     return found
 
 
-def _keep(func: kernel.FuncOp, earlier: kernel.ForOp, later: kernel.ForOp, first: Value, again: Value, count: int) -> None:
+def _keep(func: kernel.FuncOp, earlier: kernel.ForOp, later: kernel.ForOp, first: Value, again: Value, count: Size) -> None:
     type = ScratchType(count, element_of(first.type))
     scratch = kernel.ScratchOp(result_types=[type], loc=func.loc)
     func.body.insert_before(func.body.first, scratch)

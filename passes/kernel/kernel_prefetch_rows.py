@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from lect.dialects.kernel import ops as kernel
 from lect.ir import Context, Operation, Value
+from lect.ir.facts import facts_of
 from lect.ir.index_map import IndexMap, coefficient, dims_of
 from lect.ir.symbolic import dim
 from lect.passes.base import Pass, option
@@ -36,13 +37,13 @@ def prefetch_rows(func: kernel.FuncOp, least: int, most: int) -> int:
     """Add prefetches to the last sweep of one kernel; gives their number."""
     sweeps = [op for op in func.body if isinstance(op, kernel.ForOp) and not any(isinstance(inner, kernel.ForOp) for inner in op.body)]
     program = next((op for op in func.body if isinstance(op, kernel.ProgramIdOp) and op.dim == len(func.grid) - 1), None)
-    if len(sweeps) < 2 or program is None or func.programs < 2:
+    if len(sweeps) < 2 or program is None or facts_of(func).hint(func.programs) < 2:
         return 0
     first, last = sweeps[0], sweeps[-1]
     if first.axis != last.axis or first.span or last.span or last.begin:
         return 0
     lanes = next((op.result for op in last.body if isinstance(op, kernel.LanesOp) and op.axis == last.axis), None)
-    extent = kernel.axis_of(last, last.axis).extent
+    extent = facts_of(func).hint(kernel.axis_of(last, last.axis).extent)
     wanted = [load for load in first.body if isinstance(load, kernel.LoadOp) and _walks_rows(load, program.result, first)]
     wanted = [load for load in wanted if least <= extent * load.pointer.type.element.bytes <= most]
     if lanes is None or not wanted:

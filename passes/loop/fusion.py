@@ -15,13 +15,13 @@ from lect.dialects.loop.building import Inlining, NestBuilder, copy_block, has_d
 from lect.dialects.loop.ops import LoadOp, NestOp
 from lect.ir import Value
 from lect.ir.index_map import delinearize, dims_of, indices_of, is_affine, linearize, substitute
-from lect.ir.symbolic import ZERO, Expr, dim, ranges_of
+from lect.ir.symbolic import ZERO, Expr, Ranges, Size, as_size, dim, ranges_of
 from lect.passes.loop.forms import Forms
 from lect.passes.loop.fusion_graph import FusionGraph
 from lect.passes.loop.loop_split_dims import split
-from lect.passes.loop.nests import body_size, has_scan, heavy_ops, own_point, points, release
+from lect.passes.loop.nests import body_size, has_scan, heavy_ops, own_point, points, release, weight
 
-Sizes = tuple[int, ...]
+Sizes = tuple[Size, ...]
 MIN_ROWS = 16
 MANY_POINTS = 1 << 14
 
@@ -43,12 +43,18 @@ def names(dims: Sequence[int] | set[int] | frozenset[int]) -> str:
     return ", ".join(f"d{k}" for k in sorted(dims))
 
 
-def count(sizes: Sequence[int]) -> int:
+def count(sizes: Sequence[Size]) -> Size:
     """Product of sizes."""
-    total = 1
+    total: Size = 1
     for size in sizes:
-        total *= size
-    return total
+        total = total * size
+    return as_size(total)
+
+
+def reaches_all(read: Expr, total: Size, ranges: Ranges) -> bool:
+    """Whether an offset surely goes from 0 to `total` - 1."""
+    low, high = ranges.bounds(read)
+    return low == 0 and (high == total - 1 if type(total) is int else ranges.upper(read) is total - 1)
 
 
 def joint_by_offset(first: NestOp, second: NestOp, written: Expr, read: Expr) -> Joint:
@@ -64,8 +70,8 @@ def joint_by_offset(first: NestOp, second: NestOp, written: Expr, read: Expr) ->
         raise Blocked("it is not written once for each parallel point, in order")
     total = count(own)
     touched = dims_of(read)
-    low, high = second.space.ranges.bounds(read)
-    if indices_of(read) or count([second.space.sizes[k] for k in touched]) != total or low != 0 or high != total - 1:
+    whole = count([second.space.sizes[k] for k in touched]) == total and reaches_all(read, total, second.space.ranges)
+    if indices_of(read) or not whole:
         raise Blocked("it is read at another point than it is written")
     placed = dict(zip(parallel, delinearize(read, own, second.space.ranges)))
     return _with_folded(first, second, placed, sorted(folded), touched)
@@ -122,7 +128,8 @@ def vertical(first: NestOp, second: NestOp, buffers: Sequence[Value], stays: boo
     _require_one_fold(first, second, joint)
     if stays or first.reduced:
         _require_rows(first, second, joint)
-    repeated = count(joint.sizes) // max(1, points(first))
+    total = count(joint.sizes)
+    repeated = 1 if total == first.space.points else weight(total, second) // max(1, points(first))
     if repeated > 1 and (stays or heavy_ops(first) or first.products):
         raise Blocked(f"it would be computed {repeated} times")
     return joint
@@ -144,8 +151,8 @@ def _require_rows(first: NestOp, second: NestOp, joint: Joint) -> None:
     if bool(first.reduced) == bool(second.reduced):
         return
     folded = {k for d in first.reduced for k in dims_of(joint.dims[d])} or set(second.reduced)
-    rows = count([size for k, size in enumerate(joint.sizes) if k not in folded])
-    if rows < MIN_ROWS and count(joint.sizes) > MANY_POINTS:
+    rows = weight(count([size for k, size in enumerate(joint.sizes) if k not in folded]), second)
+    if rows < MIN_ROWS and weight(count(joint.sizes), second) > MANY_POINTS:
         raise Blocked(f"only {rows} rows would run side by side")
 
 
@@ -257,7 +264,7 @@ def sideways(first: NestOp, second: NestOp, buffer: Value, max_body: int) -> Joi
     if first.products or second.products:
         raise Blocked("a product keeps its loops for itself")
     sizes: Sizes = second.space.sizes
-    if points(first) == 0 or points(first) != points(second):
+    if points(first) == 0 or first.space.points != second.space.points:
         raise Blocked("spaces differ")
     if first.space.sizes == sizes:
         joint = Joint(whole_range(sizes), sizes)

@@ -67,6 +67,10 @@ class LoopChooseKernel(Pass):
                 product = Product.of(call)
                 if product is None:
                     continue
+                if product.is_symbolic:
+                    call.chosen = "library: its sizes are known only at run time"
+                    ctx.count("products by the library")
+                    continue
                 choice = Choice(self, product, ctx.target, forms_of(ctx))
                 if choice.own:
                     choice.replace(func)

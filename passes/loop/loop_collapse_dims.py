@@ -11,7 +11,6 @@ still be fused before, and not after.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
@@ -20,7 +19,7 @@ from lect.dialects.loop.attributes import SpaceAttr
 from lect.dialects.loop.ops import IndexOp, LoadOp, NestOp, ReduceIndexOp, ReduceOp, ScanOp, StoreOp, UpdateOp
 from lect.ir import Context, Operation
 from lect.ir.index_map import IndexMap, coefficient, substitute
-from lect.ir.symbolic import ZERO, Expr, Ranges, dim
+from lect.ir.symbolic import ZERO, Expr, Ranges, Size, as_size, dim, product
 from lect.ir.types import index
 from lect.passes.base import Pass
 from lect.passes.loop.forms import FORMS, forms_of
@@ -46,35 +45,28 @@ class LoopCollapseDims(Pass):
 class Collapsed(NamedTuple):
     """A nest over fewer dims: their sizes, and for each operation of its block the attributes that change."""
 
-    sizes: tuple[int, ...]
+    sizes: tuple[Size, ...]
     attributes: list[dict[str, Any]]
 
 
 def collapsed(nest: NestOp) -> Collapsed | None:
     """The nest over the fewest dims; None when it has no more."""
     sizes = nest.space.sizes
-    if not all(type(size) is int for size in sizes) or 0 in sizes:
+    if 0 in sizes:
         return None
     groups = dim_groups(nest)
     if all(len(group) == 1 for group in groups) and len(groups) == len(sizes):
         return None
-    new_sizes = tuple([_product([sizes[k] for k in group]) for group in groups])
+    new_sizes = tuple([product([sizes[k] for k in group]) for group in groups])
     replacements: list[Expr] = [ZERO] * len(sizes)
     ranges = Ranges(new_sizes)
     for position, group in enumerate(groups):
-        rest = dim(position) if new_sizes[position] > 1 else ZERO
+        rest = dim(position) if new_sizes[position] != 1 else ZERO
         for k in reversed(group):
             replacements[k] = ranges.mod(rest, sizes[k]) if k != group[0] else rest
             rest = ranges.floordiv(rest, sizes[k])
     place = {k: position for position, group in enumerate(groups) for k in group}
     return Collapsed(new_sizes, [_changes(op, new_sizes, replacements, place) for op in nest.body])
-
-
-def _product(sizes: Sequence[int]) -> int:
-    count = 1
-    for size in sizes:
-        count *= size
-    return count
 
 
 def dim_groups(nest: NestOp) -> list[list[int]]:
@@ -83,7 +75,7 @@ def dim_groups(nest: NestOp) -> list[list[int]]:
     reduced = set(nest.reduced)
     scanned = {op.over for op in nest.body if isinstance(op, ScanOp)} | set(nest.ordered)
     offsets = [op.map.offset for op in nest.body if isinstance(op, (LoadOp, StoreOp, UpdateOp, IndexOp))]
-    keep = [k for k, size in enumerate(sizes) if size > 1 or k in scanned]
+    keep = [k for k, size in enumerate(sizes) if size not in (0, 1) or k in scanned]
     if reduced and not reduced & set(keep):
         keep = sorted({*keep, min(reduced)})
     groups: list[list[int]] = []
@@ -97,12 +89,12 @@ def dim_groups(nest: NestOp) -> list[list[int]]:
     return groups
 
 
-def _walked_as_one(offset: Expr, outer: int, inner: int, size: int) -> bool:
+def _walked_as_one(offset: Expr, outer: int, inner: int, size: Size) -> bool:
     step, fine = coefficient(offset, outer), coefficient(offset, inner)
-    return step is not None and fine is not None and step == fine * size
+    return step is not None and fine is not None and step == as_size(fine * size)
 
 
-def _changes(op: Any, sizes: tuple[int, ...], replacements: list[Expr], position: dict[int, int]) -> dict[str, Any]:
+def _changes(op: Any, sizes: tuple[Size, ...], replacements: list[Expr], position: dict[int, int]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if isinstance(op, (LoadOp, StoreOp, UpdateOp, IndexOp)):
         offset = substitute(op.map.offset, replacements, Ranges(sizes))

@@ -88,7 +88,7 @@ class Row:
             if place is None or varying[place] & along:
                 return None
             places.append(place)
-        if len(places) != 1 or varying[chosen.when_true] & along or type(nest.space.sizes[fold.over[0]]) is not int:
+        if len(places) != 1 or varying[chosen.when_true] & along:
             return None
         return cls(places[0], chosen.when_true, tuple(conditions))
 

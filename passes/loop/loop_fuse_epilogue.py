@@ -32,7 +32,7 @@ from lect.ir.symbolic import Expr, ranges_of
 from lect.passes.base import Pass
 from lect.passes.loop.forms import FORMS, Forms, forms_of
 from lect.passes.loop.fusion import Blocked
-from lect.passes.loop.nests import functions, nbytes, own_point, points, readers
+from lect.passes.loop.nests import functions, nbytes, own_point, points, readers, weight
 from lect.passes.loop.products import CALLS, Product, broadcast
 from lect.passes.targets import is_gpu
 
@@ -94,7 +94,7 @@ def defer(product: Product, forms: Forms, l1_bytes: int) -> int:
             raise Blocked(refusal)
     wide = _wide(view)
     one_row = wide.sizes[:2] == (1, 1) or not any(stride for size, stride in zip(wide.sizes[:2], wide.strides or ()) if size != 1)
-    read = 0 if one_row and product.columns * product.element_bytes <= l1_bytes else len(nests) * nbytes(result)
+    read = 0 if one_row and weight(product.columns, call) * product.element_bytes <= l1_bytes else len(nests) * nbytes(result)
     saves = 2 * nbytes(result) - read
     if saves <= 0:
         raise Blocked(f"{len(nests)} nests would read what is added")
@@ -120,7 +120,8 @@ _callee, _operand = lru_cache(maxsize=64)(SymbolRef), lru_cache(maxsize=256)(Ope
 def _read_twice(nest: NestOp, product: Product) -> str:
     """Why a nest may read an element of the product at more than one point; empty when it does not, whatever the elements are."""
     result = product.op.results[0]
-    if points(nest) > result.type.numel:  # type: ignore[attr-defined]
+    elements = result.type.numel  # type: ignore[attr-defined]
+    if nest.space.points != elements and (type(elements) is not int or points(nest) > elements):
         return "an element is read at several points"
     for load in _loads(nest, result):
         if load.indices or load.masks:
@@ -195,7 +196,7 @@ def _adds_two(nest: NestOp) -> bool:
 
 def _only_adds(nest: NestOp, result: Value) -> tuple[int, Expr] | None:
     """Input and offset of the addend if a nest that adds is `load result + load addend`, element by element, in the order in which they lie."""
-    if points(nest) != result.type.numel:  # type: ignore[attr-defined]
+    if nest.space.points != result.type.numel:  # type: ignore[attr-defined]
         return None
     first, second = nest.loads
     load, addend = (first, second) if first.buffer is result else (second, first)

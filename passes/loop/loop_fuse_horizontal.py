@@ -20,7 +20,7 @@ from lect.passes.base import Pass, option
 from lect.passes.loop.forms import FORMS, Forms, forms_of
 from lect.passes.loop.fusion import Blocked, attempt, joined, put_joint, sideways
 from lect.passes.loop.fusion_graph import FusionGraph
-from lect.passes.loop.nests import functions, nbytes, points, reduced
+from lect.passes.loop.nests import functions, nbytes, points, reduced, weight
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class SiblingFuser:
             return None
         if graph.position[second] - graph.position[first] > self.window or second in graph.successors[first]:
             return None
-        if points(first) > buffer.type.numel:  # type: ignore[attr-defined]
+        if points(first) > weight(buffer.type.numel, first):  # type: ignore[attr-defined]
             return None
         try:
             what = ("sideways", first.inputs.index(buffer), self.max_body)

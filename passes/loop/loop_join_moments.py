@@ -26,14 +26,14 @@ from typing import ClassVar, NamedTuple
 
 from lect.dialects.loop.attributes import FuseAttr
 from lect.dialects.loop.building import Inlining, NestBuilder, copy_operations
-from lect.dialects.loop.ops import CastOp, ConstOp, IndexOp, LoadOp, NestOp, ReduceIndexOp, ReduceOp, ScanOp, variance
+from lect.dialects.loop.ops import CastOp, IndexOp, LoadOp, NestOp, ReduceIndexOp, ReduceOp, ScanOp, variance
 from lect.ir import Context, Operation, ScalarType, Value
 from lect.ir.index_map import is_affine
-from lect.ir.symbolic import ZERO, Expr, dim
+from lect.ir.symbolic import ZERO, Expr, Size, dim, product
 from lect.ir.types import f32, f64
 from lect.passes.base import Pass, option
 from lect.passes.loop.forms import FORMS, forms_of
-from lect.passes.loop.nests import has_scan, nests_of, remove_dead, unit_stride_bytes
+from lect.passes.loop.nests import has_scan, nests_of, remove_dead, uniform, unit_stride_bytes, weights
 from lect.passes.loop.splitting import count, needed_for
 from lect.passes.targets import is_gpu
 
@@ -68,8 +68,8 @@ class LoopJoinMoments(Pass):
 
 def bytes_of_a_program(nest: NestOp) -> int:
     """What one program of a nest that folds reads of what varies along the folded dims; 0 for other nests."""
-    sizes, folded = nest.space.sizes, set(nest.reduced)
-    if not folded or has_scan(nest) or not all(type(size) is int for size in sizes):
+    sizes, folded = weights(nest), set(nest.reduced)
+    if not folded or has_scan(nest):
         return 0
     mask = sum(1 << k for k in folded)
     varying = variance(nest)
@@ -82,7 +82,7 @@ def bytes_of_a_program(nest: NestOp) -> int:
 
 def programs(nest: NestOp) -> int:
     """How often what `bytes_of_a_program` says is read, in whole numbers."""
-    sizes, folded = nest.space.sizes, set(nest.reduced)
+    sizes, folded = weights(nest), set(nest.reduced)
     votes = unit_stride_bytes(nest)
     near = max(range(len(sizes)), key=lambda k: (votes[k], k))
     beside = 1 if near in folded else min(sizes[near], LINE // 4)
@@ -95,7 +95,7 @@ class Moment(NamedTuple):
     fold: ReduceOp
     value: Value
     mean: Operation
-    points: int
+    points: Size
 
 
 def moments(nest: NestOp, most: int, wide: bool) -> list[Moment]:
@@ -122,11 +122,11 @@ def _squared_distance(fold: ReduceOp) -> Moment | None:
     value, mean = distance.operands[0], _uncast(distance.operands[1]).op
     if mean is None or mean.name != "loop.div":
         return None
-    total, points = mean.operands[0].op, mean.operands[1].op
+    total = mean.operands[0].op
     nest = fold.parent_op
     assert isinstance(nest, NestOp)
-    elements = count(nest.space.sizes, fold.over)
-    whole = isinstance(points, ConstOp) and points.value == elements
+    elements = product([nest.space.sizes[k] for k in fold.over])
+    whole = uniform(mean.operands[1]) == elements
     same = isinstance(total, ReduceOp) and total.kind == "sum" and total.over == fold.over and value in (total.value, _uncast(total.value))
     return Moment(fold, value, mean, elements) if whole and same else None
 

@@ -18,7 +18,6 @@ goes and nothing reads the old elements any more.  `peak_bytes` is the most that
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 from typing import ClassVar
 
 from lect.dialects.loop.attributes import ViewAttr
@@ -26,9 +25,10 @@ from lect.dialects.loop.library import gives_own_memory, may_raise
 from lect.dialects.loop.ops import ExternOp, FuncOp, NestOp, ReturnOp, WriteOp
 from lect.ir import Context, Operation, Value
 from lect.ir.index_map import dims_of
+from lect.ir.symbolic import Size, product
 from lect.passes.base import Pass
 from lect.passes.loop.forms import FORMS, Forms, forms_of
-from lect.passes.loop.nests import functions, has_scan, nbytes, readers_of_memory
+from lect.passes.loop.nests import functions, has_scan, nbytes, readers_of_memory, weight
 from lect.passes.loop.updates import updates_in_place, written_operand
 
 
@@ -44,7 +44,7 @@ class LoopPlanBuffers(Pass):
             plan = Plan(func, forms_of(ctx))
             plan.run()
             ctx.count("slots", len(plan.sizes))
-            ctx.count("slot bytes", sum(plan.sizes))
+            ctx.count("slot bytes", sum([weight(size, func) for size in plan.sizes]))
             ctx.count("buffers in place", plan.in_place)
             ctx.count("parameters updated in place", plan.updated)
             ctx.count("peak bytes", func.peak_bytes)
@@ -63,13 +63,14 @@ class Plan:
         self.returned = {self.memory_of(value) for op in func.body if isinstance(op, ReturnOp) for value in op.values}
         self.last_use: dict[Value, Operation] = {self.memory_of(value): op for op in func.body for value in op.operands if not value.is_argument}
         self.bytes = {value: nbytes(value) for op in func.body for value in op.results}
+        self.room: dict[Value, Size] = self.bytes if func.symbols is None else {value: value.type.bytes for value in self.bytes}  # type: ignore[assignment, attr-defined]
         self.position = {op: number for number, op in enumerate(func.body)}
         self.slot: dict[Value, int] = {}
         self.taken: set[Value] = set()  # inputs whose memory a result has taken over
         self.in_old_memory: set[Value] = set()  # those results
         self.library: dict[Value, ViewAttr] = {}  # buffers in memory that a library function made for them, and how its tensor lies
-        self.sizes: list[int] = []
-        self.free: dict[int, list[int]] = {}
+        self.sizes: list[Size] = []
+        self.free: dict[Size, list[int]] = {}
         self.in_place = 0
         self.in_parameters: set[Value] = set()
         self.updated = 0
@@ -103,7 +104,7 @@ class Plan:
             live -= sum(self.bytes[value] for value in op.results if not value.users and value not in self.in_parameters and value not in self.origin)
             for value in dying:
                 if value in self.slot:
-                    self.free.setdefault(self.bytes[value], []).append(self.slot[value])
+                    self.free.setdefault(self.room[value], []).append(self.slot[value])
         self.func.slot_bytes = tuple(self.sizes)
         self.func.peak_bytes = peak
 
@@ -134,7 +135,7 @@ class Plan:
                 else:
                     self.library[value] = self.library[memory]
             elif value not in self.returned:
-                self.slot[value] = self.take(self.bytes[value])
+                self.slot[value] = self.take(self.room[value])
             slots.append(self.slot.get(value))
         nest.slots = tuple(slots) if any(slot is not None for slot in slots) else ()
         nest.in_place = tuple(pairs)
@@ -144,7 +145,7 @@ class Plan:
         """What `fits` says, asked once of equal nests."""
         return self.forms.together((nest,), ("fits", number, nest.inputs.index(old)), lambda: fits(nest, number, old))
 
-    def take(self, size: int) -> int:
+    def take(self, size: Size) -> int:
         """A free slot of this size, or a new one."""
         free = self.free.get(size)
         if free:
@@ -182,9 +183,9 @@ class Plan:
         return parameter if all(user.is_before(nest) for user in read) else None
 
 
-def points_of(view: ViewAttr) -> int:
+def points_of(view: ViewAttr) -> Size:
     """How many elements a view shows."""
-    return prod(view.sizes)
+    return product(view.sizes)
 
 
 def fits(nest: NestOp, number: int, old: Value) -> bool:

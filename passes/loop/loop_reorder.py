@@ -25,13 +25,14 @@ from lect.dialects.loop.attributes import SpaceAttr
 from lect.dialects.loop.building import Inlining, NestBuilder
 from lect.dialects.loop.ops import FuncOp, LoadOp, NestOp, StoreOp
 from lect.ir import Context, Operation
+from lect.ir.facts import Facts, facts_of
 from lect.ir.index_map import coefficient
 from lect.ir.symbolic import Expr, dim
 from lect.passes.base import Pass, option
 from lect.passes.loop.forms import FORMS, Forms, forms_of
 from lect.passes.loop.loop_collapse_dims import dim_groups
 from lect.passes.loop.loop_order_for_memory import peak_of
-from lect.passes.loop.nests import functions, has_scan, nbytes, put_in_place, rebuild
+from lect.passes.loop.nests import functions, has_scan, nbytes, put_in_place, rebuild, weights
 from lect.passes.targets import is_gpu
 
 L2_BYTES = 512 << 10
@@ -77,10 +78,10 @@ def reorder_dims(nest: NestOp, forms: Forms) -> bool:
 def better_order(nest: NestOp) -> tuple[list[int], str] | None:
     """An order of the dims that wins bytes, and why; None when there is none."""
     sizes = nest.space.sizes
-    if len(sizes) < 2 or has_scan(nest) or nest.products or not all(type(size) is int for size in sizes):
+    if len(sizes) < 2 or has_scan(nest) or nest.products:
         return None
     accesses = _accesses(nest)
-    long = [k for k, size in enumerate(sizes) if size > 1]
+    long = [k for k, size in enumerate(sizes) if size != 1 and size != 0]
     if all(steps[a] >= steps[b] for steps, _ in accesses for a, b in pairwise(long)):
         return None
     votes, total = count_votes(accesses, long)
@@ -106,11 +107,11 @@ def with_order(nest: NestOp, order: Sequence[int]) -> NestOp:
 def _accesses(nest: NestOp) -> Accesses:
     """For each load and store how far it steps along each dim, and the bytes it touches; those that do not walk with whole steps are left out."""
     found = []
-    sizes = nest.space.sizes
+    sizes, facts = weights(nest), facts_of(nest)
     for op in nest.body:
         if not isinstance(op, (LoadOp, StoreOp)):
             continue
-        steps = _steps(op.map.offset, len(sizes))
+        steps = _steps(op.map.offset, len(sizes), facts)
         if steps is None:
             continue
         touched = op.buffer.type.element.bytes if isinstance(op, LoadOp) else op.value.type.bytes
@@ -121,10 +122,10 @@ def _accesses(nest: NestOp) -> Accesses:
 
 
 @lru_cache(maxsize=4096)
-def _steps(offset: Expr, rank: int) -> tuple[int, ...] | None:
-    """How far an offset moves along each dim; None when it is not by whole steps."""
+def _steps(offset: Expr, rank: int, facts: Facts) -> tuple[int, ...] | None:
+    """How far an offset moves along each dim, to weigh with; None when it is not by whole steps."""
     steps = [coefficient(offset, k) for k in range(rank)]
-    return tuple([abs(step) for step in steps]) if all(type(step) is int for step in steps) else None  # type: ignore[arg-type]
+    return None if None in steps else tuple([abs(facts.hint(step)) for step in steps])  # type: ignore[arg-type]
 
 
 def count_votes(accesses: Accesses, long: Sequence[int]) -> tuple[Votes, int]:

@@ -29,7 +29,7 @@ from lect.ir.symbolic import dim
 from lect.passes.base import Pass, option
 from lect.passes.loop.forms import FORMS, Forms, forms_of
 from lect.passes.loop.fusion import Blocked, Joint, joint_by_offset
-from lect.passes.loop.nests import functions, has_scan, nbytes, points, readers, reduced, unit_stride_bytes
+from lect.passes.loop.nests import functions, has_scan, nbytes, points, readers, reduced, unit_stride_bytes, weights
 from lect.passes.loop.splitting import count, first_reductions, loads_of, split_reduction
 from lect.passes.targets import is_gpu
 
@@ -115,6 +115,8 @@ class Splitter:
         """Folded dim -> parts, the outermost dims first; empty when there are programs enough or points too few."""
         have = programs(nest)
         votes, sizes = unit_stride_bytes(nest), nest.space.sizes
+        if not all(type(sizes[k]) is int for k in nest.reduced):
+            return {}
         near = max(range(len(sizes)), key=lambda k: (votes[k], k))
         each = max(self.each, ROW) if near in nest.reduced and not self.options.each else self.each  # a row that lies on is read at once
         wanted = min(-(-self.options.shares * self.threads // have), points(nest) // (have * each))
@@ -161,7 +163,7 @@ class Splitter:
         if joint.sizes != sizes or not inner or not inner <= outer or shared is None or (inner == outer and not shared):
             return None
         enough = nbytes(value) >= self.options.gain * self._partial_bytes(nest, inner) * prod(shared.values())
-        return {**{k: sizes[k] for k in outer - inner}, **shared} if enough else None
+        return {**{k: sizes[k] for k in outer - inner}, **shared} if enough else None  # type: ignore[dict-item]
 
     def sibling_to_join(self, nest: NestOp) -> tuple[NestOp, Value, dict[int, int]] | None:
         """A nest over the same space that folds some of the dims that this one folds and reads the same elements of a buffer, and the dims to leave."""
@@ -185,7 +187,7 @@ class Splitter:
     def _partial_bytes(self, nest: NestOp, inner: set[int]) -> int:
         """Bytes of the partial results when only some dims are folded."""
         stays = [k for k in range(len(nest.space.sizes)) if k not in inner]
-        return count(nest.space.sizes, stays) * sum(result.type.bytes for result in _folds(nest))  # type: ignore[attr-defined]
+        return count(weights(nest), stays) * sum(result.type.bytes for result in _folds(nest))  # type: ignore[attr-defined]
 
 
 def _outer_parts(nest: NestOp, producer: NestOp, joint: Joint) -> dict[int, int] | None:
@@ -200,15 +202,15 @@ def _outer_parts(nest: NestOp, producer: NestOp, joint: Joint) -> dict[int, int]
             continue
         for k in dims_of(joint.dims[d]) & folded:
             size = nest.space.sizes[k]
-            if k in found or size % parts or joint.dims[d] is not nest.space.ranges.floordiv(dim(k), size // parts):
+            if k in found or type(size) is not int or type(parts) is not int or size % parts or joint.dims[d] is not nest.space.ranges.floordiv(dim(k), size // parts):
                 return None
             found[k] = parts
     return found
 
 
 def can_split(nest: NestOp) -> bool:
-    """Whether a nest folds points whose number is known."""
-    return bool(nest.reduced) and not has_scan(nest) and all(type(size) is int for size in nest.space.sizes) and points(nest) != 0
+    """Whether a nest folds, and has points."""
+    return bool(nest.reduced) and not has_scan(nest) and points(nest) != 0
 
 
 def folds(nest: NestOp) -> bool:
@@ -227,7 +229,7 @@ def _folds(nest: NestOp) -> list[Value]:
 
 def programs(nest: NestOp) -> int:
     """How many programs the kernel of a reduction will have: one a row, or one a block of columns."""
-    sizes, folded = nest.space.sizes, set(nest.reduced)
+    sizes, folded = weights(nest), set(nest.reduced)
     parallel = [k for k in range(len(sizes)) if k not in folded]
     votes = unit_stride_bytes(nest)
     near = max(range(len(sizes)), key=lambda k: (votes[k], k))

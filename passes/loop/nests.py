@@ -10,12 +10,13 @@ from typing import Final
 from lect.dialects.loop.attributes import SpaceAttr
 from lect.dialects.loop.building import Inlining, NestBuilder, copy_block
 from lect.dialects.loop.library import may_share_memory
-from lect.dialects.loop.ops import ConstOp, ExternOp, FuncOp, IndexOp, LoadOp, NestOp, ReturnOp, ScanOp, StoreOp, UpdateOp, WriteOp, variance
+from lect.dialects.loop.ops import CastOp, ConstOp, ExternOp, FuncOp, IndexOp, LoadOp, NestOp, ReturnOp, ScanOp, StoreOp, UpdateOp, WriteOp, variance
 from lect.dialects.loop.types import BufferType
 from lect.dialects.scalars import HEAVY
-from lect.ir import Block, Operation, PassFailure, Value
-from lect.ir.index_map import coefficient, delinearize, is_affine, linearize
-from lect.ir.symbolic import Expr, Ranges, Size
+from lect.ir import Block, Operation, Value
+from lect.ir.facts import NOTHING, facts_of
+from lect.ir.index_map import coefficient, delinearize, dims_of, is_affine, linearize
+from lect.ir.symbolic import Expr, Ranges, Size, as_size
 
 INLINE = "inline"
 FEW = 8  # what is computed once for so many points, or more, is no cost of each
@@ -49,9 +50,9 @@ def readers_of_memory(buffer: Value) -> list[Operation]:
 
 
 def nbytes(buffer: Value) -> int:
-    """Bytes of a buffer.  Raises `PassFailure` when its size is known only at run time."""
+    """Bytes of a buffer, to weigh with: where its size is known only at run time, those of the captured call."""
     found = _bytes(buffer.type)
-    return found if type(found) is int else _number(found, buffer.owner)
+    return found if type(found) is int else weight(found, buffer.owner)
 
 
 @lru_cache(maxsize=4096)
@@ -60,15 +61,27 @@ def _bytes(type: BufferType) -> Size:
 
 
 def points(nest: NestOp) -> int:
-    """Points of the index space.  Raises `PassFailure` when their number is known only at run time."""
-    return _number(nest.space.points, nest)
+    """Points of the index space, to weigh with."""
+    found = nest.space.points
+    return found if type(found) is int else weight(found, nest)
 
 
-def _number(size: Size, about: Operation | Block) -> int:
-    if type(size) is not int:
-        op = about if isinstance(about, Operation) else about.parent_op
-        raise PassFailure(f"this pass weighs sizes in numbers, and the size {size} is known only at run time", op=op)
-    return size
+def weight(size: Size, about: Operation | Block) -> int:
+    """A size to weigh with: where it is known only at run time, that of the captured call, which the function around `about` declares."""
+    if type(size) is int:
+        return size
+    op = about if isinstance(about, Operation) else about.parent_op
+    return (facts_of(op) if op is not None else NOTHING).hint(size)
+
+
+def weights(nest: NestOp) -> tuple[int, ...]:
+    """The sizes of a nest's dims, to weigh with."""
+    sizes: tuple[Size, ...] = nest.space.sizes
+    for size in sizes:
+        if type(size) is not int:
+            hint = facts_of(nest).hint
+            return tuple([hint(size) for size in sizes])
+    return sizes  # type: ignore[return-value]
 
 
 def body_size(nest: NestOp) -> int:
@@ -82,9 +95,9 @@ def heavy_ops(nest: NestOp) -> int:
     What varies over few of them (a row's norm, a mean's divisor) is computed once for many and costs nothing to repeat.
     """
     heavy = [op for op in nest.body if op.name in HEAVY_OPS]
-    sizes = nest.space.sizes
-    if not heavy or not all(type(size) is int for size in sizes):
-        return len(heavy)
+    if not heavy:
+        return 0
+    sizes = weights(nest)
     varying = variance(nest)
     total = prod(sizes)
     return sum(prod([size for k, size in enumerate(sizes) if varying[op.results[0]] >> k & 1]) * FEW >= total > 1 for op in heavy)
@@ -120,14 +133,26 @@ def gathered_ranges(nest: NestOp, load: LoadOp) -> Ranges:
     return Ranges(nest.space.ranges.dims, tuple([_size_of(value) for value in load.indices]))
 
 
-def _size_of(value: Value) -> int:
+def _size_of(value: Value) -> Size:
     """Size of the range that a number is brought into, beginning with 0; so much that it is no size where that is not known."""
     least = value.op
-    if least is not None and least.name == "loop.minimum" and isinstance(least.operands[1].op, ConstOp):
-        most, floor = least.operands[1].op.value, least.operands[0].op
-        if floor is not None and floor.name == "loop.maximum" and isinstance(floor.operands[1].op, ConstOp) and floor.operands[1].op.value >= 0:
-            return int(most) + 1
+    if least is not None and least.name == "loop.minimum":
+        most, floor = uniform(least.operands[1]), least.operands[0].op
+        if most is not None and floor is not None and floor.name == "loop.maximum" and isinstance(floor.operands[1].op, ConstOp):
+            return as_size(most + 1) if floor.operands[1].op.value >= 0 else 1 << 62
     return 1 << 62
+
+
+def uniform(value: Value) -> Size | None:
+    """The integer, or the size, that a value is at every point; None where it is neither."""
+    op = value.op
+    if isinstance(op, CastOp):
+        op = op.value.op
+    if isinstance(op, ConstOp):
+        return int(op.value) if op.value == op.value and abs(op.value) < 1 << 62 and op.value == int(op.value) else None
+    if isinstance(op, IndexOp) and not dims_of(op.map.offset):
+        return as_size(op.map.offset)
+    return None
 
 
 def is_gathered_inline(producer: NestOp, reader: NestOp, load: LoadOp) -> bool:
@@ -139,7 +164,7 @@ def is_gathered_inline(producer: NestOp, reader: NestOp, load: LoadOp) -> bool:
 
 def unit_stride_bytes(nest: NestOp) -> list[int]:
     """For each dim the bytes that loads and stores move along it with stride 1."""
-    sizes = nest.space.sizes
+    sizes = weights(nest)
     votes = [0] * len(sizes)
     for op in nest.body:
         if isinstance(op, (LoadOp, StoreOp, UpdateOp)):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd
 from types import MappingProxyType
+from typing import Any
 
 from lect.dialects.loop.attributes import OperandAttr, SpaceAttr, ViewAttr
 from lect.dialects.loop.building import NestBuilder
@@ -34,17 +35,17 @@ class Product:
     """`batch` products of (rows, inner) and (inner, columns) matrices; `a`, `b` and `added` are numbers of the call's operands."""
 
     op: ExternOp
-    batch: int
-    rows: int
-    columns: int
-    inner: int
+    batch: Any
+    rows: Any
+    columns: Any
+    inner: Any
     a: int
     b: int
     added: int | None
 
     @classmethod
     def of(cls, op: ExternOp, elements: tuple[str, ...] = ("f32", "f64")) -> Product | None:
-        """What a library call multiplies; None when it is no product, or one with factors, symbolic sizes or other elements than these."""
+        """What a library call multiplies; None when it is no product, or one with factors or other elements than these.  Sizes may be expressions."""
         leaf = op.callee.leaf
         if leaf not in CALLS or any(op.kwargs.get(name, 1) != 1 for name in op.kwargs) or set(op.kwargs) - {"beta", "alpha"}:
             return None
@@ -53,6 +54,11 @@ class Product:
         types = tuple([value.type for value in (*op.operands, *op.results)])
         found = _sizes(leaf, tuple([value.number for value in op.args]), op.views, op.result_views, types, elements)
         return None if found is None else cls(op, *found)
+
+    @property
+    def is_symbolic(self) -> bool:
+        """Whether some size is known only at run time."""
+        return not all(type(size) is int for view in (*self.op.views, *self.op.result_views) for size in (*view.sizes, *(view.strides or ()), view.offset))
 
     @property
     def operations(self) -> int:
@@ -97,11 +103,9 @@ def _sizes(
     element = types[-1].element
     if str(element) not in elements or any(types[number].element is not element for number in numbers):
         return None
-    if not all(type(size) is int for view in (*views, *results) for size in (*view.sizes, *(view.strides or ()), view.offset)):
-        return None
     first, second = views[-2:]
     sizes = (first.sizes[0] if kind[0] else 1, first.sizes[-2], second.sizes[-1], first.sizes[-1])
-    if min(sizes) <= 0 or not _is_dense(results[0], types[-1]):
+    if 0 in sizes or not _is_dense(results[0], types[-1]):
         return None
     return *sizes, numbers[-2], numbers[-1], numbers[0] if kind[1] else None
 

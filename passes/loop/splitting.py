@@ -16,7 +16,7 @@ from lect.dialects.loop.ops import LoadOp, NestOp, ReduceIndexOp, ReduceOp, vari
 from lect.dialects.loop.types import BufferType
 from lect.ir import Operation, Value
 from lect.ir.index_map import dims_of, linearize
-from lect.ir.symbolic import ZERO, Expr, dim
+from lect.ir.symbolic import ZERO, Expr, Size, as_size, dim
 
 REDUCTIONS = (ReduceOp, ReduceIndexOp)
 
@@ -27,28 +27,28 @@ class Parts:
     `parts`, some of `kept`, are folded in stage 2."""
 
     dims: Mapping[int, Expr]
-    sizes: tuple[int, ...]
+    sizes: tuple[Size, ...]
     kept: tuple[int, ...]
     parts: tuple[int, ...]
     over: tuple[int, ...]
 
 
-def cut(nest: NestOp, factors: Mapping[int, int]) -> Parts:
+def cut(nest: NestOp, factors: Mapping[int, Size]) -> Parts:
     """The finer space when each folded dim in `factors` is taken in so many equal parts."""
     folded = set(nest.reduced)
     dims: dict[int, Expr] = {}
-    sizes: list[int] = []
+    sizes: list[Size] = []
     kept, parts, over = [], [], []
     for k, size in enumerate(nest.space.sizes):
         count = factors.get(k, 1)
-        here = [count, size // count] if 1 < count < size else [size]
+        here = [size] if count in (1, size) else [count, as_size(size // count)]
         new = list(range(len(sizes), len(sizes) + len(here)))
         dims[k] = linearize([dim(position) if extent != 1 else ZERO for position, extent in zip(new, here)], tuple(here))
         sizes += here
-        if k not in folded or count > 1:
+        if k not in folded or count != 1:
             kept.append(new[0])
             parts += new[:1] if k in folded else []
-        over += new[1:] if k in folded and count > 1 else new if k in folded else []
+        over += new[1:] if k in folded and count != 1 else new if k in folded else []
     return Parts(dims, tuple(sizes), tuple(kept), tuple(parts), tuple(over))
 
 
@@ -78,7 +78,7 @@ def needed_for(roots: Iterable[Value], nest: NestOp, given: Iterable[Value] = ()
     return [op for op in nest.body if op in wanted]
 
 
-def split_reduction(nest: NestOp, factors: Mapping[int, int], names: Sequence[str], reason: str) -> list[NestOp]:
+def split_reduction(nest: NestOp, factors: Mapping[int, Size], names: Sequence[str], reason: str) -> list[NestOp]:
     """Put the stages in front of a nest, the last with its name in its place; gives them in order.
 
     `factors` must leave something to fold; `names` are those of the stages 1 and 2.

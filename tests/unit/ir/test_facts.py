@@ -52,6 +52,7 @@ def test_a_size_that_is_no_number_refuses_to_be_one() -> None:
 
 def test_what_sizes_of_at_least_two_decide() -> None:
     assert s0 and s0 * s1 and s0 - 1 and s0 > 1 and s0 >= 2 and not s0 <= 1 and max(s0, 1) is s0 and s0 * 2 > s0 and s0 < s0 + 1
+    assert s0 * s1 > s1 and s0 * s1 * 8 > s0 * 8 and s0 * s1 - s0 and not s0 * s1 < s0 + s1 and s0 * s0 >= s0 * 2
 
 
 def test_sizes_in_attributes_are_text() -> None:

@@ -413,3 +413,24 @@ kernel.func @two_axes_at_one_place() {grid = [1], axes = #kernel.axes<Y: 8 whole
   %2 = kernel.add(%0, %1) : !kernel.tile<1xRxf32>
   kernel.return()
 }
+
+// -----
+
+// expected-error @+1 {{the last parameters of 'kernel.func' are an index for each of its symbols, got [!kernel.ptr<f32>]}}
+kernel.func @no_size_of_a_symbol(%x: !kernel.ptr<f32>) {grid = [1], axes = #kernel.axes<>, blocks = #kernel.blocks<>, symbols = {s0 = {hint = 3}}} {
+  kernel.return()
+}
+
+// -----
+
+// expected-error @+1 {{the symbols of 'kernel.func' are s0, s1, ... in order}}
+kernel.func @symbols_with_a_gap(%x: !kernel.ptr<f32>, %n: index) {grid = [1], axes = #kernel.axes<>, blocks = #kernel.blocks<>, symbols = {s1 = {hint = 3}}} {
+  kernel.return()
+}
+
+// -----
+
+// expected-error @+1 {{what 'symbols' says of s0 are numbers for}}
+kernel.func @symbols_of_words(%x: !kernel.ptr<f32>, %n: index) {grid = [1], axes = #kernel.axes<>, blocks = #kernel.blocks<>, symbols = {s0 = {hint = "much"}}} {
+  kernel.return()
+}

@@ -1,4 +1,4 @@
-// RUN: lect-opt %s -p functional-to-loop --split-input-file | filecheck %s
+// RUN: lect-opt %s -p functional-to-loop --split-input-file --verify-diagnostics | filecheck %s
 
 // Permute and reshape only change index maps; the result keeps the strides of its type, and its nest walks memory in order.
 // CHECK-LABEL: loop.func @views_vanish(%x: !loop.buffer<8x16xf32>)
@@ -369,4 +369,29 @@ functional.func @layer_norm_gradients(%g: !functional.tensor<8x16xf32>, %x: !fun
 functional.func @no_own_gradients_as_the_library_is_faster(%g: !functional.tensor<2048x768xf32>, %x: !functional.tensor<2048x768xf32>, %m: !functional.tensor<2048x1xf32>, %r: !functional.tensor<2048x1xf32>, %w: !functional.tensor<768xf32>) {
   %0, %1, %2 = functional.layer_norm_backward(%g, %x, %m, %r, %w) {normalized = [768]} : (!functional.tensor<2048x768xf32>, !functional.tensor<768xf32>, !functional.tensor<768xf32>)
   functional.return(%0, %1, %2)
+}
+
+// -----
+
+// Sizes stay expressions; a number that is made of them is an index expression.
+// CHECK-LABEL: loop.func @sizes_that_are_known_at_run_time
+// CHECK-SAME:  s1 = {hint = 7, min = 2, argument = 0, dim = 1, divisor = 3}, s2 = {hint = 3, min = 2, argument = 1}}
+// CHECK:       space = #loop.space<d0: s0, d1: 3, d2: s1>}
+// CHECK:       {map = #loop.map<(d0, d1, d2) -> (d0 * s1 * 3 + d1 * s1 + d2)>}
+// CHECK:       %[[COUNT:.*]] = loop.index() {map = #loop.map<(d0, d1, d2) -> (s1)>} : i64
+// CHECK:       loop.cast(%[[COUNT]]) : f32
+// CHECK:       loop.return({{.*}}) {views = [#loop.view<s2x3>]}
+functional.func @sizes_that_are_known_at_run_time(%x: !functional.tensor<s0x(s1 * 3)xf32>, %n: !functional.tensor<i64>) {symbols = {s0 = {hint = 5, min = 2}, s1 = {hint = 7, min = 2}, s2 = {hint = 3, min = 2, argument = 1}}} {
+  %0 = functional.reshape(%x) {shape = [#lect.size<s0>, 3, #lect.size<s1>]} : !functional.tensor<s0x3xs1xf32>
+  %1 = functional.mean(%0) {dims = [2]} : !functional.tensor<s0x3xf32>
+  %2 = functional.slice(%1) {dim = 0, start = 0, end = #lect.size<s2>} : !functional.tensor<s2x3xf32>
+  functional.return(%2)
+}
+
+// -----
+
+functional.func @no_form_of_a_resampling_of_such_sizes(%x: !functional.tensor<1x2xs0x8xf32>) {symbols = {s0 = {hint = 5, min = 2}}} {
+  // expected-error @+1 {{the size s0 is known only at run time, and here it is reckoned with as a number}}
+  %0 = functional.upsample(%x) {size = [#lect.size<s0 * 3>, 8], kind = "linear"} : !functional.tensor<1x2x(s0 * 3)x8xf32>
+  functional.return(%0)
 }

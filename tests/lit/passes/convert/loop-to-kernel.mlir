@@ -389,3 +389,74 @@ loop.func @columns_at_once(%x: !loop.buffer<64x32xf32>) {
   }
   loop.return(%y) {views = [#loop.view<32>]}
 }
+
+// -----
+
+// Size symbols of a nest become parameters of its kernel, numbered anew; the host program reads them off its arguments.
+// CHECK-LABEL: kernel.func @n0(%x: !kernel.ptr<f32>, %0: !kernel.ptr<f32>, %s0: index, %s1: index)
+// CHECK-SAME:  {grid = [#lect.size<s0>], axes = #kernel.axes<R: s1 * 2 loop>, blocks = #kernel.blocks<R = 8>, vector = "R", symbols = {s0 = {hint = 30}, s1 = {hint = 50}}}
+// CHECK:       kernel.bound({{.*}}) {axis = "R"}
+// CHECK:       {map = #loop.map<(d0, d1) -> (d0 * s1 * 2 + d1)>}
+// CHECK-LABEL: host.func @sizes_are_parameters
+// CHECK-NEXT:  host.size(%x) {dim = 0, symbol = 0} : index
+// CHECK-NEXT:  host.size(%x) {dim = 1, symbol = 2, divisor = 2} : index
+// CHECK:       grid = #lect.size<s0>, grain = 328, sizes = [#lect.size<s0>, #lect.size<s2>]}
+loop.func @sizes_are_parameters(%x: !loop.buffer<s0xs2xf32>) {symbols = {s0 = {hint = 30, argument = 0, dim = 0}, s2 = {hint = 50, argument = 0, dim = 1, divisor = 2}}, arguments = [#loop.view<s0x(s2 * 2)>]} {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: s0, d1: s2 * 2>, tiles = #kernel.tiles<"row", R: d1 by 8 loop, vector R>} : !loop.buffer<s0xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * s2 * 2 + d1)>} : f32
+    %2 = loop.reduce(%1) {kind = "max", over = [1]} : f32
+    loop.store(%2) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  loop.return(%0) {views = [#loop.view<s0>]}
+}
+
+// -----
+
+// CHECK-LABEL: kernel.func @n0
+// CHECK-SAME:  {grid = [#lect.size<s0 floordiv 16>], axes = #kernel.axes<X: s0 grid>
+// CHECK-SAME:  symbols = {s0 = {hint = 64, multiple = 16}}}
+// CHECK-NOT:   kernel.bound
+// CHECK:       host.func @no_mask_as_the_size_is_a_multiple
+loop.func @no_mask_as_the_size_is_a_multiple(%x: !loop.buffer<s0xf32>) {symbols = {s0 = {hint = 64, multiple = 16, argument = 0, dim = 0}}} {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: s0>, tiles = #kernel.tiles<"flat", X: d0 by 16 grid, vector X>} : !loop.buffer<s0xf32> {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    %2 = loop.exp(%1) : f32
+    loop.store(%2) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%0) {views = [#loop.view<s0>]}
+}
+
+// -----
+
+// CHECK-LABEL: kernel.func @n0
+// CHECK-NOT:   kernel.func
+// CHECK:       host.func @one_kernel_for_two_sizes
+// CHECK:       {kernel = @n0, {{.*}}sizes = [#lect.size<s0>]}
+// CHECK:       {kernel = @n0, {{.*}}sizes = [#lect.size<s1>]}
+loop.func @one_kernel_for_two_sizes(%x: !loop.buffer<s0xf32>, %y: !loop.buffer<s1xf32>) {symbols = {s0 = {hint = 64, argument = 0, dim = 0}, s1 = {hint = 64, argument = 1, dim = 0}}} {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: s0>} : !loop.buffer<s0xf32> {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    loop.store(%1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %2 = loop.nest @n1(%y) {space = #loop.space<d0: s1>} : !loop.buffer<s1xf32> {
+  ^bb0(%d0: index):
+    %3 = loop.load(%y) {map = #loop.map<(d0) -> (d0)>} : f32
+    loop.store(%3) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%0, %2) {views = [#loop.view<s0>, #loop.view<s1>]}
+}
+
+// -----
+
+// expected-error @+1 {{no argument tells what the size s0 is}}
+loop.func @no_program_as_nothing_tells_the_size(%x: !loop.buffer<s0xf32>) {symbols = {s0 = {hint = 64}}} {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: s0>} : !loop.buffer<s0xf32> {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    loop.store(%1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%0) {views = [#loop.view<s0>]}
+}

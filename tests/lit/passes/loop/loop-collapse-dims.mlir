@@ -102,3 +102,29 @@ loop.func @no_merge_as_points_have_an_order(%v: !loop.buffer<3x1x4xf32>) {
   }
   loop.return(%2) {views = [#loop.view<12>]}
 }
+
+// Sizes that are known only at run time, where one dim steps over the whole of the other.
+// CHECK-LABEL: @merges_dims_whose_sizes_are_known_at_run_time
+// CHECK:       space = #loop.space<d0: s0 * s1, d1: 4>
+// CHECK:       loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 4 + d1)>}
+loop.func @merges_dims_whose_sizes_are_known_at_run_time(%x: !loop.buffer<s0xs1x4xf32>, %y: !loop.buffer<4xf32>) {symbols = {s0 = {hint = 3}, s1 = {hint = 5}}} {
+  %0 = loop.nest @n0(%x, %y) {space = #loop.space<d0: s0, d1: s1, d2: 4>} : !loop.buffer<s0xs1x4xf32> {
+  ^bb0(%d0: index, %d1: index, %d2: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1, d2) -> (d0 * s1 * 4 + d1 * 4 + d2)>} : f32
+    %2 = loop.load(%y) {map = #loop.map<(d0, d1, d2) -> (d2)>} : f32
+    %3 = loop.add(%1, %2) : f32
+    loop.store(%3) {map = #loop.map<(d0, d1, d2) -> (d0 * s1 * 4 + d1 * 4 + d2)>}
+  }
+  loop.return(%0) {views = [#loop.view<s0xs1x4>]}
+}
+
+// CHECK-LABEL: @no_merge_as_the_step_is_another_size
+// CHECK:       space = #loop.space<d0: s0, d1: s0>
+loop.func @no_merge_as_the_step_is_another_size(%x: !loop.buffer<s0xs1xf32>) {symbols = {s0 = {hint = 3}, s1 = {hint = 5}}} {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: s0, d1: s0>} : !loop.buffer<s0xs0xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * s1 + d1)>} : f32
+    loop.store(%1) {map = #loop.map<(d0, d1) -> (d0 * s0 + d1)>}
+  }
+  loop.return(%0) {views = [#loop.view<s0xs0>]}
+}

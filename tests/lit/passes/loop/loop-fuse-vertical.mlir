@@ -243,3 +243,47 @@ loop.func @fuses_behind_a_product_and_not_in_front(%x: !loop.buffer<8x4xf32>, %w
   }
   loop.return(%8) {views = [#loop.view<8x16>]}
 }
+
+// -----
+
+// Sizes that are known only at run time are equal where they are written alike; savings are those of the captured call.
+// CHECK-LABEL: @joins_spaces_of_equal_sizes
+// CHECK-COUNT-1: fused = [#loop.fuse<vertical @n0, @n1 saves 240>]
+// CHECK-NOT:   loop.nest
+loop.func @joins_spaces_of_equal_sizes(%x: !loop.buffer<s0xs1xf32>) {symbols = {s0 = {hint = 30}, s1 = {hint = 5}}} {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: s0, d1: s1>} : !loop.buffer<s0xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * s1 + d1)>} : f32
+    %2 = loop.reduce(%1) {kind = "sum", over = [1]} : f32
+    loop.store(%2) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  %3 = loop.nest @n1(%x, %0) {space = #loop.space<d0: s0, d1: s1>} : !loop.buffer<s0xs1xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %4 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * s1 + d1)>} : f32
+    %5 = loop.load(%0) {map = #loop.map<(d0, d1) -> (d0)>} : f32
+    %6 = loop.div(%4, %5) : f32
+    loop.store(%6) {map = #loop.map<(d0, d1) -> (d0 * s1 + d1)>}
+  }
+  loop.return(%3) {views = [#loop.view<s0xs1>]}
+}
+
+// -----
+
+// CHECK-LABEL: @no_join_as_the_sizes_may_differ
+// CHECK:       blocked = [#loop.blocked<@n0 by "%result 0: reduction spaces differ: s2 against s1">]
+loop.func @no_join_as_the_sizes_may_differ(%x: !loop.buffer<s0xs1xf32>, %y: !loop.buffer<s0xs2xf32>) {symbols = {s0 = {hint = 30}, s1 = {hint = 5}, s2 = {hint = 5}}} {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: s0, d1: s1>} : !loop.buffer<s0xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * s1 + d1)>} : f32
+    %2 = loop.reduce(%1) {kind = "sum", over = [1]} : f32
+    loop.store(%2) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  %3 = loop.nest @n1(%y, %0) {space = #loop.space<d0: s0, d1: s2>} : !loop.buffer<s0xs2xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %4 = loop.load(%y) {map = #loop.map<(d0, d1) -> (d0 * s2 + d1)>} : f32
+    %5 = loop.load(%0) {map = #loop.map<(d0, d1) -> (d0)>} : f32
+    %6 = loop.div(%4, %5) : f32
+    loop.store(%6) {map = #loop.map<(d0, d1) -> (d0 * s2 + d1)>}
+  }
+  loop.return(%3) {views = [#loop.view<s0xs2>]}
+}

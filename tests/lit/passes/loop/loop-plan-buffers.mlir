@@ -102,14 +102,45 @@ loop.func @no_slot_of_a_parameter(%x: !v) {
 
 // -----
 
-loop.func @no_plan_as_a_size_is_known_at_run_time_only(%x: !loop.buffer<s0x4xf32>) {
-  // expected-error @+1 {{this pass weighs sizes in numbers, and the size s0 * 16 is known only at run time}}
+// Buffers of one size share a slot, whatever that size is when the program runs.
+// CHECK-LABEL: @slots_of_sizes_that_are_known_at_run_time
+// CHECK-SAME:    {symbols = {s0 = {hint = 10}}, slot_bytes = [#lect.size<s0 * 16>], peak_bytes = 320}
+// CHECK:         loop.nest @n0({{.*}}) {{.*}}slots = [0]}
+// CHECK:         loop.nest @n2({{.*}}) {{.*}}slots = [0]}
+loop.func @slots_of_sizes_that_are_known_at_run_time(%x: !loop.buffer<s0x4xf32>) {symbols = {s0 = {hint = 10}}} {
   %0 = loop.nest @n0(%x) {space = #loop.space<d0: s0, d1: 4>} : !loop.buffer<s0x4xf32> {
   ^bb0(%d0: index, %d1: index):
     %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 4 + d1)>} : f32
     loop.store(%1) {map = #loop.map<(d0, d1) -> (d0 * 4 + d1)>}
   }
-  loop.return(%0) {views = [#loop.view<s0x4>]}
+  %2 = loop.extern @e1(%0) {callee = @aten.sin.default, views = [#loop.view<s0x4>], args = [#loop.operand<0>], result_views = [#loop.view<s0x4>]} : !loop.buffer<s0x4xf32>
+  %3 = loop.nest @n2(%x) {space = #loop.space<d0: s0, d1: 4>} : !loop.buffer<s0x4xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %4 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 4 + d1)>} : f32
+    loop.store(%4) {map = #loop.map<(d0, d1) -> (d0 * 4 + d1)>}
+  }
+  %5 = loop.extern @e3(%3) {callee = @aten.sin.default, views = [#loop.view<s0x4>], args = [#loop.operand<0>], result_views = [#loop.view<s0x4>]} : !loop.buffer<s0x4xf32>
+  loop.return(%5) {views = [#loop.view<s0x4>]}
+}
+
+// -----
+
+// CHECK-LABEL: @no_common_slot_as_the_sizes_may_differ
+// CHECK-SAME:    slot_bytes = [#lect.size<s0 * 16>, #lect.size<s1 * 16>]
+loop.func @no_common_slot_as_the_sizes_may_differ(%x: !loop.buffer<s0x4xf32>, %y: !loop.buffer<s1x4xf32>) {symbols = {s0 = {hint = 10}, s1 = {hint = 10}}} {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: s0, d1: 4>} : !loop.buffer<s0x4xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 4 + d1)>} : f32
+    loop.store(%1) {map = #loop.map<(d0, d1) -> (d0 * 4 + d1)>}
+  }
+  %2 = loop.extern @e1(%0) {callee = @aten.sin.default, views = [#loop.view<s0x4>], args = [#loop.operand<0>], result_views = [#loop.view<s0x4>]} : !loop.buffer<s0x4xf32>
+  %3 = loop.nest @n2(%y) {space = #loop.space<d0: s1, d1: 4>} : !loop.buffer<s1x4xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %4 = loop.load(%y) {map = #loop.map<(d0, d1) -> (d0 * 4 + d1)>} : f32
+    loop.store(%4) {map = #loop.map<(d0, d1) -> (d0 * 4 + d1)>}
+  }
+  %5 = loop.extern @e3(%3) {callee = @aten.sin.default, views = [#loop.view<s1x4>], args = [#loop.operand<0>], result_views = [#loop.view<s1x4>]} : !loop.buffer<s1x4xf32>
+  loop.return(%2, %5) {views = [#loop.view<s0x4>, #loop.view<s1x4>]}
 }
 
 // -----

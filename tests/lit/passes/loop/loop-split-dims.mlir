@@ -57,3 +57,34 @@ loop.func @no_split_as_the_size_does_not_divide(%x: !loop.buffer<3xf32>) {
   }
   loop.return(%0) {views = [#loop.view<10>]}
 }
+
+// -----
+
+// A size that is known only at run time divides the dim, whatever it is.
+// CHECK-LABEL: @splits_at_a_size_that_is_known_at_run_time
+// CHECK:       space = #loop.space<d0: s0, d1: s1, d2: 4>
+// CHECK:       (d1 * s0 * 4 + d0 * 4 + d2)
+loop.func @splits_at_a_size_that_is_known_at_run_time(%x: !loop.buffer<s0xs1x4xf32>) {symbols = {s0 = {hint = 3}, s1 = {hint = 5}}} {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: s0 * s1, d1: 4>} : !loop.buffer<(s0 * s1)x4xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> ((d0 mod s1) * s0 * 4 + (d0 floordiv s1) * 4 + d1)>} : f32
+    loop.store(%1) {map = #loop.map<(d0, d1) -> (d0 * 4 + d1)>}
+  }
+  loop.return(%0) {views = [#loop.view<(s0 * s1)x4>]}
+}
+
+// -----
+
+// CHECK-LABEL: @no_split_as_the_size_may_not_divide
+// CHECK:       space = #loop.space<d0: s0, d1: 4>
+// CHECK:       ((d0 floordiv 2) * 4 + d1)
+loop.func @no_split_as_the_size_may_not_divide(%x: !loop.buffer<s0x4xf32>) {symbols = {s0 = {hint = 3}, s1 = {hint = 5}}} {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: s0, d1: 4>} : !loop.buffer<s0x4xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> ((d0 floordiv 2) * 8 + (d0 mod 2) * 4 + d1)>} : f32
+    %2 = loop.load(%x) {map = #loop.map<(d0, d1) -> ((d0 floordiv 2) * 4 + d1)>} : f32
+    %3 = loop.add(%1, %2) : f32
+    loop.store(%3) {map = #loop.map<(d0, d1) -> (d0 * 4 + d1)>}
+  }
+  loop.return(%0) {views = [#loop.view<s0x4>]}
+}

@@ -107,10 +107,12 @@ def is_dense(shape: Sequence[int], strides: Sequence[int]) -> bool:
     if len(real) < len(shape) and any(size == 0 for size in shape):
         return True
     step = 1
-    for stride, size in sorted(real):
-        if stride != step:
+    while real:
+        found = next((pair for pair in real if pair[0] == step), None)
+        if found is None:
             return False
-        step *= size
+        real.remove(found)
+        step = step * found[1]
     return True
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from lect.dialects.functional.types import TensorType
-from lect.ir import Operation, require
+from lect.ir import Operation, SymbolicSizeError, require
 from lect.ir.facts import Facts, problem_of, symbols_of
 from lect.ir.symbolic import Expr, Size
 from lect.ir.types import i64
@@ -60,6 +60,29 @@ def values_of(func: Operation, inputs: Sequence[Any]) -> dict[int, int]:
         whole = int(tensor.item()) if place.dim is None else int(tensor.shape[place.dim])
         found[number] = whole // place.divisor
     return found
+
+
+def declare_used(func: Operation, source: Operation) -> None:
+    """Let a part of a graph declare the size symbols that occur in it.  Raises `SymbolicSizeError` for one that its arguments do not tell."""
+    known = source.attrs.get("symbols")
+    if not known:
+        return
+    used: set[int] = set()
+    for value in func.body.args:  # type: ignore[attr-defined]
+        used.update(symbols_in(value.type))
+    for op in func.body:  # type: ignore[attr-defined]
+        for result in op.results:
+            used.update(symbols_in(result.type))
+        for each in op.attrs.values():
+            used.update(symbols_in(each))
+    names = {f"s{number}" for number in used}
+    declared = {name: {key: value for key, value in entries.items() if key != "argument"} for name, entries in known.items() if name in names}
+    if declared:
+        func.attrs["symbols"] = declared
+    found = places_of(func)
+    missing = sorted(number for number in used if number not in found)
+    if missing:
+        raise SymbolicSizeError(f"no argument of @{func.attrs['sym_name']} tells what the size s{missing[0]} is", op=source)
 
 
 def verify_symbols(func: Operation) -> None:

@@ -14,6 +14,7 @@ from lect.dialects.functional import normalization
 from lect.dialects.functional.families import Elementwise
 from lect.dialects.loop.attributes import SpaceAttr
 from lect.ir import Operation, Value
+from lect.ir.facts import facts_of
 from lect.ir.index_map import space_dims
 from lect.ir.types import f32
 from lect.passes.convert.functional_to_loop_base import Body, Lowering, Num, Rule, Seen
@@ -51,7 +52,7 @@ def _layer_norm_backward(lowering: Lowering, op: Any) -> list[Seen]:
     kept = rank - len(op.normalized)
     if not op.x.type.count:
         return [constant_tensor(lowering, 0, value.type) for value in op.results]
-    if not is_plain(op) or (op.x.type.count > MOST_ELEMENTS and not op.x.type.element.is_half and not is_computed_by_readers(op.gradient)):
+    if not is_plain(op) or (facts_of(op).hint(op.x.type.count) > MOST_ELEMENTS and not op.x.type.element.is_half and not is_computed_by_readers(op.gradient)):
         return call(lowering, op)
     fold = Fold(lowering, op.x, tuple(range(kept, rank)), op)
     body, x = fold.body, fold.read()

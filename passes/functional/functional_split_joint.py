@@ -31,6 +31,7 @@ from typing import Any, ClassVar
 
 from lect.dialects.functional.creation import CopyOp
 from lect.dialects.functional.ops import FuncOp, ReturnOp
+from lect.dialects.functional.symbols import declare_used
 from lect.ir import Block, Builder, Context, Operation, PassFailure, Region, Value, is_removable
 from lect.passes.base import Pass
 from lect.passes.functional.functional_partition_min_cut import RECOMPUTE, may_recompute
@@ -147,7 +148,9 @@ class _Split:
         block.append(ReturnOp(values, aliases=_gradient_aliases(block, values), loc=graph.end.loc))
         training: dict[str, Any] = {"kept": tuple([places[value] for value in leaves]), "tangents": group.results, "gradients": group.inputs}
         training |= {"again": True} if group.again else {}
-        return FuncOp(graph.func.sym_name + name, training=training, regions=[Region([block])], loc=graph.func.loc)
+        made = FuncOp(graph.func.sym_name + name, training=training, regions=[Region([block])], loc=graph.func.loc)
+        declare_used(made, graph.func)
+        return made
 
     def _needed(self, group: Group) -> tuple[list[Operation], list[Value]]:
         """The operations of a backward in order, and the values it is given beside tangents."""
@@ -264,7 +267,9 @@ class _Split:
         aliases = graph.end.aliases
         stated = None if aliases is None else (*aliases[: len(results)], *[None] * len(kept))
         block.append(ReturnOp(values, aliases=stated if stated and any(stated) else None, loc=end))
-        return FuncOp(graph.func.sym_name, training={"results": len(results)}, regions=[Region([block])], loc=graph.func.loc)
+        made = FuncOp(graph.func.sym_name, training={"results": len(results)}, regions=[Region([block])], loc=graph.func.loc)
+        declare_used(made, graph.func)
+        return made
 
 
 def _moved(op: Operation, mapping: Mapping[Value, Value]) -> Operation:

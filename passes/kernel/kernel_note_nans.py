@@ -21,6 +21,8 @@ from typing import Any, ClassVar, NamedTuple
 from lect.dialects.kernel import ops as kernel
 from lect.dialects.kernel.types import TileType, element_of, with_element
 from lect.ir import Context, Operation, Type, Value
+from lect.ir.facts import facts_of
+from lect.ir.symbolic import as_size
 from lect.ir.types import f32, f64, i32, i64
 from lect.passes.base import Pass, option
 
@@ -44,8 +46,8 @@ class KernelNoteNans(Pass):
 
 
 def _steps(func: kernel.FuncOp, loop: kernel.ForOp) -> int:
-    extent = loop.span or kernel.axis_of(loop, loop.axis).extent - loop.begin
-    return extent // (loop.step or func.blocks.size(loop.axis))
+    extent = kernel.axis_of(loop, loop.axis).extent - loop.begin if loop.span is None else loop.span
+    return facts_of(func).hint(as_size(extent)) // (loop.step or func.blocks.size(loop.axis))
 
 
 class Extremum(NamedTuple):

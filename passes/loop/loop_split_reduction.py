@@ -202,7 +202,8 @@ def _outer_parts(nest: NestOp, producer: NestOp, joint: Joint) -> dict[int, int]
             continue
         for k in dims_of(joint.dims[d]) & folded:
             size = nest.space.sizes[k]
-            if k in found or type(size) is not int or type(parts) is not int or size % parts or joint.dims[d] is not nest.space.ranges.floordiv(dim(k), size // parts):
+            known = type(size) is int and type(parts) is int
+            if k in found or not known or size % parts or joint.dims[d] is not nest.space.ranges.floordiv(dim(k), size // parts):
                 return None
             found[k] = parts
     return found

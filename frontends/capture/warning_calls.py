@@ -58,11 +58,10 @@ class Raises:
     __slots__ = ("category", "line", "module", "text")
 
     def __init__(self, category: type[Warning], text: str, warn: WarnAt | WarnAbove) -> None:
-        known = isinstance(warn, WarnAt)
         self.category = category
         self.text = text
-        self.module = warn.names.get("__name__", "<string>") if known else None
-        self.line = warn.line if known else None
+        self.module = warn.names.get("__name__", "<string>") if isinstance(warn, WarnAt) else None
+        self.line = warn.line if isinstance(warn, WarnAt) else None
 
     def __call__(self) -> bool:
         for action, message, category, module, line in warnings.filters:

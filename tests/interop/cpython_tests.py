@@ -323,8 +323,8 @@ HEAD = """# CPython's own tests
 Test functions of the interpreter's `test` package, each run as it is and compiled, by `python -m tests.interop.cpython_tests` (CPython {version}).
 There is nothing to compute in them, so what is compared is the capture: guards, effects, residual code and resume functions. *Whole* are the tests that
 were followed to their end in one piece, *in parts* those with graph breaks that were followed behind each; in the others some part ran eagerly. The
-outcome (pass, failure, exception) of *same* tests is that of the uncompiled run. The numbers are those of [the reasons](graph-breaks.md). All rows are of
-one run, of the commit {commit}.
+outcome (pass, failure, exception) of *same* tests is that of the uncompiled run. The numbers are those of [the reasons](graph-breaks.md). The rows
+without a star are of one run, of the commit {commit}.
 
 | module | tests | whole | in parts | same | left at |
 |---|---|---|---|---|---|
@@ -341,9 +341,10 @@ def without_places(text: str) -> str:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """The text of docs/cpython-tests.md."""
+    """The text of docs/cpython-tests.md.  Rows of another commit than the first are marked."""
     lines = []
-    commit = Counter(row["commit"] for row in rows).most_common(1)[0][0]
+    commit = rows[0]["commit"]
+    rows = sorted([row for row in rows if row["tests"]], key=lambda row: row["module"])
     for row in rows:
         left = ", ".join(f"{number} × {count}" for number, count in sorted(row["reasons"].items(), key=lambda pair: (-pair[1], pair[0])))
         name = row["module"] if row["commit"] == commit else f"{row['module']}*"
@@ -352,23 +353,31 @@ def table(rows: list[dict[str, Any]]) -> str:
     lines.append(f"| **{len(rows)} modules** | " + " | ".join(f"**{number}**" for number in total) + " | |")
     if any(row["commit"] != commit for row in rows):
         lines.append(f"\n{EARLIER}")
-    return HEAD.format(version=sys.version.split()[0], commit=commit) + "\n".join(lines) + "\n" + differences([sentence for row in rows for sentence in row["differ"]])
+    return HEAD.format(version=sys.version.split()[0], commit=commit) + "\n".join(lines) + "\n" + differences(
+        [sentence for row in rows for sentence in row["differ"]], {test for row in rows for test in row.get("mended", ())}
+    )
 
 
-def differences(sentences: list[str]) -> str:
-    """What the page says of tests that differ: those that do by nature, those with another outcome, and those of which only the trace was wrong."""
+def differences(sentences: list[str], mended: set[str]) -> str:
+    """What the page says of tests that differ: those that do by nature, those with another outcome, and those of which only the trace was wrong.
+
+    `mended` are tests that were run again alone behind a later change, and are the same there; a row names them under that word, which is added by hand.
+    """
     natural: dict[str, list[str]] = {}
     other: list[str] = []
     traced: list[str] = []
+    later: list[str] = []
     for sentence in sentences:
         test, outcomes = sentence.split(": ", 1)
         why = next((why for name, why in BY_NATURE.items() if name in test), None)
-        if why is not None:
+        if test in mended:
+            later.append(f"- {test}")
+        elif why is not None:
             natural.setdefault(why, []).append(test.removeprefix("test."))
         else:
             (traced if outcomes.startswith("passed -> passed ") else other).append(f"- {without_places(sentence)}")
     told = [f"- {why}: {', '.join(tests)}" for why, tests in sorted(natural.items())]
-    parts = (("Another outcome", other), ("The same outcome, but the trace went wrong, and the frame ran as it is written", traced), ("By nature", told))
+    parts = (("Another outcome", other), ("The same outcome, but the trace went wrong, and the frame ran as it is written", traced), ("Mended since that run", later), ("By nature", told))
     return "".join(f"\n## {title}\n\n" + "\n".join(found) + "\n" for title, found in parts if found)
 
 
@@ -377,7 +386,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     if sys.argv[1:2] == ["--table"]:
         rows = [json.loads(line) for path in sys.argv[2:] for line in Path(path).read_text(encoding="utf-8").splitlines()]
-        TABLE.write_text(table(sorted([row for row in rows if row["tests"]], key=lambda row: row["module"])), encoding="utf-8")
+        TABLE.write_text(table(rows), encoding="utf-8")
         return
     Watch().compiled(is_doctest)("warm up")  # once: what runs the tests are copies of this process, which has loaded everything
     told = subprocess.run(["git", "log", "-1", "--format=%h of %cs"], cwd=ROOT, capture_output=True, text=True, check=True)

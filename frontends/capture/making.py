@@ -89,6 +89,9 @@ def new_object(t: Tracer, new: Any, cls: type, args: list[Box], kwargs: Kwargs) 
     raise t.stop("LB0003", f"making a {describe(cls)}")
 
 
+MOST_WATCHED = 300  # objects that are looked for at each call of a weak container, among all that the frame holds
+
+
 def nothing_to_do(referent: Any) -> None:
     """Stands for the function that a weak reference of the library calls when its object goes: see `check_alive`."""
 
@@ -102,6 +105,8 @@ def _make_reference(t: Tracer, new: Any, cls: type, args: list[Box]) -> Box:
         raise t.stop("LB0018", "a weak reference that calls a function when its object goes")
     if t.is_fresh(args[0][0]) or type(args[0][0]) is LT:
         t.weakly.append(args[0][0])
+        if len(t.weakly) > MOST_WATCHED:
+            raise t.stop("LB0031", f"weak containers of more than {MOST_WATCHED} objects made in the frame")
     return t.made(run_real(new, cls, args[0][0], nothing_to_do))
 
 

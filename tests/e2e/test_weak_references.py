@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import lect
+from lect.frontends.capture import making
 from tests.e2e.support import fallbacks, same
 
 
@@ -217,3 +218,22 @@ def test_too_many_arguments_of_a_reference():
 
     held = Plain(1)
     same(function(ones(), weakref.ref(held)), lect.compile(function)(ones(), weakref.ref(held)))
+
+
+def test_a_weak_dictionary_of_many_objects_of_the_frame_is_left_to_python(monkeypatch):
+    monkeypatch.setattr(making, "MOST_WATCHED", 5)
+
+    class Item:
+        pass
+
+    def program(x, size):
+        held, kept = weakref.WeakKeyDictionary(), []
+        for number in range(size):
+            kept.append(Item())
+            held[kept[-1]] = number
+        return x + len(held) + sum(held.values())
+
+    compiled, x = lect.compile(program), torch.randn(3)
+    for size in (4, 9):
+        same(program(x, size), compiled(x, size))
+    assert [event.number for event in lect.events("fallback")] == ["LB0031"]

@@ -89,7 +89,7 @@ def new_object(t: Tracer, new: Any, cls: type, args: list[Box], kwargs: Kwargs) 
     raise t.stop("LB0003", f"making a {describe(cls)}")
 
 
-MOST_WATCHED = 300  # objects that are looked for at each call of a weak container, among all that the frame holds
+MOST_WATCHED = 128  # objects that are looked for at each call of a weak container, among all that the frame holds
 
 
 def nothing_to_do(referent: Any) -> None:

@@ -185,16 +185,29 @@ class SizeSymbols:
     def _equal(self, left: Size, right: Size) -> None:
         """Two sizes are equal by their values: two symbols are one in the next trace, and others are constants."""
         difference = constant(left) - right
-        pair = [(atoms[0].index, k) for atoms, k in difference.terms if len(atoms) == 1 and atoms[0].kind == "s"]
-        if len(pair) == len(difference.terms) == 2 and not difference.const and pair[0][1] == -pair[1][1]:
-            first, second = sorted(number for number, _ in pair)
-            policy = self.t.policy.sizes
+        pairs = self._pairs(difference)
+        if not pairs:
+            self._pin(difference, f"{left} == {right} holds for it")
+            return
+        policy = self.t.policy.sizes
+        for first, second in pairs:
             one, other = policy.root_of(self.sources[first].path()), policy.root_of(self.sources[second].path())
             if one is not other:
                 policy.same[other] = one
-            self.unsettled = True
-            return
-        self._pin(difference, f"{left} == {right} holds for it")
+        self.unsettled = True
+
+    def _pairs(self, difference: Expr) -> list[tuple[int, int]]:
+        """The symbols that are equal by their values, when a difference of two products of symbols is zero because of that: s0 * s1 - s2 * s3."""
+        if len(difference.terms) != 2 or difference.const or difference.terms[0][1] != -difference.terms[1][1]:
+            return []
+        products = []
+        for atoms, _ in difference.terms:
+            if any(atom.kind != "s" for atom in atoms):
+                return []
+            products.append(sorted([atom.index for atom in atoms], key=lambda number: (self.sizes.hints[number], number)))
+        pairs = [(min(pair), max(pair)) for pair in zip(*products) if pair[0] != pair[1]]
+        equal = len(products[0]) == len(products[1]) and all(self.sizes.hints[first] == self.sizes.hints[second] for first, second in pairs)
+        return pairs if equal else []
 
     # ---- guards ------------------------------------------------------------------------------------------------------
 

@@ -266,3 +266,10 @@ def test_an_operator_without_symbols_is_compiled_for_the_sizes_at_hand():
 
 def test_a_size_as_a_factor_and_an_end():
     assert check(lambda x: (x * x.shape[0] + x.shape[0] // 2)[: x.shape[0] - 1] / x.size(0), rows(4, 6, 9, 5)) == 2, static_sizes()
+
+
+def test_products_of_sizes_found_equal():
+    def fn(x, y):
+        return x.reshape(-1, 4) + y.reshape(-1, 1)
+
+    assert check(fn, [(torch.randn(b, t, 4), torch.randn(b, t)) for b, t in ((2, 3), (3, 5), (4, 2), (5, 6))]) == 2, static_sizes()

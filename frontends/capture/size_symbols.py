@@ -192,7 +192,7 @@ class SizeSymbols:
         policy = self.t.policy.sizes
         for first, second in pairs:
             one, other = policy.root_of(self.sources[first].path()), policy.root_of(self.sources[second].path())
-            if one is not other:
+            if one != other:
                 policy.same[other] = one
         self.unsettled = True
 

@@ -146,6 +146,10 @@ def test_sizes_found_equal_are_one_symbol():
     assert check(fn, [(x, y)]) == 3
 
 
+def test_two_dims_that_change_together_and_are_found_equal():
+    assert check(lambda a, b: (a + b, a * b.sum(0, keepdim=True)), [(torch.randn(n, n), torch.randn(n, n)) for n in (3, 4, 6, 9)]) == 2
+
+
 def test_arithmetic_on_sizes():
     def fn(x):
         n, c = x.shape

@@ -8,7 +8,7 @@ the call raises `WrongValue`.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,7 @@ from lect.runtime.bisection import Finding, first_difference
 from lect.runtime.events import Different, EventLog, Unchecked
 from lect.runtime.failures import Lowering, command_for
 from lect.runtime.levels import copy_of, far_apart
+from lect.runtime.training_facts import GroupFacts
 
 Run = Callable[..., list[Any]]
 
@@ -48,9 +49,9 @@ class Check:
         """A graph without gradients that is compared at each call."""
         return functools.partial(_checked, self, run)
 
-    def step_call(self, run: Run, inputs: Sequence[int]) -> Run:
-        """A training step, of which results are compared at each call, and the gradients of `inputs` when a backward comes."""
-        return functools.partial(_checked_step, self, run, tuple(inputs))
+    def step_call(self, run: Run, groups: Sequence[GroupFacts]) -> Run:
+        """A training step, of which results are compared at each call, and the gradients that each of its groups gives when a backward comes."""
+        return functools.partial(_checked_step, self, run, tuple(groups))
 
     def backward(self, func: FuncOp, lowering: Lowering, run: Run) -> Run:
         """A compiled backward that is compared with the functional one of which it was lowered."""
@@ -126,18 +127,20 @@ def _compare(check: Check, kept: Sequence[Any], got: Sequence[Any], want: Sequen
         check.fail(what, problem, lambda: first_difference(check.lowering, kept, _tensors(expected), written=what != "results"))
 
 
-def _checked_step(check: Check, run: Run, followed: tuple[int, ...], *inputs: Any) -> list[Any]:
+def _checked_step(check: Check, run: Run, groups: Sequence[GroupFacts], *inputs: Any) -> list[Any]:
     kept, given = _copies(inputs), _copies(inputs)
-    leaves = {number: given[number].requires_grad_() for number in followed}
+    leaves = {number: given[number].requires_grad_() for group in groups for number in group.inputs}
     with torch.enable_grad():
         arguments = [leaves[number].clone() if number in leaves else value for number, value in enumerate(given)]
         want = _eager_first(check, arguments)
     got = run(*inputs)
     _compare(check, kept, got, want, inputs, arguments)
-    node = next((value.grad_fn for value in got if isinstance(value, torch.Tensor) and _is_step(value.grad_fn)), None)
-    if node is not None:
-        places = [number for number, value in enumerate(got) if isinstance(value, torch.Tensor) and value.grad_fn is node]
-        node.register_hook(functools.partial(_compare_gradients, check, [want[number] for number in places], leaves, kept, places))
+    for group in groups:
+        nodes = [got[number].grad_fn for number in group.results if isinstance(got[number], torch.Tensor)]
+        node = next(filter(_is_step, nodes), None)
+        if node is not None:
+            own = [leaves[number] for number in group.inputs]
+            node.register_hook(functools.partial(_compare_gradients, check, [want[number] for number in group.results], own, kept, len(groups) == 1))
     return got
 
 
@@ -148,19 +151,19 @@ def _is_step(node: Any) -> bool:
 
 
 def _compare_gradients(
-    check: Check, results: Sequence[Any], leaves: Mapping[int, Any], kept: Sequence[Any], places: Sequence[int], found: Any, given: Any
+    check: Check, results: Sequence[Any], leaves: Sequence[torch.Tensor], kept: Sequence[Any], alone: bool, found: Any, given: Any
 ) -> None:
-    """A hook of the node of a training step: `given` are the gradients of its results, `found` those that it gives for its inputs."""
+    """A hook of a node of a training step: `given` are the gradients of its results, `found` those that it gives for its inputs."""
     pairs = [(result, slope.detach()) for result, slope in zip(results, given) if slope is not None and result.requires_grad]
     if not pairs:
         return
-    wanted = torch.autograd.grad([a for a, _ in pairs], list(leaves.values()), [b for _, b in pairs], retain_graph=True, allow_unused=True)
-    got = [value.detach() if value is not None else torch.zeros_like(leaf) for value, leaf in zip(found, leaves.values())]
-    want = [value if value is not None else torch.zeros_like(leaf) for value, leaf in zip(wanted, leaves.values())]
+    wanted = torch.autograd.grad([a for a, _ in pairs], list(leaves), [b for _, b in pairs], retain_graph=True, allow_unused=True)
+    got = [value.detach() if value is not None else torch.zeros_like(leaf) for value, leaf in zip(found, leaves)]
+    want = [value if value is not None else torch.zeros_like(leaf) for value, leaf in zip(wanted, leaves)]
     problem = far_apart(got, want, strides=False)
     if problem is not None:
         slopes = [slope for slope in given if slope is not None]
-        all_given = len(slopes) == len(given)
+        all_given = alone and len(slopes) == len(given)
         check.fail("gradients", problem, lambda: first_difference(check.lowering, kept, want, tangents=slopes if all_given else None))
 
 

@@ -358,8 +358,7 @@ def _link(
         check.skip("it draws random numbers of lect's own, and options={'rng': 'eager'} gives eager's")
     elif check is not None:
         made.graph_codes = frozenset()  # what the check raises is no reason to make the call again
-        followed = sorted({number for group in training.facts.groups for number in group.inputs}) if training is not None else []
-        graph = check.graph_call(graph) if training is None else check.step_call(graph, followed)
+        graph = check.graph_call(graph) if training is None else check.step_call(graph, training.facts.groups)
     native = executable.native if executable is not None else None
     if native is not None and graph is native.run and grad:
         graph, grad = native.quiet, False  # which turns gradients off by itself

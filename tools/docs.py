@@ -6,7 +6,7 @@
 docs/graph-breaks.md is made too, from the table of reasons and the programs of `break_examples`.
 
 The text of a dialect is its module docstring, the text of an op its class docstring, the tables come from the
-declared fields. Nothing is written by hand in docs/reference.
+declared fields. Events, options and the grammar for editors come from `reference_pages`. Nothing is written by hand in docs/reference.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from lect.passes import PASSES
 from lect.passes.pipelines import ORDER, PIPELINES
 from lect.tools import break_prose
 from lect.tools.break_examples import EXAMPLES
+from lect.tools.reference_pages import events_page, options_page, textmate
 
 HEADER = "<!-- Made by `python -m lect.tools.docs` from {source}. Edit the docstrings there, then run `make docs`. -->"
 
@@ -62,6 +63,9 @@ def reference() -> dict[str, str]:
         assert dialect is not None
         pages[f"dialects/{name}.md"] = dialect_page(dialect)
     pages["passes.md"] = passes_page()
+    pages["events.md"] = events_page(HEADER.format(source="runtime/events.py"))
+    pages["options.md"] = options_page(HEADER.format(source="runtime/settings.py"))
+    pages["lect.tmLanguage.json"] = textmate()
     pages["../graph-breaks.md"] = breaks_page()
     return pages
 

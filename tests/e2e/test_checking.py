@@ -119,6 +119,15 @@ def test_right_training_steps_pass(program):
     assert not told()
 
 
+def test_two_losses_that_share_nothing():
+    x, w = torch.randn(4, 4, requires_grad=True), torch.randn(4, 4, requires_grad=True)
+    a, b = lect.compile(lambda x, w: (x.sin().sum(), w.tanh().sum()), options={"check": "eager"})(x, w)
+    a.backward()
+    b.backward()
+    torch.testing.assert_close((x.grad, w.grad), (x.detach().cos(), 1 - w.detach().tanh() ** 2))
+    assert not told()
+
+
 def test_random_numbers():
     def program(x):
         return torch.nn.functional.dropout(x, 0.5).sum()

@@ -1,18 +1,18 @@
 """The files of one compile: which there are, what stands in front of the text, and whether somebody has edited one.
 
-A compile has a folder, `<function>.<number>`, and each of its backwards one below that, `backward.<number>`.  A file is named by its place in all
-pipelines together, so that the same point has the same name in every compile:
+A compile has a folder, `<function>.<number>`, and each of its backwards one below that, `backward.<number>`.  A file is named by its stage and
+its place there, so that the same point has the same name in every compile:
 
-    encode.0/00-capture.mlir              guards, graph and residual code
-    encode.0/02-fx-to-functional.mlir     behind a pass that changed something
-    encode.0/21-functional.mlir           behind the last pass of a stage: the level
+    encode.0/000-capture.mlir             guards, graph and residual code
+    encode.0/102-fx-to-functional.mlir    behind a pass that changed something
+    encode.0/199-functional.mlir          behind the last pass of a stage: the level
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -35,28 +35,18 @@ class TextError(LectError):
     """A folder of texts cannot be written, or a text in it cannot be used."""
 
 
-def _first_numbers() -> Iterator[tuple[str, int]]:
-    number = 1
-    for stage in LEVELS:
-        if stage == CAPTURE:
-            yield stage, 0
-        else:
-            yield stage, number
-            number += len(PIPELINES[stage]) + 1
-
-
-FIRST: Mapping[str, int] = MappingProxyType(dict(_first_numbers()))
+# Stage -> the number of its first pass; the level behind it ends in 99, so that a further pass moves no level.
+FIRST: Mapping[str, int] = MappingProxyType({stage: 100 * number + 1 for number, stage in enumerate(LEVELS)})
 
 
 def level_file(stage: str) -> str:
     """The name of the file at the end of a stage."""
-    number = 0 if stage == CAPTURE else FIRST[stage] + len(PIPELINES[stage])
-    return f"{number:02}-{LEVELS[stage]}.mlir"
+    return f"{0 if stage == CAPTURE else FIRST[stage] + 98:03}-{LEVELS[stage]}.mlir"
 
 
 def pass_file(stage: str, position: int, name: str) -> str:
     """The name of the file behind the pass `name`, which is number `position` of its stage."""
-    return f"{FIRST[stage] + position:02}-{name}.mlir"
+    return f"{FIRST[stage] + position:03}-{name}.mlir"
 
 
 def file_names() -> list[str]:

@@ -34,11 +34,6 @@ class StepFacts:
     restored: tuple[int, ...]
     draws: bool
 
-    @property
-    def inputs(self) -> tuple[int, ...]:
-        """The inputs that autograd connects to a result of any group."""
-        return tuple(sorted({number for group in self.groups for number in group.inputs}))
-
     def to_json(self) -> dict[str, Any]:
         """The facts as what JSON can hold."""
         return asdict(self)

@@ -110,7 +110,9 @@ def losses_apart(x, w):
     return (w.exp() * 2).sum(), (x * x).sum()
 
 
-@pytest.mark.parametrize("program", [scaled_in_place, two_losses, losses_apart, lambda x, w: torch.softmax(x @ w, -1).log().mean()], ids=["in-place", "losses", "apart", "softmax"])
+@pytest.mark.parametrize(
+    "program", [scaled_in_place, two_losses, losses_apart, lambda x, w: torch.softmax(x @ w, -1).log().mean()], ids=["in-place", "losses", "apart", "softmax"]
+)
 def test_right_training_steps_pass(program):
     x, w = torch.randn(4, 4, requires_grad=True), torch.randn(4, 4, requires_grad=True)
     results = lect.compile(program, options={"check": "eager"})(x, w)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import CodeType, MappingProxyType
 from typing import Any
 
@@ -91,20 +92,18 @@ def compile_call(
     ctx = make_context(options=options)
     ctx.resources.update(code_table=table, numbers=numbers, points=points, whole=points is None)
     name = getattr(fn, "__qualname__", type(fn).__qualname__)
+    again = partial(compile_call, fn, args, kwargs, table, options, observe, numbers, points, log, graphs)
     made = Compiled(begins=lambda stage: log.tell(StageBegins(name, stage)))
     watch = Watch.of(name, options, observe, log)
-    stage = "capture"
+    stage, numbers.sizes.in_use = "capture", False
     try:
         module = _timed(made, "capture", lambda: _capture(fn, args, kwargs, ctx, watch))
         _take_capture(made, module, ctx)
         observe("capture", module)
         _only_residual(made, module)
         if not made.statistics.get("torch calls"):
-            if made.cut is None and not ctx.options.get("without_graph"):  # which tests of the capture alone ask for
-                made.fallback = fallback(name, "LB0022", "no torch function was called on a tensor", place_of(fn))
-            else:
-                stage = "emit"
-                made.run = _timed(made, "emit", lambda: _link_residual(made, ctx, None, False))
+            stage = "emit"
+            _link_without_graph(made, ctx, name, fn)
             return made
         captured = find_graph(module)
         made.note = _why_through_torch(name, ctx)
@@ -112,16 +111,18 @@ def compile_call(
             made.numbers = number_places(captured := captured.clone({}))
             _lower(module, captured, name, made, ctx, watch, log, graphs)
         if _learns_constants(made, ctx, numbers) or _gives_up_symbols(made, captured, name, numbers, log):
-            return compile_call(fn, args, kwargs, table, options, observe, numbers, points, log, graphs)
+            return again()
         stage = "emit"
         made.run = made.run or _timed(made, "emit", lambda: _link_through_torch(captured, made, ctx))
         if _assumed_in_vain(made, ctx, numbers):
-            return compile_call(fn, args, kwargs, table, options, observe, numbers, points, log, graphs)
+            return again()
     except DoesNotBind as error:
         made.fallback = fallback(name, "LB0012", str(error), place_of(fn))
     except (TextError, RoundTripError):
         raise
     except Exception as error:
+        if _goes_on_without_symbols(error, name, numbers, log):
+            return again()
         made.fallback = _reason(made, name, stage, error)
         _take_partial(made, ctx)
     finally:
@@ -129,6 +130,13 @@ def compile_call(
     watch.finish(made.fallback is None and made.note is None)
     _write_failure(made, log.files, fn, args, kwargs, options)
     return made
+
+
+def _link_without_graph(made: Compiled, ctx: Context, name: str, fn: Any) -> None:
+    if made.cut is None and not ctx.options.get("without_graph"):  # which tests of the capture alone ask for
+        made.fallback = fallback(name, "LB0022", "no torch function was called on a tensor", place_of(fn))
+    else:
+        made.run = _timed(made, "emit", lambda: _link_residual(made, ctx, None, False))
 
 
 def _end(made: Compiled, ctx: Context) -> None:
@@ -284,6 +292,16 @@ def _gives_up_symbols(made: Compiled, graph: Operation, name: str, numbers: Numb
     numbers.sizes.off = made.note.detail or made.note.title
     log.add(StaticSizes(name, "all", numbers.sizes.off, made.note.location))
     made.failure = None
+    return True
+
+
+def _goes_on_without_symbols(error: Exception, name: str, numbers: NumberPolicy, log: EventLog) -> bool:
+    """What stops in a compile with symbols for sizes may do so because of them: the sizes at hand are tried, now and in all later compiles."""
+    sizes = numbers.sizes
+    if not sizes.in_use or sizes.off:
+        return False
+    sizes.off = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:160]}"
+    log.add(StaticSizes(name, "all", sizes.off, ""))
     return True
 
 

@@ -25,7 +25,7 @@ class SizePolicy:
 
     `dynamic` are those that have changed between calls; with `arguments` all sizes of the tensors among the arguments are symbols from the start.
     `by_value` are those whose value turned out to be needed, `same` maps a size to one that it was found equal to.  `off` says why there are no symbols
-    at all any more; `reported` are the sizes whose reason the user was told.
+    at all any more; `in_use` that the compile at hand has some; `reported` are the sizes whose reason the user was told.
     """
 
     def __init__(self, arguments: bool = False) -> None:
@@ -35,6 +35,7 @@ class SizePolicy:
         self.by_value: dict[PathAttr, Constant] = {}
         self.same: dict[PathAttr, PathAttr] = {}
         self.off = ""
+        self.in_use = False
         self.reported: set[PathAttr] = set()
 
     def may_have_symbols(self, tensor: torch.Tensor) -> bool:

@@ -74,6 +74,7 @@ class SizeSymbols:
         places = {dim: place for dim, place in places.items() if policy.is_symbol(tensor, place.path(), dim)}
         if not places:
             return None
+        policy.in_use = True
         meta = meta_of(tensor)
         shape: list[Size] = list(meta.shape)
         for dim, place in places.items():

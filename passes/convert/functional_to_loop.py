@@ -207,7 +207,7 @@ class Repeated:
         if type(op) not in BY_TYPES:
             return lower_operation(self.lowering, op)
         buffers: dict[Value, int] = {}
-        key: list[Hashable] = [type(op), literal_key(op.attrs)]
+        key: list[Hashable] = [op.name, literal_key(op.attrs)]
         for value in op.operands:
             seen = self.lowering.seen[value]
             key += (seen.offset, seen.type, seen.buffer.type, buffers.setdefault(seen.buffer, len(buffers)))

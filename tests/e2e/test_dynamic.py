@@ -277,3 +277,9 @@ def test_products_of_sizes_found_equal():
         return x.reshape(-1, 4) + y.reshape(-1, 1)
 
     assert check(fn, [(torch.randn(b, t, 4), torch.randn(b, t)) for b, t in ((2, 3), (3, 5), (4, 2), (5, 6))]) == 2, static_sizes()
+
+
+def test_what_stops_because_of_a_symbol_is_compiled_for_the_sizes_at_hand():
+    assert check(lambda x: torch.vmap(lambda v: v * v.sum())(x), rows(5, 3, 7)) == 3
+    assert "SymInt" in "".join(static_sizes())
+    assert not [event for event in lect.events() if event.kind == "fallback"]

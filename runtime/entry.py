@@ -88,9 +88,8 @@ def compile(
 
     As a decorator with arguments it takes none in front.  Compilation happens at the first call, and again when a guard fails.  Where the
     function cannot be followed it is cut, and what cannot be compiled runs eagerly; an event says why, and `fullgraph=True` raises `CompileError` instead.
-    Numbers are constants of the first version, and run-time
-    numbers as soon as they alone have changed; with `dynamic=True` those among the arguments are so from the start, with `dynamic=False` never.  Each
-    combination of sizes is a version of its own.  Raises `LectError` for a mode, an option or a value that does not exist.
+    Numbers and sizes of tensors are constants of the first version, and known at run time as soon as they alone have changed; with `dynamic=True` those of
+    the arguments are so from the start, with `dynamic=False` never.  Raises `LectError` for a mode, an option or a value that does not exist.
     """
     defaults = RUNTIME.environment.options
     settings = Settings.check(fullgraph, dynamic, mode, {**defaults, **(options or {})} if isinstance(options, Mapping | None) else options)
@@ -102,7 +101,8 @@ def compile(
         return fn_or_module
     original = getattr(fn_or_module, "_lect_original", None)
     if original is not None and not isinstance(fn_or_module, type):
-        fn_or_module = original
+        bound = type(fn_or_module) is MethodType  # which shows the attributes of its function
+        fn_or_module = MethodType(original, fn_or_module.__self__) if bound else original
     try:
         function, front = python_function(fn_or_module)
     except GraphBreak as stop:

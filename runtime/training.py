@@ -161,6 +161,14 @@ class TrainingStep:
         return self.torch_calls
 
 
+def _versions(tensors: list[torch.Tensor]) -> list[int]:
+    """How often each was written to; those made in inference mode do not count that."""
+    try:
+        return list(map(VERSION, tensors))
+    except RuntimeError:
+        return [0 if tensor.is_inference() else tensor._version for tensor in tensors]
+
+
 class _Run:
     """One run of the forward, until the nodes of all groups are made."""
 
@@ -182,7 +190,7 @@ class _Run:
         self.returned = step.forward(*arguments)
         for number, value in before.items():
             arguments[number] = value
-        self.versions = list(map(VERSION, arguments))
+        self.versions = _versions(arguments)
         results = self.returned[: step.results]
         for group in step.groups:
             for number in group.results:
@@ -209,7 +217,7 @@ class _Call:
         if not self.arguments:
             raise RuntimeError("the inputs of a compiled graph were freed by its first backward; pass retain_graph=True to it")
         value = self.arguments[number]
-        if value._version != self.versions[number]:
+        if _versions([value]) != [self.versions[number]]:
             raise RuntimeError(
                 "one of the variables needed for gradient computation has been modified by an inplace operation: "
                 f"[{value.type()} {list(value.shape)}] is at version {value._version}; expected version {self.versions[number]} instead"

@@ -287,3 +287,18 @@ def test_zeros_at_a_bound_keep_the_sign_that_eager_gives_them(name, dtype):
     zeros = want == 0
     assert torch.equal(torch.signbit(want[zeros]), torch.signbit(got[zeros]))
     assert fallbacks() == []
+
+
+def test_the_bound_method_of_a_compiled_method_is_compiled_as_that():
+    class Scaled:
+        def __init__(self, factor):
+            self.factor = factor
+
+        @lect.compile
+        def call(self, x):
+            return x * self.factor
+
+    x = torch.randn(3)
+    one, other = Scaled(2.0), Scaled(3.0)
+    compiled = lect.compile(one.call)
+    assert torch.equal(compiled(x), x * 2.0) and torch.equal(other.call(x), x * 3.0) and torch.equal(one.call(x), x * 2.0)

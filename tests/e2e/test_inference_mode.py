@@ -118,3 +118,32 @@ def test_around_the_call():
         check(program, x, compiled=compiled)
         assert compiled(x).is_inference()
     assert fallbacks() == []
+
+
+def test_a_tensor_of_the_block_that_lives_across_a_cut_of_a_training_step(capsys):
+    def program(x):
+        with torch.inference_mode():
+            y = NET(x)
+        print("cut")
+        return y + 1, x * 3
+
+    x = torch.randn(3, 4, requires_grad=True)
+    compiled = lect.compile(program)
+    for _ in range(2):
+        (want, slope), (got, found) = program(x), compiled(x)
+        same(want, got)
+        same(torch.autograd.grad(slope.sum(), x), torch.autograd.grad(found.sum(), x))
+    assert fallbacks() == []
+
+
+def test_a_tensor_of_the_block_that_the_backward_would_need():
+    def program(x):
+        with torch.inference_mode():
+            y = x * 2
+        print("cut")
+        return x * y
+
+    compiled = lect.compile(program)
+    for function in (program, compiled, compiled):
+        with pytest.raises(RuntimeError, match="Inference tensors cannot be saved for backward"):
+            function(torch.ones(2, requires_grad=True))

@@ -182,7 +182,7 @@ def test_dump_shows_steps_and_resume_functions(tmp_path, monkeypatch):
         return y + 1
 
     lect.compile(program)(torch.ones(3))
-    text = next(path for path in tmp_path.glob("*/00-capture.mlir") if "rest" not in path.parent.name).read_text()
+    text = next(path for path in tmp_path.glob("*/000-capture.mlir") if "rest" not in path.parent.name).read_text()
     assert text.count("pyframe.func @") == 3
     assert ".step_" in text
     assert ".resume_" in text

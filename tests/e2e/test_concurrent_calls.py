@@ -44,16 +44,17 @@ def test_first_calls_in_many_threads_compile_once():
     assert len(lect.events("compile")) == 1
 
 
-def test_threads_with_other_sizes_share_the_versions():
+@pytest.mark.parametrize(("dynamic", "versions"), [(False, 3), (None, 2)])
+def test_threads_with_other_sizes_share_the_versions(dynamic, versions):
     def program(x):
         return x.exp().cumsum(0)
 
-    compiled = lect.compile(program)
+    compiled = lect.compile(program, dynamic=dynamic)
     given = [torch.randn(3 + number % 3) for number in range(THREADS)]
     for _ in range(3):
         for got, x in zip(at_once(lambda number: compiled(given[number])), given):
             torch.testing.assert_close(got, program(x))
-    assert len(lect.events("compile")) == 3
+    assert len(lect.events("compile")) == versions
 
 
 def test_different_functions_compile_side_by_side():

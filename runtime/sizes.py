@@ -14,11 +14,13 @@ from lect.frontends.capture.size_policy import LEAST
 from lect.ir import Operation
 from lect.runtime.guard_checks import read_path
 
+PLAIN = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)  # of which a question runs no code of the program
+
 
 def changed_sizes(conditions: Iterable[Operation], function: Any, bound: Mapping[str, Any]) -> dict[PathAttr, tuple[int, int]]:
     """For each size that is another one than a version wants: the size wanted and the size found, both at least 2.
 
-    Paths with kept objects in them are left out, and tensors that differ in more than their sizes.
+    Paths with kept objects in them are left out, and tensors of classes of the program, which it would be asked for.
     """
     found: dict[PathAttr, tuple[int, int]] = {}
     for op in conditions:
@@ -31,7 +33,7 @@ def changed_sizes(conditions: Iterable[Operation], function: Any, bound: Mapping
             tensor = read_path(path, function, bound, ())
         except Exception:  # it is not there: another guard tells of that
             continue
-        if not isinstance(tensor, torch.Tensor) or tensor.dim() != len(op.sizes):
+        if type(tensor) not in PLAIN or tensor.dim() != len(op.sizes):
             continue
         for dim, (wanted, size) in enumerate(zip(op.sizes, tensor.shape)):
             if type(wanted) is int and wanted != size and wanted >= LEAST and size >= LEAST:

@@ -151,7 +151,7 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
         else:
             key_of(t, boxes[1])
             check_held(t, t.now(target))
-    _check_comparisons(t, function, t.now(target), args, kwargs)
+    _check_comparisons(t, function, target, args, kwargs)
     raw_kwargs = {key: t.leak(box) for key, box in kwargs.items()}
     if name in _COMPARES:
         for each in (t.now(target), *args):
@@ -185,14 +185,15 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
     return target if returned is value else t.result(returned, 1)
 
 
-def _check_comparisons(t: Tracer, function: Any, now: Any, args: list[Any], kwargs: Mapping[str, Box]) -> None:
+def _check_comparisons(t: Tracer, function: Any, target: Box, args: list[Any], kwargs: Mapping[str, Box]) -> None:
     """Break when code of the program would compare or hash keys of a dictionary, compare the items of a list, or what is looked for with them."""
-    if function.__name__ == "sort" and (kwargs or any(type(item) is LT or python_method(t, type(item), "__lt__") for item in now)):
+    if function.__name__ == "sort" and (kwargs or any(type(item) is LT or python_method(t, type(item), "__lt__") for item in t.now(target))):
         raise t.stop("LB0003", "list.sort with a key, or of objects that are no plain values")
-    if function.__name__ in _BULK and issubclass(type(now), dict):  # dictionaries were looked at before they were copied
+    kind = type(target[0])
+    if function.__name__ in _BULK and issubclass(kind, dict):  # dictionaries were looked at before they were copied
         check_compared(t, map(keys_added, args))
-    elif function.__name__ == "remove" and issubclass(type(now), list | deque):
-        kinds = {type(item) for item in (*now, *args)}
+    elif function.__name__ == "remove" and issubclass(kind, list | deque):
+        kinds = {type(item) for item in (*t.now(target), *args)}
         if not all(compares_in_c(kind) or issubclass(kind, torch.Tensor) for kind in kinds):
             raise t.stop("LB0003", f"{function.__qualname__} of objects that Python code compares")
 

@@ -251,7 +251,7 @@ class CompiledFrame:
         for version, failed in cache.failures(args, kwargs):
             event = explain_miss(self.function, version.number, version.predicate.conditions, failed, bound, version.predicate.objects)
             self.log.add(event)
-            self.numbers.remade |= remade(version.predicate, failed, self.function, bound) - self.numbers.by_identity
+            self.numbers.remade |= remade(version.predicate, failed, self.function, bound)
             reason = reason or event.text()
         if cache.full:
             cache.gave_up = True

@@ -14,6 +14,8 @@ from lect.runtime.guard_checks import read_path
 from lect.runtime.guards import Predicate
 from lect.runtime.kept_objects import Gone
 
+LASTING = frozenset({"O", "M"})  # what is reached through kept objects and globals is not of one call, but was replaced
+
 
 def remade(predicate: Predicate, failed: int, function: FunctionType, bound: Mapping[str, Any] | None) -> set[Names]:
     """The names of the classes and functions for which a guard fails, when the first that does, number `failed`, is one that expects another of its name."""
@@ -30,8 +32,11 @@ def _met(op: Operation, predicate: Predicate, function: FunctionType, bound: Map
     if not isinstance(op, guard.TypeIsOp | guard.IsOp):
         return set()
     wanted = op.type if isinstance(op, guard.TypeIsOp) else op.is_object
+    path = op.object.owner.path  # type: ignore[union-attr]
+    if path.root in LASTING:
+        return set()
     try:
-        found = read_path(op.object.owner.path, function, bound, predicate.objects)  # type: ignore[union-attr]
+        found = read_path(path, function, bound, predicate.objects)
     except Exception:  # whatever reading raises
         return set()
     met = type(found) if isinstance(op, guard.TypeIsOp) else found

@@ -55,7 +55,7 @@ class NumberPolicy:
     among the arguments is a run-time number from the start.  `compiling` is no number: what the program is told when it asks whether it is compiled.
     Neither are `inference`, whether blocks of inference mode are followed, `repeats`, whether a torch call may be taken for one made before, and `calls`,
     whether a call of a function of the program may be.  `remade` are classes and functions, by module and name, that the program makes anew for each
-    call, `by_identity` those of which that was thought in vain, and `assumes` says whether branches of which one side raises are followed.
+    call, and `assumes` says whether branches of which one side raises are followed.
     """
 
     def __init__(self, arguments: bool = False) -> None:
@@ -65,16 +65,10 @@ class NumberPolicy:
         self.sizes = SizePolicy(arguments)
         self.assumes = True
         self.remade: set[tuple[str, str]] = set()
-        self.by_identity: set[tuple[str, str]] = set()
         self.compiling = True
         self.inference = True
         self.repeats = True
         self.calls = True
-
-    def forget_remade(self) -> None:
-        """All classes and functions are known by their identity."""
-        self.by_identity |= self.remade
-        self.remade.clear()
 
     def allows(self, path: PathAttr) -> bool:
         """True when the number there may be one of run time."""

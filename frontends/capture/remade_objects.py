@@ -70,9 +70,8 @@ def guard_class(t: Tracer, source: Source, cls: type) -> None:
 
 
 def check_found(t: Tracer, value: Any) -> None:
-    """Break for an object that belongs to the class of one call, where it was not reached by a path; the next trace knows all by their identity."""
+    """Break for an object that belongs to the class of one call, where it was not reached by a path."""
     if id(value) in t.of_remade or is_remade(t, value):
-        t.remade_in_vain = True
         raise t.stop("LB0007", "a class or function that is made anew for each call")
 
 

@@ -150,8 +150,6 @@ class Search:
                 return self._earlier(t, reached, chain[-1].stop)
         except GraphBreak as stop:
             self._give_up_inference(t)
-            if t.remade_in_vain:
-                raise
             if stop.number == "LB0012" and t.asked_compiling and self.policy.compiling:
                 self.policy.compiling = False
                 raise ToldOtherwise from None
@@ -170,7 +168,7 @@ class Search:
             with _deep():
                 _write(t, self, global_state(t), returned, chain)
         except GraphBreak as stop:
-            if stop.number == TOO_LONG or t.remade_in_vain:
+            if stop.number == TOO_LONG:
                 raise
             watch = t.births is None and stop.values and not self.whole
             born = None if watch else self._birth(t, stop)
@@ -232,9 +230,7 @@ def _needs_values(t: Tracer) -> bool:
     """True when the frame has to be followed once more with what the policy now says."""
     t.policy.by_value |= needed_for_value(t)
     t.policy.repeats = t.policy.repeats and not t.repeats.misjudged
-    if t.remade_in_vain:
-        t.policy.forget_remade()
-    return bool(t.pinned) or t.repeats.misjudged or t.symbols.unsettled or t.remade_in_vain
+    return bool(t.pinned) or t.repeats.misjudged or t.symbols.unsettled
 
 
 def _trace(t: Tracer, func: FuncOp, live: LiveFrame, program: Program) -> Box:

@@ -54,7 +54,7 @@ class Constants:
     def _evaluate(self, op: Any) -> list[torch.Tensor] | None:
         view = _VIEWS.get(op.name)
         if op.name in SOURCES:
-            return [self._source(op)] if op.name == "functional.full" or (type(op.size) is int and op.size <= self.budget) else None
+            return [self._source(op)] if self._is_known(op) else None
         if view is not None:
             shown = view(op, self.known[op.x])
             if shown is not None:
@@ -67,6 +67,12 @@ class Constants:
         if not whole or any(type(value.type.count) is not int or value.type.count > self.budget for value in (*op.operands, *op.results)):
             return None
         return _checked(op, evaluate(op, [self.known[value].expand(value.type.shape) for value in op.operands]))
+
+    def _is_known(self, op: Any) -> bool:
+        """True for a source without a size that is known only at run time, and of few elements where they differ."""
+        if op.name == "functional.full":
+            return type(op.value) in (int, float, bool)
+        return type(op.size) is int and op.size <= self.budget
 
     def _source(self, op: Any) -> torch.Tensor:
         if op.name == "functional.full":

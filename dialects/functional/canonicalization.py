@@ -26,6 +26,7 @@ from lect.dialects.functional.pointwise import (
 from lect.dialects.functional.types import TensorType
 from lect.dialects.functional.view import CatOp, ExpandOp, PadOp, PermuteOp, ReshapeOp, ReverseOp, SliceOp
 from lect.ir import Operation, Pattern, Rewriter, ScalarType, Value
+from lect.ir.symbolic import Expr
 from lect.ir.types import i1
 
 AddOp, SubOp, MulOp, PowOp = SUMS["AddOp"], SUMS["SubOp"], MIXED_BINARY["MulOp"], POWER["PowOp"]
@@ -393,6 +394,8 @@ class NumberInsteadOfFull(Pattern):
             return False
         if len(op.operands) > 2:
             return False  # a number of run time is a factor of the second operand
+        if type(full.value) is Expr:
+            return False  # a size is no number of an attribute
         attrs = {name: value for name, value in op.attrs.items() if name not in ("strides", "operand_segments")}
         return replace_by_op(op, type(op)(op.x, other=full.value, **attrs), rewriter)
 

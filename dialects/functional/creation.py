@@ -4,6 +4,7 @@ from lect.dialects.functional.families import Elementwise, FunctionalOp, Number,
 from lect.dialects.functional.shapes import contiguous_strides, preserved_strides
 from lect.dialects.functional.types import TensorType
 from lect.ir import Attr, Operand, Pure, Result, ScalarType, Variadic, VariadicResult, op, require
+from lect.ir.symbolic import Expr
 from lect.ir.symbolic_values import may_be_ordered
 from lect.ir.types import i64
 
@@ -58,10 +59,10 @@ class TogetherOp(FunctionalOp):
 
 @op("functional.full")
 class FullOp(FunctionalOp):
-    """All elements are the number `value`, converted to `element`."""
+    """All elements are the number `value`, converted to `element`.  A size that is known only at run time may be the value of elements of i64."""
 
     shape: Attr[tuple]
-    value: Attr[Number]
+    value: Attr[(*Number, Expr)]
     element: Attr[ScalarType]
     device: Attr[str] = "cpu"
     output: Result[TensorType]
@@ -70,7 +71,10 @@ class FullOp(FunctionalOp):
         return _created(self)
 
     def verify(self) -> None:
-        require_number(self, self.element, self.value, "value")
+        if type(self.value) is Expr:
+            require(self.element is i64, self, "a size as the 'value' of '{}' must be of i64, got {}", self.name, self.element)
+        else:
+            require_number(self, self.element, self.value, "value")
 
 
 @op("functional.undefined")

@@ -16,6 +16,8 @@ from typing import Any, Final
 import torch
 
 from lect.frontends.tensors.errors import NumberNeeded
+from lect.frontends.tensors.sizes import LEAST, Dim, SizeNode
+from lect.ir.symbolic import Expr
 
 aten = torch.ops.aten
 SYMBOLIC = (torch.SymFloat, torch.SymInt)
@@ -67,6 +69,25 @@ class NumberNode:
         if name.startswith("__"):
             raise AttributeError(name)
         raise NumberNeeded(f"the value of a number of run time is needed ({name})")
+
+
+class SizeNumber(NumberNode):
+    """A size with symbols in the place of a number: `size` is the expression, and `node` the size as torch has it."""
+
+    def __init__(self, node: SizeNode) -> None:
+        super().__init__(LEAST)
+        self.node = node
+
+    @property
+    def size(self) -> Expr:
+        return self.node.expr
+
+    def need(self) -> int:
+        return self.node.int_()
+
+    def accept(self, dtypes: Sequence[torch.dtype], special: Sequence[float] = ()) -> bool:
+        """Where the elements are floats or hold any size, and no number is special."""
+        return not special and all(dtype.is_floating_point or dtype is torch.int64 for dtype in dtypes)
 
 
 def symbolic(node: NumberNode) -> Any:
@@ -158,6 +179,18 @@ TAKEN: Final[Mapping[Any, Taking]] = MappingProxyType(_taken())
 @cache
 def _argument_names(func: Any) -> tuple[str, ...]:
     return tuple([argument.name for argument in func._schema.arguments])
+
+
+def with_size_numbers(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments with a number of run time for each size that stands where the op takes one."""
+    taking = TAKEN.get(func)
+    if taking is None:
+        return tuple(args), dict(kwargs)
+
+    def number(name: str, value: Any) -> Any:
+        return torch.SymInt(SizeNumber(value.node)) if type(value) is Dim and name in taking.names else value
+
+    return tuple([number(name, value) for name, value in zip(_argument_names(func), args)]), {name: number(name, value) for name, value in kwargs.items()}
 
 
 def with_examples(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

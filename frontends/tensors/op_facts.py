@@ -12,12 +12,12 @@ from typing import Any, Final
 
 import torch
 
-from lect.frontends.tensors import shape_blocks, shape_pointwise, shape_views, shape_windows
+from lect.frontends.tensors import shape_blocks, shape_gradients, shape_pointwise, shape_views, shape_windows
 from lect.frontends.tensors.stand_ins import STAND_INS
 
 aten = torch.ops.aten
 
-SHAPE_FUNCTIONS: Final = MappingProxyType({**shape_pointwise.TABLE, **shape_views.TABLE, **shape_blocks.TABLE, **shape_windows.TABLE})
+SHAPE_FUNCTIONS: Final = MappingProxyType({**shape_pointwise.TABLE, **shape_views.TABLE, **shape_blocks.TABLE, **shape_windows.TABLE, **shape_gradients.TABLE})
 STORAGE_OPS: Final = frozenset({"aten::resize_", "aten::resize_as_", "aten::set_", "aten::set_data", "aten::swap_"})
 BATCH_NORMS: Final = frozenset({aten.native_batch_norm.default, aten._native_batch_norm_legit.default})  # write to statistics, whatever their schemas say
 # They count from the start of a storage.

@@ -24,7 +24,7 @@ from lect.frontends.tensors.errors import DataDependent, UnsupportedTensor
 from lect.frontends.tensors.lt import LT, layout_of, make_lt
 from lect.frontends.tensors.meta_kernels import run_on_meta
 from lect.frontends.tensors.metadata import TensorMeta, check_sizes, read_meta
-from lect.frontends.tensors.numbers import holds_number, settled, with_examples
+from lect.frontends.tensors.numbers import holds_number, settled, with_examples, with_size_numbers
 from lect.frontends.tensors.op_facts import SHAPE_FUNCTIONS, STORAGE_OPS, Kind, OpFacts, facts_of
 from lect.frontends.tensors.quiet_symbols import without_symbols
 from lect.frontends.tensors.sizes import with_dims
@@ -232,7 +232,7 @@ class Propagation(TorchDispatchMode):
 
     def _with_numbers(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """An op with numbers of run time among its arguments: sizes, or numbers on which the metadata of its results do not depend."""
-        sized, named = with_dims(args), {name: with_dims(value) for name, value in kwargs.items()}
+        sized, named = with_size_numbers(func, with_dims(args), {name: with_dims(value) for name, value in kwargs.items()})
         if not holds_number((sized, named)):
             if _holds_symbol((*sized, *named.values())):
                 raise UnsupportedTensor("a symbolic number that is not ours reached propagation")

@@ -332,7 +332,8 @@ def likelihood_backward(gradient: TensorMeta, x: TensorMeta, target: TensorMeta,
     same = x.device == target.device == gradient.device == total.device and x.dtype is gradient.dtype is total.dtype
     fits = len(x.shape) in (1, 2) and target.shape == batch and target.dtype is torch.int64 and total.shape == ()
     whole = gradient.shape == (batch if reduction == 0 else ())
-    return x.like(x.shape) if same and fits and whole and weight is None and category(x.dtype) == 2 else None
+    fitting = weight is None or (weight.shape == x.shape[-1:] and weight.dtype is x.dtype and weight.device == x.device)
+    return x.like(x.shape) if same and fits and whole and fitting and category(x.dtype) == 2 else None
 
 
 def membership(x: Any, few: Any, *, assume_unique: bool = False, invert: bool = False) -> Result:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from lect.dialects.functional import creation, gather, pointwise, reduction, view
 from lect.ir import Operation, ScalarType, Value
+from lect.ir.symbolic import Expr
 
 Bounds = tuple[int, int]
 DEEPEST: Final = 24  # operations from the tensor to the end of the look
@@ -61,6 +62,8 @@ def _iota(value: Value, depth: int) -> Bounds | None:
 
 
 def _full(value: Value, depth: int) -> Bounds | None:
+    if type(value.op.value) is Expr:  # type: ignore[union-attr]
+        return None  # a size
     number = int(value.op.value)  # type: ignore[union-attr]
     return (number, number)
 

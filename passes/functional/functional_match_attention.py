@@ -33,6 +33,7 @@ from lect.dialects.functional.reduction import SoftmaxOp
 from lect.dialects.functional.types import TensorType
 from lect.dialects.functional.view import PermuteOp, ReshapeOp
 from lect.ir import Builder, Context, Operation, Pattern, Rewriter, Value, apply_greedily
+from lect.ir.symbolic import Expr
 from lect.passes.base import Pass, load_body, option
 from lect.passes.functional.graphs import functions, relaxed, restated
 
@@ -238,7 +239,7 @@ def _masked(op: Any) -> Any:
 
 def _filled(value: Any) -> Any:
     """The number that a tensor is filled with, or None."""
-    return value.op.value if isinstance(value.op, FullOp) else None
+    return value.op.value if isinstance(value.op, FullOp) and type(value.op.value) is not Expr else None
 
 
 def _is_product(value: Any) -> bool:

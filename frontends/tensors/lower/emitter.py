@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from lect.dialects.functional.creation import CastOp, CopyOp, FullOp
+from lect.dialects.functional.pointwise import MIXED_BINARY, DivOp
 from lect.dialects.functional.shapes import normalize_dim, normalize_dims
 from lect.dialects.functional.types import TensorType
 from lect.dialects.functional.view import ExpandOp, PermuteOp, ReshapeOp
@@ -21,8 +22,11 @@ from lect.frontends.tensors.elements import DTYPES, element_of, meta_of_type
 from lect.frontends.tensors.shape_pointwise import promoted_dtype
 from lect.frontends.tensors.sizes import Sizes, size_of
 from lect.ir import UNKNOWN, Block, Location, Operation, ScalarType, Value, VerifyError
+from lect.ir.symbolic import Size
+from lect.ir.types import f64, i64
 
 Rule = Callable[..., Any]
+_MUL = MIXED_BINARY["MulOp"]
 Numeric = (bool, int, float)
 
 
@@ -98,6 +102,20 @@ class Emitter:
     def scalar(self, value: Any, element: ScalarType) -> Value:
         """A 0-d tensor of one number."""
         return self(FullOp, shape=(), value=self.number(value, element), element=element)
+
+    def ratio(self, number: float, count: Size, element: ScalarType) -> Any:
+        """number / count, rounded once to the element type: a number, or a 0-d tensor where the number of elements `count` has symbols."""
+        if type(count) is int:
+            return self.number(number / count, element)
+        return self.to(self(DivOp, self.to(self(FullOp, shape=(), value=count, element=i64), f64), other=number, reversed=True), element)
+
+    def times(self, x: Value, factor: Any) -> Value:
+        """The product with a number or a tensor of the same elements."""
+        return self(_MUL, x, factor) if isinstance(factor, Value) else self(_MUL, x, other=factor)
+
+    def over_count(self, x: Value, count: Size) -> Value:
+        """x / count, where `count` is a number of elements."""
+        return self(DivOp, x, other=count) if type(count) is int else self(DivOp, x, self(FullOp, shape=(), value=count, element=i64))
 
     def size(self, value: Value, dim: int) -> Any:
         """A size of a value, for questions: with symbols it is one that notes what is decided by it."""

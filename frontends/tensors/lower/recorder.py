@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 import torch
 
+from lect.dialects.functional.creation import FullOp
 from lect.dialects.functional.normalization import BatchNormOp
 from lect.dialects.functional.ops import OpaqueOp
 from lect.dialects.functional.types import TensorType
@@ -29,11 +30,12 @@ from lect.frontends.tensors.lower.symbols import with_dims_of
 from lect.frontends.tensors.lower.table import RULES
 from lect.frontends.tensors.lt import LT, layout_of, make_lt
 from lect.frontends.tensors.metadata import TensorMeta
-from lect.frontends.tensors.numbers import SYMBOLIC, NumberNode, node_of
+from lect.frontends.tensors.numbers import SYMBOLIC, NumberNode, SizeNumber, node_of
 from lect.frontends.tensors.op_facts import ABSOLUTE, BATCH_NORMS, OpFacts, facts_of
 from lect.frontends.tensors.propagate import Known, Propagation
 from lect.frontends.tensors.templates import Alias
 from lect.ir import LectError, Operation, Value, VerifyError
+from lect.ir.types import i64
 
 aten = torch.ops.aten
 
@@ -106,6 +108,8 @@ class Recorder(Propagation):
             return self.entry(argument).value
         if kind in SYMBOLIC:
             node = node_of(argument)
+            if isinstance(node, SizeNumber):
+                return RunTimeScalar(self.emitter(FullOp, shape=(), value=node.size, element=i64), node.example)
             assert isinstance(node, ArgumentNode)
             return RunTimeScalar(node.value, node.example)
         if kind is list or kind is tuple:

@@ -167,8 +167,8 @@ def squared_error_backward(e: Emitter, gradient: Value, x: Value, target: Value,
     same = len({type_of(value).element for value in (gradient, x, target)}) == 1
     if not same or not element.is_float or type_of(x).shape != type_of(target).shape or not type_of(x).count:
         return None
-    factor = 2.0 / type_of(x).count if reduction == 1 else 2.0
-    return e(MulOp, e(MulOp, e(SubOp, x, target), other=e.number(factor, element)), gradient)
+    factor = e.ratio(2.0, type_of(x).count if reduction == 1 else 1, element)
+    return e(MulOp, e.times(e(SubOp, x, target), factor), gradient)
 
 
 def bucketize(e: Emitter, x: Any, boundaries: Value, *, out_int32: bool = False, right: bool = False) -> Any:

@@ -14,6 +14,7 @@ import torch
 from lect.dialects.functional import pointwise as p
 from lect.frontends.tensors.lower.emitter import Emitter, Rule, type_of
 from lect.ir import Value
+from lect.ir.symbolic import Size
 from lect.ir.types import f32
 
 aten = torch.ops.aten
@@ -23,12 +24,9 @@ Neg, Or = p.REAL_UNARY["NegOp"], p.BIT_BINARY["BitwiseOrOp"]
 MEAN = 1
 
 
-def _norm(x: Value, target: Value, reduction: int) -> float:
-    """What a mean divides by, as a factor."""
-    count = 1
-    for a, b in zip(type_of(x).shape, type_of(target).shape):
-        count *= max(a, b)
-    return 1.0 / count if reduction == MEAN and count else 1.0
+def _divisor(x: Value, reduction: int) -> Size:
+    """What a mean divides by."""
+    return type_of(x).count if reduction == MEAN else 1
 
 
 def _alike(gradient: Value, x: Value, target: Value) -> bool:
@@ -43,14 +41,15 @@ def huber_backward(smooth: bool) -> Rule:
     def rule(e: Emitter, gradient: Value, x: Value, target: Value, reduction: int, delta: float) -> Any:
         if not _alike(gradient, x, target):
             return None
-        element, norm = type_of(x).element, _norm(x, target, reduction)
+        element, count = type_of(x).element, _divisor(x, reduction)
         if smooth and element.is_half:
             return e.to(rule(e, e.to(gradient, f32), e.to(x, f32), e.to(target, f32), reduction, delta), element)
         difference = e(Sub, x, target)
-        norm, delta = e.number(float(norm), element), e.number(float(delta), element)
+        norm, delta = e.ratio(1.0, count, element), e.number(float(delta), element)
         part = e(p.DivOp, difference, other=delta) if smooth and delta else difference
-        inside = e(Mul, e(Mul, part, other=norm), gradient)
-        edge = e.expand(e(Mul, gradient, other=norm if smooth else e.number(delta * norm, element)), type_of(inside).shape)
+        inside = e(Mul, e.times(part, norm), gradient)
+        limit = norm if smooth else e.times(norm, delta) if isinstance(norm, Value) else e.number(delta * norm, element)
+        edge = e.expand(e.times(gradient, limit), type_of(inside).shape)
         found = e(p.WhereOp, e(Ge, difference, other=delta), edge, inside)
         return e(p.WhereOp, e(Le, difference, other=-delta), e(Neg, edge), found)
 
@@ -64,7 +63,7 @@ def cross_entropy_backward(e: Emitter, gradient: Value, x: Value, target: Value,
     spread = e(p.ClampOp, e(Mul, e(Sub, x, other=1, reversed=True), x), min=e.number(1e-12, type_of(x).element))
     found = e(p.DivOp, e(Mul, gradient, e(Sub, x, target)), spread)
     found = found if weight is None else e(Mul, found, weight)
-    return e(p.DivOp, found, other=type_of(x).count) if reduction == MEAN else found
+    return e.over_count(found, type_of(x).count) if reduction == MEAN else found
 
 
 def soft_margin_backward(e: Emitter, gradient: Value, x: Value, target: Value, reduction: int) -> Any:
@@ -72,8 +71,8 @@ def soft_margin_backward(e: Emitter, gradient: Value, x: Value, target: Value, r
     if not _alike(gradient, x, target):
         return None
     power = e(Exp, e(Mul, e(Neg, target), x))
-    norm = e.number(-_norm(x, target, reduction), type_of(x).element)
-    slope = e(p.DivOp, e(Mul, e(Mul, target, power), other=norm), e(Add, power, other=1))
+    norm = e.ratio(-1.0, _divisor(x, reduction), type_of(x).element)
+    slope = e(p.DivOp, e.times(e(Mul, target, power), norm), e(Add, power, other=1))
     return e(Mul, slope, gradient)
 
 

@@ -43,7 +43,7 @@ def slice_backward(e: Emitter, gradient: Value, sizes: Sequence[int], dim: int, 
 def select_backward(e: Emitter, gradient: Value, sizes: Sequence[int], dim: int, index: int) -> Any:
     """select_backward: the dropped dim comes back with size 1."""
     position = normalize_dim(dim, len(sizes))
-    start = index % sizes[position]
+    start = index if index >= 0 else index + sizes[position]
     column = e.reshape(gradient, (*sizes[:position], 1, *sizes[position + 1 :]))
     return put_back(e, column, sizes, position, start, start + 1, 1)
 

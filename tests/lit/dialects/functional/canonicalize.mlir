@@ -390,3 +390,15 @@ functional.func @no_move_as_every_second_element_was_scattered(%x: !functional.t
   %2 = functional.neg(%1) : !functional.tensor<2xf32>
   functional.return(%2)
 }
+
+// A size is no number of an attribute, and a view of it is the size.
+// CHECK-LABEL: functional.func @size_stays_an_operand(
+// CHECK-NEXT: %[[N:.*]] = functional.full() {shape = [], value = #lect.size<s0>, element = i64}
+// CHECK-NEXT: functional.full() {shape = [3], value = #lect.size<s0>, element = i64, strides = [0]}
+// CHECK-NEXT: functional.mul(%x, %[[N]])
+functional.func @size_stays_an_operand(%x: !functional.tensor<s0xi64>) {symbols = {s0 = {hint = 3, min = 2}}} {
+  %0 = functional.full() {shape = [], value = #lect.size<s0>, element = i64} : !functional.tensor<i64>
+  %1 = functional.expand(%0) {shape = [3]} : !functional.tensor<3xi64, strides [0]>
+  %2 = functional.mul(%x, %0) : !functional.tensor<s0xi64>
+  functional.return(%1, %2)
+}

@@ -36,3 +36,9 @@ functional.func @slice_that_ends_too_late(%x: !functional.tensor<s0x8xf32>) {sym
   %0 = functional.slice(%x) {dim = 0, start = 0, end = #lect.size<s0 + 1>} : !functional.tensor<(s0 + 1)x8xf32>
   functional.return(%0)
 }
+// -----
+functional.func @size_as_a_float(%x: !functional.tensor<s0x8xf32>) {symbols = {s0 = {hint = 3, min = 2}}} {
+  // expected-error @+1 {{a size as the 'value' of 'functional.full' must be of i64, got f32}}
+  %0 = functional.full() {shape = [], value = #lect.size<s0>, element = f32} : !functional.tensor<f32>
+  functional.return(%0)
+}

@@ -14,6 +14,8 @@ functional.func @sizes(%x: !functional.tensor<s0x(s1 * 4)x8xf32>, %n: !functiona
   %2 = functional.slice(%x) {dim = 1, start = 1, end = #lect.size<s1 * 4>} : !functional.tensor<s0x(s1 * 4 - 1)x8xf32, strides [s1 * 32, 8, 1]>
   // CHECK-NEXT: functional.full() {shape = [#lect.size<s0>], value = 0, element = f32} : !functional.tensor<s0xf32>
   %3 = functional.full() {shape = [#lect.size<s0>], value = 0, element = f32} : !functional.tensor<s0xf32>
+  // CHECK-NEXT: functional.full() {shape = [], value = #lect.size<s0 * s1>, element = i64} : !functional.tensor<i64>
+  %count = functional.full() {shape = [], value = #lect.size<s0 * s1>, element = i64} : !functional.tensor<i64>
   // CHECK-NEXT: functional.iota() {size = #lect.size<s2>} : !functional.tensor<s2xi64>
   %4 = functional.iota() {size = #lect.size<s2>} : !functional.tensor<s2xi64>
   // CHECK-NEXT: functional.add(%x, %b) : !functional.tensor<s0x(s1 * 4)x8xf32>

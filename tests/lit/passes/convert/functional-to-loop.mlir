@@ -390,6 +390,19 @@ functional.func @sizes_that_are_known_at_run_time(%x: !functional.tensor<s0x(s1 
 
 // -----
 
+// A size that is the value of an element is an index expression.
+// CHECK-LABEL: loop.func @size_as_a_number(
+// CHECK:         %[[S:.*]] = loop.index() {map = #loop.map<() -> (s0 * 8)>} : i64
+// CHECK-NEXT:    loop.store(%[[S]])
+functional.func @size_as_a_number(%x: !functional.tensor<s0x8xf32>) {symbols = {s0 = {hint = 5, min = 2}}} {
+  %0 = functional.full() {shape = [], value = #lect.size<s0 * 8>, element = i64} : !functional.tensor<i64>
+  %1 = functional.cast(%0) {to = f32} : !functional.tensor<f32>
+  %2 = functional.div(%x, %1) : !functional.tensor<s0x8xf32>
+  functional.return(%2)
+}
+
+// -----
+
 functional.func @no_form_of_a_resampling_of_such_sizes(%x: !functional.tensor<1x2xs0x8xf32>) {symbols = {s0 = {hint = 5, min = 2}}} {
   // expected-error @+1 {{the size s0 is known only at run time, and here it is reckoned with as a number}}
   %0 = functional.upsample(%x) {size = [#lect.size<s0 * 3>, 8], kind = "linear"} : !functional.tensor<1x2x(s0 * 3)x8xf32>

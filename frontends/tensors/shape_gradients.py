@@ -99,6 +99,11 @@ def likelihood_backward(gradient: TensorMeta, x: TensorMeta, target: TensorMeta,
     return x.like(x.shape) if fits and gradient.dtype is total.dtype is x.dtype else None
 
 
+def product_with_logarithm(x: TensorMeta, y: TensorMeta) -> Result:
+    """xlogy, which kl_div is made of."""
+    return x.like(x.shape) if x.shape == y.shape and _plain(x, y) else None
+
+
 def around(gradient: TensorMeta, sizes: Sequence[Any], *place: int) -> Result:
     """select_backward, slice_backward and diagonal_backward: the gradient among zeros, row-major."""
     return gradient.like(tuple(sizes))
@@ -132,6 +137,7 @@ TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
             (aten.nll_loss_forward.default, likelihood),
             (aten.nll_loss2d_forward.default, likelihood),
             (aten.nll_loss2d_backward.default, likelihood_backward),
+            (aten.xlogy.Tensor, product_with_logarithm),
             (aten.select_backward.default, around),
             (aten.slice_backward.default, around),
             (aten.diagonal_backward.default, around),

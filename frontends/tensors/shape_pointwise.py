@@ -235,8 +235,8 @@ def where(condition: TensorMeta, x: Any, y: Any) -> Result:
 
 
 def masked_fill(x: TensorMeta, mask: TensorMeta, value: Any) -> Result:
-    """masked_fill: a fresh tensor of the broadcast shape; the layout is left to torch unless both are plain."""
-    if mask.dtype is not torch.bool or x.device != mask.device or not x.is_contiguous:
+    """masked_fill: a fresh row-major tensor of the broadcast shape; the layout is left to torch unless the operand is row-major or one element everywhere."""
+    if mask.dtype is not torch.bool or x.device != mask.device or not (x.is_contiguous or not any(x.strides)):
         return None
     try:
         shape = broadcast([x.shape, mask.shape])

@@ -55,7 +55,7 @@ def classes(size):
     return torch.randn(size, 8), target
 
 
-QUICK = ("mse", "mean", "weights")
+QUICK = ("mse", "mean", "weights", "smoothed")
 REGRESSIONS = {
     "mse": F.mse_loss,
     "mse of sums": lambda x, y: F.mse_loss(x, y, reduction="sum"),
@@ -65,6 +65,7 @@ REGRESSIONS = {
     "soft margin": F.soft_margin_loss,
     "bce": lambda x, y: F.binary_cross_entropy(x * 0.4 + 0.5, y),
     "bce with logits": lambda x, y: F.binary_cross_entropy_with_logits(x, y, pos_weight=torch.tensor([1.0, 2.0, 0.5, 3.0])),
+    "kl": lambda x, y: F.kl_div(x.log_softmax(-1), y, reduction="batchmean"),
     "mean": lambda x, y: (x * y).mean(),
     "mean of rows": lambda x, y: (x * y).mean(0).square().sum(),
     "divided by a size": lambda x, y: (x * y).sum() / x.shape[0],
@@ -80,6 +81,7 @@ def test_loss_of_numbers(name):
 ENTROPIES = {
     "mean": {},
     "sum": {"reduction": "sum"},
+    "smoothed": {"label_smoothing": 0.1},
     "ignored class": {"ignore_index": 1},
     "weights": {"weight": torch.tensor([0.5, 1.0, 2.0, 0.25])},
 }

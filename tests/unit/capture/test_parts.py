@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 
 from lect.dialects import make_context
+from lect.dialects.fx import python_values
 from lect.dialects.fx.python_values import decode, resolve
 from lect.dialects.guard.types import PathAttr
 from lect.frontends.capture.scalars import scalar_attribute
@@ -21,7 +22,7 @@ from lect.runtime.guards import HOLDS, RAISED, build_predicate
 
 
 def test_every_name_leads_back_to_its_function():
-    wrong = [name for value, name in _names().values() if resolve.__wrapped__(name) is not value]
+    wrong = [name for value, name in _names().values() if python_values._function.__wrapped__(name) is not value]
     assert wrong == []
 
 

@@ -27,7 +27,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "cache": ("cache", "cache problem"),
         "checks": ("wrong value", "not checked"),
         "compiles": ("trace", "compile", "backward", "not native"),
-        "guards": ("guard miss", "recompile"),
+        "guards": ("guard miss", "recompile", "static sizes"),
         "passes": ("passes",),
         "texts": ("dump", "override"),
     }

@@ -39,7 +39,7 @@ def test_every_kind_belongs_to_a_group_and_to_the_page():
     [
         ("", set()),
         ("0", set()),
-        ("guards", {"guard miss", "recompile"}),
+        ("guards", {"guard miss", "recompile", "static sizes"}),
         ("guard-miss, cache", {"guard miss", "cache", "cache problem"}),
         ("1", {kind for group in GROUPS.values() for kind in group}),
         ("events,guards", {kind for group in GROUPS.values() for kind in group}),

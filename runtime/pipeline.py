@@ -295,13 +295,11 @@ def _gives_up_symbols(made: Compiled, graph: Operation, name: str, numbers: Numb
     return True
 
 
-TOO_LONG = "LB0031"  # to be followed, whatever its sizes are
-
-
 def _goes_on_without_symbols(error: Exception, name: str, numbers: NumberPolicy, log: EventLog) -> bool:
-    """What stops in a compile with symbols for sizes may do so because of them: the sizes at hand are tried, now and in all later compiles."""
+    """A failure of a compile with symbols for sizes may be because of them: the sizes at hand are tried, now and in all later compiles.  What has a number
+    of its own, such as an exception of the program or a break, is none."""
     sizes = numbers.sizes
-    if not sizes.in_use or sizes.off or (isinstance(error, Refused) and error.number == TOO_LONG):
+    if not sizes.in_use or sizes.off or isinstance(error, Refused):
         return False
     sizes.off = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:160]}"
     log.add(StaticSizes(name, "all", sizes.off, ""))

@@ -34,6 +34,7 @@ RESULT, SCRATCH = WORD, 2 * WORD
 ITEMS = 3 * WORD  # of a tuple
 
 Body = Callable[[Check, int], None]
+Read = Callable[[Check, int], str]  # what a word of the row says
 
 
 def _slot(c: Check, number: int) -> str:
@@ -70,37 +71,58 @@ def _made(c: Check, slot: str) -> None:
     c.store("ptr", c.load("ptr", slot), slot, HEAP)
 
 
-def _empty(c: Check, handle: int) -> None:
-    slot = _slot(c, 1)
-    sizes, strides = c.word(3, "ptr"), c.word(4, "ptr")
-    layout = (f"i64 {c.word(2)}", f"ptr {sizes}", f"ptr {strides}", f"i32 {c.word(5, 'i32')}", "i32 0", "i32 -1")
-    _shim(c, "aoti_torch_empty_strided", *layout, f"ptr {slot}")
-    _made(c, slot)
-    c.next(6)
+def _empty(pointer: Read) -> Body:
+    """A row that makes a tensor, whose sizes and strides lie where `pointer` says."""
+
+    def body(c: Check, handle: int) -> None:
+        slot = _slot(c, 1)
+        layout = (f"i64 {c.word(2)}", f"ptr {pointer(c, 3)}", f"ptr {pointer(c, 4)}", f"i32 {c.word(5, 'i32')}", "i32 0", "i32 -1")
+        _shim(c, "aoti_torch_empty_strided", *layout, f"ptr {slot}")
+        _made(c, slot)
+        c.next(6)
+
+    return body
 
 
-def _view(c: Check, handle: int) -> None:
-    slot = _slot(c, 1)
-    whole = c.load("ptr", _slot(c, 2))
-    layout = (f"i64 {c.word(3)}", f"ptr {c.word(4, 'ptr')}", f"ptr {c.word(5, 'ptr')}", f"i64 {c.word(6)}")
-    _shim(c, "aoti_torch__reinterpret_tensor", f"ptr {whole}", *layout, f"ptr {slot}")
-    _made(c, slot)
-    c.next(7)
+def _view(pointer: Read, number: Read) -> Body:
+    """A row that makes a view, whose sizes and strides lie where `pointer` says; `number` reads its offset."""
+
+    def body(c: Check, handle: int) -> None:
+        slot = _slot(c, 1)
+        whole = c.load("ptr", _slot(c, 2))
+        layout = (f"i64 {c.word(3)}", f"ptr {pointer(c, 4)}", f"ptr {pointer(c, 5)}", f"i64 {number(c, 6)}")
+        _shim(c, "aoti_torch__reinterpret_tensor", f"ptr {whole}", *layout, f"ptr {slot}")
+        _made(c, slot)
+        c.next(7)
+
+    return body
 
 
 def _launch(c: Check, handle: int) -> None:
     launcher, kernel, grid, grain = c.word(1, "ptr"), c.word(2, "ptr"), c.word(3), c.word(4)
     count = c.word(7)
     operands = c.at("%row", 8 * WORD)
+    pointers = _take_addresses(c, operands, count)
+    call = f"call void {launcher}(ptr {kernel}, ptr {pointers}, i64 {grid}, i64 {grain})"
+    _run(c, call, 6, lambda: c.compare("i64", c.word(5), "0"))
+    c.line(f"ret ptr {c.at(operands, c.emit(f'mul i64 {count}, {WORD}'))}")
+
+
+def _take_addresses(c: Check, operands: str, count: str) -> str:
+    """Write where the elements of tensors lie into the scratch memory, which is the result."""
     pointers = c.load("ptr", "%flat", SCRATCH)
     with c.repeat(count) as number:
         place = c.emit(f"mul i64 {number}, {WORD}")
         tensor = c.load("ptr", c.at("%flat", c.load("i64", operands, place)))
         _shim(c, "aoti_torch_get_data_ptr", f"ptr {tensor}", f"ptr {c.at(pointers, place)}")
+    return pointers
+
+
+def _run(c: Check, call: str, event_word: int, is_short: Callable[[], str]) -> None:
+    """Run a kernel, which keeps the lock of the interpreter where it is short."""
     let, hold, after = c.label("let"), c.label("hold"), c.label("after")
-    event = _begin(c, c.word(6, "ptr"))
-    call = f"call void {launcher}(ptr {kernel}, ptr {pointers}, i64 {grid}, i64 {grain})"
-    c.branch(c.compare("i64", c.word(5), "0"), hold, let)
+    event = _begin(c, c.word(event_word, "ptr"))
+    c.branch(is_short(), hold, let)
     c.start(let)
     thread = c.call("ptr", "PyEval_SaveThread")
     c.line(call)
@@ -110,7 +132,6 @@ def _launch(c: Check, handle: int) -> None:
     c.line(call)
     c.jump(after)
     _end(c, event)
-    c.line(f"ret ptr {c.at(operands, c.emit(f'mul i64 {count}, {WORD}'))}")
 
 
 def _product(c: Check, handle: int) -> None:
@@ -222,57 +243,37 @@ def _arithmetic(instruction: str) -> Body:
     return body
 
 
-def _empty_of(c: Check, handle: int) -> None:
-    slot = _slot(c, 1)
-    layout = (f"i64 {c.word(2)}", f"ptr {_number(c, 3)}", f"ptr {_number(c, 4)}", f"i32 {c.word(5, 'i32')}", "i32 0", "i32 -1")
-    _shim(c, "aoti_torch_empty_strided", *layout, f"ptr {slot}")
-    _made(c, slot)
-    c.next(6)
-
-
-def _view_of(c: Check, handle: int) -> None:
-    slot = _slot(c, 1)
-    whole = c.load("ptr", _slot(c, 2))
-    layout = (f"i64 {c.word(3)}", f"ptr {_number(c, 4)}", f"ptr {_number(c, 5)}", f"i64 {c.load('i64', _number(c, 6))}")
-    _shim(c, "aoti_torch__reinterpret_tensor", f"ptr {whole}", *layout, f"ptr {slot}")
-    _made(c, slot)
-    c.next(7)
-
-
 def _launch_of(c: Check, handle: int) -> None:
     launcher, kernel, grid, grain = c.word(1, "ptr"), c.word(2, "ptr"), c.load("i64", _number(c, 3)), c.word(4)
     count, sizes = c.word(6), c.word(7)
     operands = c.at("%row", 8 * WORD)
-    pointers = c.load("ptr", "%flat", SCRATCH)
-    with c.repeat(count) as number:
-        place = c.emit(f"mul i64 {number}, {WORD}")
-        tensor = c.load("ptr", c.at("%flat", c.load("i64", operands, place)))
-        _shim(c, "aoti_torch_get_data_ptr", f"ptr {tensor}", f"ptr {c.at(pointers, place)}")
+    first = _take_addresses(c, operands, count)
     behind = c.emit(f"mul i64 {count}, {WORD}")
-    operands, pointers = c.at(operands, behind), c.at(pointers, behind)
+    operands, pointers = c.at(operands, behind), c.at(first, behind)
     with c.repeat(sizes) as number:
         place = c.emit(f"mul i64 {number}, {WORD}")
         c.store("i64", c.load("i64", c.at("%flat", c.load("i64", operands, place))), pointers, place)
-    let, hold, after = c.label("let"), c.label("hold"), c.label("after")
-    event = _begin(c, c.word(5, "ptr"))
-    call = f"call void {launcher}(ptr {kernel}, ptr {c.load('ptr', '%flat', SCRATCH)}, i64 {grid}, i64 {grain})"
-    c.branch(c.compare("i64", grid, grain, "slt"), hold, let)
-    c.start(let)
-    thread = c.call("ptr", "PyEval_SaveThread")
-    c.line(call)
-    c.line(f"call void @PyEval_RestoreThread(ptr {thread})")
-    c.line(f"br label %{after}")
-    c.start(hold)
-    c.line(call)
-    c.jump(after)
-    _end(c, event)
+    call = f"call void {launcher}(ptr {kernel}, ptr {first}, i64 {grid}, i64 {grain})"
+    _run(c, call, 5, lambda: c.compare("i64", grid, grain, "slt"))
     c.line(f"ret ptr {c.at(operands, c.emit(f'mul i64 {sizes}, {WORD}'))}")
+
+
+def _pointer(c: Check, word: int) -> str:
+    return c.word(word, "ptr")
+
+
+def _word(c: Check, word: int) -> str:
+    return c.word(word)
+
+
+def _value(c: Check, word: int) -> str:
+    return c.load("i64", _number(c, word))
 
 
 KINDS: Mapping[str, Body] = MappingProxyType(
     {
-        "empty": _empty,
-        "view": _view,
+        "empty": _empty(_pointer),
+        "view": _view(_pointer, _word),
         "launch": _launch,
         "product": _product,
         "sum": _sum,
@@ -289,8 +290,8 @@ KINDS: Mapping[str, Body] = MappingProxyType(
         "remainder": _arithmetic("urem"),
         "least": _arithmetic("@llvm.smin.i64"),
         "greatest": _arithmetic("@llvm.smax.i64"),
-        "empty_of": _empty_of,
-        "view_of": _view_of,
+        "empty_of": _empty(_number),
+        "view_of": _view(_number, _value),
         "launch_of": _launch_of,
     }
 )

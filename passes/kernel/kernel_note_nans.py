@@ -25,6 +25,7 @@ from lect.ir.facts import facts_of
 from lect.ir.symbolic import as_size
 from lect.ir.types import f32, f64, i32, i64
 from lect.passes.base import Pass, option
+from lect.passes.kernel.scalar_maker import Maker
 
 VECTOR_BYTES = 32
 REGISTERS = 16
@@ -103,31 +104,6 @@ def _extrema(loop: kernel.ForOp) -> list[Extremum]:
         if alone and isinstance(following.type, TileType) and maker.operands[1].type is following.type:
             found.append(Extremum(position, maker, maker.operands[1]))
     return found
-
-
-class Maker:
-    """Puts operations in front of another."""
-
-    def __init__(self, before: Operation) -> None:
-        self.before = before
-
-    def insert(self, made: Operation) -> Value:
-        """The result of a new operation."""
-        made.loc = self.before.loc
-        assert self.before.parent is not None
-        return self.before.parent.insert_before(self.before, made).results[0]
-
-    def op(self, name: str, *operands: Value) -> Value:
-        """A scalar operation."""
-        return self.insert(kernel.scalar_op(name)(*operands))
-
-    def const(self, number: float, type: Type) -> Value:
-        """A number, or a tile full of it."""
-        return self.insert(kernel.ConstOp(number, result_types=[type]))
-
-    def select(self, condition: Value, when_true: Value, when_false: Value) -> Value:
-        """A choice."""
-        return self.insert(kernel.SelectOp(condition, when_true, when_false))
 
 
 def _make_plain(extremum: Extremum) -> None:

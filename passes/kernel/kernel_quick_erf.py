@@ -17,6 +17,7 @@ from lect.dialects.kernel.types import element_of
 from lect.ir import Context, Operation, Value
 from lect.ir.types import f32
 from lect.passes.base import Pass
+from lect.passes.kernel.scalar_maker import Maker
 
 SLOPE = 0.3275911
 COEFFICIENTS = (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)  # of the highest power first
@@ -47,25 +48,12 @@ def _error_function(sum: Operation) -> Operation | None:
     return None
 
 
-class _Steps:
-    """Puts operations in front of another."""
-
-    def __init__(self, before: Operation) -> None:
-        self.before = before
-
-    def insert(self, made: Operation) -> Value:
-        """The result of a new operation."""
-        made.loc = self.before.loc
-        assert self.before.parent is not None
-        return self.before.parent.insert_before(self.before, made).results[0]
-
-    def op(self, name: str, *operands: Value) -> Value:
-        """A scalar operation."""
-        return self.insert(kernel.scalar_op(name)(*operands))
+class _Steps(Maker):
+    """Writes the error function's complement in front of an operation."""
 
     def number(self, value: float) -> Value:
         """A constant."""
-        return self.insert(kernel.ConstOp(value, result_types=[f32]))
+        return self.const(value, f32)
 
     def complement(self, u: Value) -> Value:
         """erfc(-u)."""

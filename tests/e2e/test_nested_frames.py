@@ -222,7 +222,10 @@ def test_versions_stay_when_no_more_are_made():
     assert len(lect.events("trace")) == traces
 
 
-def test_a_function_that_is_refused_again_and_again_is_left_alone():
+@pytest.mark.parametrize(("dynamic", "refusals"), [(False, 4), (None, 3)], ids=["static", "automatic"])
+def test_a_function_that_is_refused_again_and_again_is_left_alone(dynamic, refusals):
+    """With sizes of its own each refusal holds for one call; the one with a symbolic size, the third, holds for all later sizes."""
+
     def branches(x):
         return x + 1 if x.sum() > 0 else x - 1
 
@@ -230,11 +233,11 @@ def test_a_function_that_is_refused_again_and_again_is_left_alone():
         breaks(x)
         return branches(x)
 
-    compiled = compile_whole(program, options={"version_limit": 50})
+    compiled = compile_whole(program, options={"version_limit": 50}, dynamic=dynamic)
     for size in range(1, 12):
         x = torch.randn(size)
         same(program(x), compiled(x))
-    assert refused_names().count("branches") == 4
+    assert refused_names().count("branches") == refusals
 
 
 def test_closures_over_tensors():

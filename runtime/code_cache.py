@@ -15,12 +15,13 @@ from lect.runtime.native_guards import NativeGuards
 from lect.runtime.repeat import raised_in, show_line
 
 VERSION_LIMIT = 8
+MOST_RAISING = 2  # versions for calls that raise; each may be for one wrong argument, and they are not to take the place of others
 
 
 class Version:
     """One way to run the function: when `predicate` holds, `run` takes the call.  `eager` says that `run` is the function itself."""
 
-    __slots__ = ("eager", "graph_codes", "holds", "number", "parameters", "places", "predicate", "reason", "run")
+    __slots__ = ("eager", "graph_codes", "holds", "number", "parameters", "places", "predicate", "raises", "reason", "run")
 
     def __init__(self, number: int, predicate: Predicate, run: Callable[..., Any], eager: bool, reason: str) -> None:
         self.number = number
@@ -30,6 +31,7 @@ class Version:
         self.eager = eager
         self.reason = reason
         self.parameters: Any = None
+        self.raises = False  # the program raises in such calls
         self.graph_codes: frozenset[CodeType] = frozenset()
         self.places: tuple[CodeType, Mapping[int, Location]] | None = None  # of a graph that runs through torch
 
@@ -88,15 +90,19 @@ class CodeCache:
                 self.versions = (version, *others)
 
     def add(self, version: Version) -> None:
-        """A new version, which is asked first from now on."""
+        """A new version, which is asked first from now on.  The oldest of those for calls that raise makes place when there are too many of these."""
         with self.lock:
-            self.versions = (version, *self.versions)
+            others = self.versions
+            raising = [other for other in others if other.raises] if version.raises else []
+            if len(raising) >= MOST_RAISING:
+                others = tuple([other for other in others if other is not raising[-1]])
+            self.versions = (version, *others)
             self.made += 1
 
     @property
     def full(self) -> bool:
         """True when no further version may be made."""
-        return len(self.versions) >= self.limit
+        return sum(not version.raises for version in self.versions) >= self.limit
 
     def clear(self) -> None:
         """Forget all versions."""

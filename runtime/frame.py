@@ -11,7 +11,7 @@ import torch
 from lect.frontends.capture.api import Rest, bind_parameters
 from lect.frontends.capture.assumptions import MESSAGE
 from lect.frontends.capture.interpreter import decode_code
-from lect.frontends.capture.numbers import NumberPolicy
+from lect.frontends.capture.numbers import Learned, NumberPolicy
 from lect.ir import LectError
 from lect.passes.manager import collector_off
 from lect.runtime.code_cache import VERSION_LIMIT, CodeCache, Version
@@ -151,19 +151,24 @@ class CompiledFrame:
 
     @collector_off()
     def _make(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version | None:
-        asks = self.cache.versions and not torch._C._len_torch_function_stack()
+        asks, known = self.cache.versions and not torch._C._len_torch_function_stack(), self.numbers.learned()
         if self._is_spent() or (asks and not self._report_misses(args, kwargs)):
             return None
-        version = self._compile(args, kwargs)
+        version = self._compile(args, kwargs, known)
         # What a guard reads may change while the call is followed: another thread writes, the collector lets go of what a weak reference refers to.
-        return self._compile(args, kwargs, again=True) if version is CHANGED else version  # type: ignore[return-value]
+        return self._compile(args, kwargs, known, again=True) if version is CHANGED else version  # type: ignore[return-value]
 
-    def _compile(self, args: tuple[Any, ...], kwargs: dict[str, Any], again: bool = False) -> Version | object | None:
-        """A version for this call; None when it runs eagerly, CHANGED when the new version does not hold, which is an error when it comes `again`."""
+    def _compile(self, args: tuple[Any, ...], kwargs: dict[str, Any], known: Learned, again: bool = False) -> Version | object | None:
+        """A version for this call; None when it runs eagerly, CHANGED when the new version does not hold, which is an error when it comes `again`.
+
+        `known` is what earlier calls have taught: what does not fit in a call that raises says nothing about others.
+        """
         cache, name = self.cache, self.function.__qualname__
         front = args[1:] if isinstance(self.target, torch.nn.Module) else args
         options, graphs = self.settings.options, self.graphs
         made = compile_call(self.target, front, kwargs, self.code_table(), options, self.observe, self.numbers, self.points, self.log, graphs)
+        if made.raises:
+            self.numbers.go_back_to(known)
         if self.points is not None and isinstance(self.target, Rest):
             self.points.count(made.followed, made.statistics.get("torch calls", 0))
         self._report(made)
@@ -204,7 +209,7 @@ class CompiledFrame:
         eager = self.eager if self.armed is None or reason in SHARED_REASONS else self.armed
         run = eager if made.run is None else made.run
         version = Version(self.cache.made, predicate, run, made.run is None, reason)
-        version.graph_codes, version.places = made.graph_codes, made.places
+        version.graph_codes, version.places, version.raises = made.graph_codes, made.places, made.raises
         return version
 
     def _is_spent(self) -> bool:
@@ -267,7 +272,7 @@ class CompiledFrame:
         if policy.never or bound is None:
             return ()
         new = {}
-        for version in self.cache.versions:
+        for version in [version for version in self.cache.versions if not version.raises]:
             for path, sizes in changed_sizes(version.predicate.conditions, self.function, bound).items():
                 if path not in policy.dynamic and path not in policy.by_value:
                     new[path] = sizes

@@ -36,6 +36,7 @@ from lect.runtime.training_compile import Training, any_results_differentiable, 
 from lect.runtime.watch import Observer, Watch
 
 STAGES = ("aot", "loop", "kernel")
+RAISED = "LB0012"
 # Level at which the graph runs -> how many stages lead there.
 REACHED: Mapping[str, int] = MappingProxyType({"fx": 0, "functional": 1, "loop": 2, "native": 3})
 
@@ -67,6 +68,11 @@ class Compiled:
     followed: int = 0  # basic blocks that were entered while the frame was followed
     places: tuple[CodeType, Mapping[int, Location]] | None = None  # the lines of a graph that runs through torch
     graph_codes: frozenset[CodeType] = frozenset()  # set when the call may be made again, as written, if the graph raises
+
+    @property
+    def raises(self) -> bool:
+        """True when an exception of the program ended the capture."""
+        return (self.fallback.number if self.fallback is not None else self.cut.reason.number if self.cut is not None else "") == RAISED
 
 
 @collector_off()
@@ -286,7 +292,8 @@ def _learns_constants(made: Compiled, ctx: Context, numbers: NumberPolicy | None
 
 def _gives_up_symbols(made: Compiled, graph: Operation, name: str, numbers: NumberPolicy | None, log: EventLog) -> bool:
     """A graph with symbols for sizes that is not compiled to its end is compiled for the sizes at hand, as all later ones of this function."""
-    _report_static_sizes(name, numbers, log)
+    if not made.raises:
+        _report_static_sizes(name, numbers, log)
     if made.note is None or numbers is None or not graph.attrs.get("symbols"):
         return False
     numbers.sizes.off = made.note.detail or made.note.title

@@ -22,14 +22,14 @@ import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
 from lect.dialects.guard.arithmetic import NAMES
 from lect.dialects.guard.types import PathAttr
 from lect.frontends.capture.scalars import DTYPE_OF, ELEMENT_OF, map_leaves
-from lect.frontends.capture.size_policy import SizePolicy
+from lect.frontends.capture.size_policy import LearnedSizes, SizePolicy
 from lect.frontends.capture.sources import Source
 from lect.frontends.tensors.numbers import NumberNode, symbolic
 
@@ -46,6 +46,17 @@ _CONSTANTS = (int, float, bool)
 _ALSO: Mapping[Callable[..., Any], str] = MappingProxyType(
     {abs: "abs", pow: "pow"} | {getattr(operator, f"i{name}"): name for name in "add sub mul truediv floordiv mod pow and or xor lshift rshift".split()}
 )
+
+
+class Learned(NamedTuple):
+    """What a `NumberPolicy` has learned of calls."""
+
+    run_time: frozenset[PathAttr]
+    by_value: frozenset[PathAttr]
+    sizes: LearnedSizes
+    compiling: bool
+    inference: bool
+    repeats: bool
 
 
 class NumberPolicy:
@@ -69,6 +80,16 @@ class NumberPolicy:
         self.inference = True
         self.repeats = True
         self.calls = True
+
+    def learned(self) -> Learned:
+        """What calls have taught so far, to go back to."""
+        return Learned(frozenset(self.run_time), frozenset(self.by_value), self.sizes.learned(), self.compiling, self.inference, self.repeats)
+
+    def go_back_to(self, learned: Learned) -> None:
+        """Forget what was learned since."""
+        self.run_time, self.by_value = set(learned.run_time), set(learned.by_value)
+        self.sizes.go_back_to(learned.sizes)
+        self.compiling, self.inference, self.repeats = learned.compiling, learned.inference, learned.repeats
 
     def allows(self, path: PathAttr) -> bool:
         """True when the number there may be one of run time."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import torch
@@ -18,6 +19,15 @@ class Constant(NamedTuple):
 
     reason: str
     loc: Location
+
+
+class LearnedSizes(NamedTuple):
+    """What a `SizePolicy` has learned of calls."""
+
+    dynamic: frozenset[PathAttr]
+    by_value: Mapping[PathAttr, Constant]
+    same: Mapping[PathAttr, PathAttr]
+    off: str
 
 
 class SizePolicy:
@@ -37,6 +47,14 @@ class SizePolicy:
         self.off = ""
         self.in_use = False
         self.reported: set[PathAttr] = set()
+
+    def learned(self) -> LearnedSizes:
+        """What calls have taught so far, to go back to."""
+        return LearnedSizes(frozenset(self.dynamic), dict(self.by_value), dict(self.same), self.off)
+
+    def go_back_to(self, learned: LearnedSizes) -> None:
+        """Forget what was learned since."""
+        self.dynamic, self.by_value, self.same, self.off = set(learned.dynamic), dict(learned.by_value), dict(learned.same), learned.off
 
     def may_have_symbols(self, tensor: torch.Tensor) -> bool:
         """False when surely no size of a tensor is a symbol."""

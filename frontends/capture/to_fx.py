@@ -210,7 +210,7 @@ class Search:
         with suppress(GraphBreak, Exception):
             ctx, func = self.ctx, self.func
             t.guards.global_state(global_state(t))
-            ctx.resources["partial_guards"] = t.guards.finish(f"{func.attrs['sym_name']}.guards", func.loc)
+            ctx.resources["partial_guards"] = t.guards.finish(f"{func.attrs['sym_name']}.guards", func.loc, t.symbols.conditions())
             attrs = dict(func.attrs)
             if self.live.rest is not None:
                 attrs["args"] = rest_parameters(self.live.rest.resume)

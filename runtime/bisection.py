@@ -16,15 +16,21 @@ from typing import Any
 import torch
 
 from lect.dialects import make_context
+from lect.dialects.functional.ops import FuncOp
 from lect.ir import Context, LectError, Operation, SymbolTable, print_module
-from lect.passes.functional.functional_split_joint import BACKWARD
+from lect.passes.functional.functional_split_joint import is_backward
 from lect.passes.instrument import CONFIGURATION
 from lect.passes.manager import PassManager
+from lect.runtime.compared import Compared, Form, Run, all_results
 from lect.runtime.failures import Lowering
-from lect.runtime.levels import PROGRAMS_BY_LEVEL, Program, copy_of, far_apart, random_inputs, run_native, run_reference, tensor_layout, to_tensors
+from lect.runtime.levels import PROGRAMS_BY_LEVEL, Program, far_apart, random_inputs, run_native, run_reference, to_tensors
 from lect.runtime.linking import module_of
+from lect.runtime.training import restored_inputs
 
 SEEDS = 4
+SEEDING = "functional-seed-random"
+# Behind these a program gives something else, so that its results cannot be compared with those in front of them.
+INCOMPARABLE = frozenset({"fx-build-joint", SEEDING, "functional-split-joint"})
 INPUTS = "// inputs: "
 
 
@@ -39,19 +45,17 @@ class Finding:
 
 @dataclass
 class Search:
-    """One search: `pick` takes what is compared out of the results of a program."""
+    """One search: `compared` says what of a program is looked at, and what it should be."""
 
     lowering: Lowering
-    inputs: Sequence[Any]
-    want: Sequence[torch.Tensor]
-    tangents: Sequence[torch.Tensor] | None
-    written: bool
+    compared: Compared
 
     def __post_init__(self) -> None:
         options = self.lowering.options
         managers = [PassManager.parse(stage).configured(options) for stage in self.lowering.stages]
         self.passes = [each for manager in managers for each in manager.passes]
         self.symbol = str(self.lowering.graph.attrs["sym_name"])
+        self.functional = len(managers[0].passes) if managers and self.lowering.stages[0] == "aot" else 0
 
     def context(self) -> Context:
         """A context as the compile had one."""
@@ -59,108 +63,83 @@ class Search:
         ctx.target.update(self.lowering.target)
         return ctx
 
-    def lowered(self, count: int) -> Operation:
-        """The module behind the first `count` passes."""
-        module = module_of(self.lowering.graph.clone({}))
-        PassManager(tuple(self.passes[:count])).run(module, self.context())
-        return module
-
-    def program(self, module: Operation) -> Program | None:
-        """The program that the graph is in a module; None where gradients are asked for and it does not give them."""
+    def lowered(self, count: int) -> Form:
+        """The graph behind the first `count` passes, and its backwards, which stay at the functional level as a compile leaves them there."""
+        module, ctx = module_of(self.lowering.graph.clone({})), self.context()
+        PassManager(tuple(self.passes[: min(count, self.functional)])).run(module, ctx)
+        backwards = [op for op in module.body if isinstance(op, FuncOp) and is_backward(op) and op.symbol != self.symbol]
+        forward = SymbolTable(module).lookup(self.symbol)
+        results, restored = 0, ()
+        if backwards and isinstance(forward, FuncOp):
+            results, restored = forward.training["results"], restored_inputs(forward)
+        if count > self.functional:
+            for backward in backwards:
+                backward.detach()
+            PassManager(tuple(self.passes[self.functional : count])).run(module, ctx)
         func = SymbolTable(module).lookup(self.symbol)
         if func is None or func.name not in PROGRAMS_BY_LEVEL:
             raise LectError(f"the module has no program @{self.symbol}")
-        apart = func.name == "fx.graph" or SymbolTable(module).lookup(self.symbol + BACKWARD) is not None
-        return None if apart and self.tangents is not None else Program(module, func)
+        return Form(Program(module, func), tuple(backwards), results, restored, self._is_seeded(count))
 
-    def results(self, program: Program, inputs: Sequence[Any], run: Callable[[Program, Sequence[Any]], Sequence[Any]]) -> list[torch.Tensor]:
-        """What a program gives that is compared: results and written inputs, or gradients."""
-        copies = [copy_of(value) if isinstance(value, torch.Tensor) else value for value in inputs]
-        with torch.no_grad():
-            found = [value for value in run(program, copies) if isinstance(value, torch.Tensor)]
-        if self.tangents is not None:
-            gradients = program.func.attrs["training"]["gradients"]
-            if len(gradients) != len(self.want):
-                raise LectError(f"the joint graph gives gradients of {len(gradients)} inputs, and autograd of {len(self.want)}")
-            return found[len(found) - len(self.want) :]
-        written = [value for value in copies[: len(self.inputs)] if isinstance(value, torch.Tensor)] if self.written else []
-        return [*found[: len(self.want) - len(written)], *written]
-
-    def given(self, program: Program) -> list[Any]:
-        """The inputs of a program: a joint one takes tangents, too."""
-        own = list(self.inputs)
-        more = program.inputs[len(own) :]
-        if self.tangents is not None and len(more) == len(self.tangents):
-            return [*own, *[laid_out(slope, type) for slope, (_, type) in zip(self.tangents, more)]]
-        return [*own, *random_inputs(program, 0)[len(own) :]]
+    def _is_seeded(self, count: int) -> bool:
+        return any(each.name == SEEDING for each in self.passes[:count])
 
     def is_wrong(self, count: int) -> bool:
         """Whether the module behind the first `count` passes computes something else than eager does."""
-        program = self.program(self.lowered(count))
-        if program is None:
-            return False
-        return far_apart(self.results(program, self.given(program), run_reference), self.want, strides=False) is not None
+        return self.compared.problem(self.lowered(count), run_reference) is not None
 
     def find(self) -> Finding | None:
         """The first wrong pass, or the backend, or the capture; None when nothing is wrong."""
-        last = len(self.passes)
-        if self.tangents is not None:  # behind the joint graph, gradients are those of the backward, which has a search of its own
-            last = next((number for number, each in enumerate(self.passes) if each.name == "functional-split-joint"), last)
         if self.is_wrong(0):
             return self._captured()
-        if not self.is_wrong(last):
-            return self._native() if last == len(self.passes) else None
-        right, wrong = 0, last
+        right, wrong = 0, len(self.passes)
+        if not self.is_wrong(wrong):
+            return self._native()
         while wrong - right > 1:
             middle = (right + wrong) // 2
             right, wrong = (right, middle) if self.is_wrong(middle) else (middle, wrong)
         return self._pass(right)
 
     def _captured(self) -> Finding:
-        text = f"{CONFIGURATION}--random-inputs\n{print_module(self.lowered(0), locations=True)}"
+        text = f"{CONFIGURATION}--random-inputs\n{print_module(self.lowered(0).program.module, locations=True)}"
         return Finding("the captured graph itself computes something else", "capture", text)
 
     def _pass(self, position: int) -> Finding:
         """The file for the pass at a position, which is right before and wrong behind."""
         each = self.passes[position]
-        module = self.lowered(position)
-        program = self.program(module)
-        if program is None:  # before this pass there are no gradients to compare with
-            return self._finding(f"{each.name} makes wrong ones", each.name, module, ["--random-inputs", "-p", str(each)], ())
+        form = self.lowered(position)
+        module = form.program.module
+        if each.name in INCOMPARABLE:  # the program has other results behind it, or other random numbers
+            return self._finding(f"{each.name} makes wrong ones", each.name, module, ["--random-inputs", "--function", self.symbol, "-p", str(each)], ())
         arguments = ["--function", self.symbol, "--reference", "--compare-levels", "-p", str(each)]
-        flags, inputs = self._inputs(program, lambda module: PassManager((each,)).run(module, self.context()), run_reference)
+        flags, inputs = self._inputs(form.program, lambda module: PassManager((each,)).run(module, self.context()), run_reference)
         return self._finding(f"the first pass behind which they do is {each.name}", each.name, module, [*arguments, *flags], inputs)
 
     def _native(self) -> Finding | None:
         """The file for code that a backend makes of right IR; None when that is right, too."""
-        module = self.lowered(len(self.passes))
-        program = self.program(module)
-        if program is None or program.level != "host.func":
+        form = self.lowered(len(self.passes))
+        if form.program.level != "host.func":
             return None
         native = lambda program, tensors: run_native(program, tensors, self.context())  # noqa: E731
-        if far_apart(self.results(program, self.given(program), native), self.want, strides=False) is None:
+        if self.compared.problem(form, native) is None:
             return None
-        flags, inputs = self._inputs(program, None, native)
-        return self._finding("all passes are right: the native code is wrong", "native", module, ["--compare-reference", *flags], inputs)
+        flags, inputs = self._inputs(form.program, None, native)
+        return self._finding("all passes are right: the native code is wrong", "native", form.program.module, ["--compare-reference", *flags], inputs)
 
-    def _inputs(
-        self, program: Program, change: Callable[[Operation], object] | None, run: Callable[[Program, Sequence[Any]], Sequence[Any]]
-    ) -> tuple[list[str], Sequence[Any]]:
+    def _inputs(self, program: Program, change: Callable[[Operation], object] | None, run: Run) -> tuple[list[str], Sequence[Any]]:
         """Flags that give inputs which show the difference, and the inputs themselves unless a seed gives them."""
+        after = program
+        if change is not None:
+            module = program.module.clone({})
+            change(module)
+            func = SymbolTable(module).lookup(self.symbol)
+            assert func is not None
+            after = Program(module, func)
         for seed in range(SEEDS):
             inputs = random_inputs(program, seed)
-            before = self.results(program, inputs, run_reference)
-            after = program
-            if change is not None:
-                module = module_copy(program.module)
-                change(module)
-                found = self.program(module)
-                if found is None:
-                    break
-                after = found
-            if far_apart(self.results(after, inputs, run), before, strides=False) is not None:
+            if far_apart(all_results(after, inputs, run, seed), all_results(program, inputs, run_reference, seed), strides=False) is not None:
                 return ["--random-inputs", "--seed", str(seed)], ()
-        return ["--inputs-inside"], self.given(program)
+        return ["--inputs-inside"], self.compared.inputs_of(program)
 
     def _finding(self, where: str, name: str, module: Operation, arguments: Sequence[str], inputs: Sequence[Any]) -> Finding:
         target = ",".join(f"{name}={value}" for name, value in self.lowering.target.items())
@@ -170,18 +149,6 @@ class Search:
         if inputs:
             lines.append(INPUTS + encode(inputs))
         return Finding(where, name, "\n".join(lines) + "\n" + print_module(module, locations=True))
-
-
-def laid_out(tensor: torch.Tensor, type: Any) -> torch.Tensor:
-    """A tensor in the strides that a parameter has."""
-    sizes, strides, dtype = tensor_layout(type)
-    made = torch.empty(sizes, dtype=dtype) if strides is None else torch.empty_strided(sizes, strides, dtype=dtype)
-    return made.copy_(tensor)
-
-
-def module_copy(module: Operation) -> Operation:
-    """A copy of a module."""
-    return module.clone({})
 
 
 def encode(inputs: Sequence[Any]) -> str:
@@ -202,11 +169,6 @@ def decode(text: str) -> dict[str, torch.Tensor] | None:
     return None
 
 
-def first_difference(
-    lowering: Lowering, inputs: Sequence[Any], want: Sequence[torch.Tensor], tangents: Sequence[torch.Tensor] | None = None, written: bool = False
-) -> Finding | None:
-    """What first makes a graph compute something else than `want` on `inputs`; None when lowering it again does not.
-
-    With `tangents`, which are those of all differentiable results, `want` are gradients.  With `written`, `want` ends with the inputs behind the call.
-    """
-    return Search(lowering, inputs, want, tangents, written).find()
+def first_difference(lowering: Lowering, compared: Compared) -> Finding | None:
+    """What first makes a graph compute something else than it should; None when lowering it again does not."""
+    return Search(lowering, compared).find()

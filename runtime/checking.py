@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -19,9 +20,11 @@ from lect.dialects.functional.ops import FuncOp
 from lect.dialects.fx.ops import GraphOp
 from lect.ir import LectError
 from lect.runtime.bisection import Finding, first_difference
+from lect.runtime.compared import Compared, Gradients, Numbers
 from lect.runtime.events import Different, EventLog, Unchecked
 from lect.runtime.failures import Lowering, command_for
 from lect.runtime.levels import copy_of, far_apart
+from lect.runtime.random_replay import Draw, NotReplayed, Replay, draws_of
 from lect.runtime.training_facts import GroupFacts
 
 Run = Callable[..., list[Any]]
@@ -40,10 +43,20 @@ class Check:
     lowering: Lowering
     log: EventLog
     edited: bool = False
-    eager: Run = field(init=False)
+    seeded: bool = False
 
-    def __post_init__(self) -> None:
-        self.eager = load_torch_calls(self.graph).run
+    @cached_property
+    def eager(self) -> Run:
+        """The captured calls by torch."""
+        return load_torch_calls(self.graph, recomputes=not self.seeded).run
+
+    @cached_property
+    def _draws(self) -> tuple[Draw, ...]:
+        return draws_of(self.graph, self.lowering.options)
+
+    def draws(self) -> tuple[Draw, ...]:
+        """The random operators of the graph."""
+        return self._draws
 
     def graph_call(self, run: Run) -> Run:
         """A graph without gradients that is compared at each call."""
@@ -56,6 +69,10 @@ class Check:
     def backward(self, func: FuncOp, lowering: Lowering, run: Run) -> Run:
         """A compiled backward that is compared with the functional one of which it was lowered."""
         return functools.partial(_checked_backward, self, func, lowering, run)
+
+    def numbers(self, state: torch.Tensor) -> Numbers:
+        """The random numbers of a call that found torch's generator in this state."""
+        return Numbers(state, self.draws if self.seeded else None)
 
     def skip(self, reason: str) -> None:
         """Tell that the graph is not compared."""
@@ -93,12 +110,17 @@ def _tensors(values: Sequence[Any]) -> list[torch.Tensor]:
     return [value.detach() for value in values if isinstance(value, torch.Tensor)]
 
 
-def _eager_first(check: Check, inputs: Sequence[Any]) -> list[Any]:
-    """The eager results; torch's generator stands where it stood, so that the compiled graph draws the same numbers."""
-    state = torch.get_rng_state()
+def _eager_first(check: Check, inputs: Sequence[Any], state: torch.Tensor) -> list[Any]:
+    """The eager results, with the numbers that the compiled graph will draw: torch's generator, which stands at `state`, does so again behind them.
+
+    Raises `NotReplayed` where the graph has random numbers that torch cannot be given.
+    """
     generators = [(value, value.get_state()) for value in inputs if isinstance(value, torch.Generator)]
     try:
-        return check.eager(*inputs)
+        if not check.seeded:
+            return check.eager(*inputs)
+        with Replay(check.draws()):
+            return check.eager(*inputs)
     finally:
         torch.set_rng_state(state)
         for generator, before in generators:
@@ -106,15 +128,27 @@ def _eager_first(check: Check, inputs: Sequence[Any]) -> list[Any]:
 
 
 def _checked(check: Check, run: Run, *inputs: Any) -> list[Any]:
-    kept, given = _copies(inputs), _copies(inputs)
-    with torch.no_grad():
-        want = _eager_first(check, given)
+    kept, given, state = _copies(inputs), _copies(inputs), torch.get_rng_state()
+    try:
+        with torch.no_grad():
+            want = _eager_first(check, given, state)
+    except NotReplayed as error:
+        check.skip(str(error))
+        return run(*inputs)
     got = run(*inputs)
-    _compare(check, kept, got, want, inputs, given)
+    _compare(check, Call(kept, state), got, want, inputs, given)
     return got
 
 
-def _compare(check: Check, kept: Sequence[Any], got: Sequence[Any], want: Sequence[Any], inputs: Sequence[Any], given: Sequence[Any]) -> None:
+@dataclass(frozen=True)
+class Call:
+    """What a call of a graph was given: copies of its inputs, and the state of torch's generator."""
+
+    inputs: Sequence[Any]
+    state: torch.Tensor
+
+
+def _compare(check: Check, call: Call, got: Sequence[Any], want: Sequence[Any], inputs: Sequence[Any], given: Sequence[Any]) -> None:
     """Compare results, then what inputs are behind the call."""
     pairs = [(a, b) for a, b in zip(got, want) if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor)]
     expected = _copies(want)
@@ -124,23 +158,29 @@ def _compare(check: Check, kept: Sequence[Any], got: Sequence[Any], want: Sequen
         problem, what = far_apart(_tensors(inputs), _tensors(given)), "inputs behind a call"
         expected = [*expected, *_copies(given)]
     if problem is not None:
-        check.fail(what, problem, lambda: first_difference(check.lowering, kept, _tensors(expected), written=what != "results"))
+        compared = Compared(call.inputs, _tensors(expected), written=what != "results", numbers=check.numbers(call.state))
+        check.fail(what, problem, lambda: first_difference(check.lowering, compared))
 
 
 def _checked_step(check: Check, run: Run, groups: Sequence[GroupFacts], *inputs: Any) -> list[Any]:
-    kept, given = _copies(inputs), _copies(inputs)
+    kept, given, state = _copies(inputs), _copies(inputs), torch.get_rng_state()
     leaves = {number: given[number].requires_grad_() for group in groups for number in group.inputs}
-    with torch.enable_grad():
-        arguments = [leaves[number].clone() if number in leaves else value for number, value in enumerate(given)]
-        want = _eager_first(check, arguments)
+    try:
+        with torch.enable_grad():
+            arguments = [leaves[number].clone() if number in leaves else value for number, value in enumerate(given)]
+            want = _eager_first(check, arguments, state)
+    except NotReplayed as error:
+        check.skip(str(error))
+        return run(*inputs)
     got = run(*inputs)
-    _compare(check, kept, got, want, inputs, arguments)
+    call = Call(kept, state)
+    _compare(check, call, got, want, inputs, arguments)
     for group in groups:
         nodes = [got[number].grad_fn for number in group.results if isinstance(got[number], torch.Tensor)]
         node = next(filter(_is_step, nodes), None)
         if node is not None:
-            own = [leaves[number] for number in group.inputs]
-            node.register_hook(functools.partial(_compare_gradients, check, [want[number] for number in group.results], own, kept, len(groups) == 1))
+            leaves_of_group = [leaves[number] for number in group.inputs]
+            node.register_hook(functools.partial(_compare_gradients, check, group, [want[number] for number in group.results], leaves_of_group, call))
     return got
 
 
@@ -151,10 +191,11 @@ def _is_step(node: Any) -> bool:
 
 
 def _compare_gradients(
-    check: Check, results: Sequence[Any], leaves: Sequence[torch.Tensor], kept: Sequence[Any], alone: bool, found: Any, given: Any
+    check: Check, group: GroupFacts, results: Sequence[Any], leaves: Sequence[torch.Tensor], call: Call, found: Any, given: Any
 ) -> None:
     """A hook of a node of a training step: `given` are the gradients of its results, `found` those that it gives for its inputs."""
-    pairs = [(result, slope.detach()) for result, slope in zip(results, given) if slope is not None and result.requires_grad]
+    slopes = {number: slope.detach() for number, slope in zip(group.results, given) if slope is not None}
+    pairs = [(result, slopes[number]) for number, result in zip(group.results, results) if number in slopes and result.requires_grad]
     if not pairs:
         return
     wanted = torch.autograd.grad([a for a, _ in pairs], list(leaves), [b for _, b in pairs], retain_graph=True, allow_unused=True)
@@ -162,9 +203,8 @@ def _compare_gradients(
     want = [value if value is not None else torch.zeros_like(leaf) for value, leaf in zip(wanted, leaves)]
     problem = far_apart(got, want, strides=False)
     if problem is not None:
-        slopes = [slope for slope in given if slope is not None]
-        all_given = alone and len(slopes) == len(given)
-        check.fail("gradients", problem, lambda: first_difference(check.lowering, kept, want, tangents=slopes if all_given else None))
+        compared = Compared(call.inputs, want, gradients=Gradients(group.inputs, slopes), numbers=check.numbers(call.state))
+        check.fail("gradients", problem, lambda: first_difference(check.lowering, compared))
 
 
 def _checked_backward(check: Check, func: FuncOp, lowering: Lowering, run: Run, *inputs: Any) -> list[Any]:
@@ -176,5 +216,5 @@ def _checked_backward(check: Check, func: FuncOp, lowering: Lowering, run: Run, 
     got = run(*inputs)
     problem = far_apart(_tensors(got), _tensors(want))
     if problem is not None:
-        check.fail("gradients", problem, lambda: first_difference(lowering, kept, _tensors(want)))
+        check.fail("gradients", problem, lambda: first_difference(lowering, Compared(kept, _tensors(want))))
     return got

@@ -8,7 +8,7 @@ it gives them the same numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,13 +16,16 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from lect.backends.reference.functional import run_functional
+from lect.dialects import make_context
 from lect.dialects.functional.ops import FuncOp, OpaqueOp, ReturnOp
 from lect.dialects.functional.python_values import resolve_overload
 from lect.frontends.tensors.lower.inplace import functional_variant
 from lect.frontends.tensors.lower.recorder import FILLS_IN_MEMORY_ORDER, memory_order
 from lect.frontends.tensors.propagate import is_random
-from lect.ir import Block, Region
+from lect.ir import Block, Operation, Region
 from lect.passes.functional.functional_seed_random import DRAWN, Streams
+from lect.passes.manager import PassManager
+from lect.runtime.linking import module_of
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,19 @@ class Draw:
     overload: Any
     numbers: FuncOp | None
     operands: tuple[int, ...] = ()  # those that the function takes behind the seed
+
+
+class NotReplayed(RuntimeError):
+    """A graph draws numbers that torch's calls cannot be given."""
+
+
+def draws_of(graph: Operation, options: Mapping[str, Any]) -> tuple[Draw, ...]:
+    """The random operators of a captured graph, as a compile with these options draws their numbers."""
+    module = module_of(graph.clone({}))
+    PassManager.parse("fx-build-joint,fx-to-functional").run(module, make_context(options=options))
+    (func,) = [op for op in module.body if isinstance(op, FuncOp)]
+    draws = find_draws(func)
+    return draws if options.get("rng", "counter") == "counter" else tuple([Draw(draw.overload, None) for draw in draws])
 
 
 def find_draws(func: FuncOp) -> tuple[Draw, ...]:
@@ -66,7 +82,7 @@ def _draw(op: OpaqueOp, overload: Any, stream: int) -> tuple[Draw, int]:
 
 
 class Replay(TorchDispatchMode):
-    """The mode under which the calls run.  Raises `RuntimeError` where another operator draws than drew when the graph was recorded."""
+    """The mode under which the calls run.  Raises `NotReplayed` where another operator draws than drew when the graph was recorded."""
 
     def __init__(self, draws: Sequence[Draw]) -> None:
         super().__init__()
@@ -86,7 +102,7 @@ class Replay(TorchDispatchMode):
         overload = functional_variant(func) if writes else func
         draw = self.pending.pop() if self.pending else None
         if draw is None or draw.overload is not overload:
-            raise RuntimeError(f"a compiled graph drew {draw.overload if draw else 'nothing'} where torch draws {func}, so its numbers cannot be had again")
+            raise NotReplayed(f"a compiled graph drew {draw.overload if draw else 'nothing'} where torch draws {func}, so its numbers cannot be had again")
         if draw.numbers is None:
             return func(*args, **kwargs)
         ordered = func in FILLS_IN_MEMORY_ORDER

@@ -27,7 +27,7 @@ from lect.runtime.graph_cache import Place, Restored
 from lect.runtime.graph_texts import TextError
 from lect.runtime.linking import interpreted, link_graph, module_of
 from lect.runtime.machines import machine_of
-from lect.runtime.random_replay import Draw, find_draws
+from lect.runtime.random_replay import Draw, draws_of
 from lect.runtime.residual import without_autocast
 from lect.runtime.training import Backward, Group, Layouts, TrainingStep
 from lect.runtime.training_facts import GroupFacts, StepFacts, backward_from_json, backward_to_json, facts_of
@@ -113,12 +113,7 @@ class Training:
 
     @cached_property
     def _draws(self) -> tuple[Draw, ...]:
-        module = module_of(self.graph.clone({}))
-        ctx = make_context(options=self.options)
-        PassManager.parse("fx-build-joint").run(module, ctx)
-        (func,) = [op for op in module.body if isinstance(op, FuncOp)]
-        draws = find_draws(func)
-        return draws if self.options.get("rng", "counter") == "counter" else tuple([Draw(draw.overload, None) for draw in draws])
+        return draws_of(self.graph, self.options)
 
     def find_draws(self) -> tuple[Draw, ...]:
         """The random operators of the graph, found when they are first asked for."""
@@ -227,7 +222,7 @@ class Training:
             ctx.resources["code_store"] = place.objects
         module, watch = module_of(backward), self.watch.backward()
         for stage in self._stages():
-            PassManager.parse(stage).run(module, ctx, watch.instruments(stage))
+            PassManager.parse(stage).configured(self.options).run(module, ctx, watch.instruments(stage))
             watch.observe(f"backward-{stage}", module)
         watch.linked(module, ctx)
         watch.finish()

@@ -134,17 +134,62 @@ def test_two_losses_that_share_nothing():
     assert not told()
 
 
-def test_random_numbers():
-    def program(x):
-        return torch.nn.functional.dropout(x, 0.5).sum()
+def dropped(x):
+    return torch.nn.functional.dropout(x, 0.5).sum()
 
-    x = torch.ones(100, requires_grad=True)
-    lect.compile(program, options={"check": "eager"})(x).backward()
-    (event,) = told()
-    assert event.kind == "not checked" and "random numbers" in event.reason
-    lect.reset()
-    lect.compile(program, options={"check": "eager", "rng": "eager"})(x).backward()
+
+def drawn(x):
+    return x * torch.rand_like(x) + torch.randn(3, 4), torch.randint(0, 9, (5,)), torch.randperm(7), torch.bernoulli(x.sigmoid()), x.clone().uniform_(2, 3)
+
+
+def drawn_in_halves(x):
+    return torch.nn.functional.dropout(x.half(), 0.3), torch.randn_like(x.double()), torch.multinomial(x.abs() + 1, 2)
+
+
+@pytest.mark.parametrize("rng", ["counter", "eager"])
+@pytest.mark.parametrize("program", [dropped, drawn, drawn_in_halves])
+def test_random_numbers(program, rng):
+    x = torch.randn(3, 4)
+    f = lect.compile(program, options={"check": "eager", "rng": rng})
+    plain = lect.compile(program, options={"rng": rng})
+    for seed in range(3):
+        torch.manual_seed(seed)
+        found = f(x.clone())
+        torch.manual_seed(seed)
+        torch.testing.assert_close(found, plain(x.clone()))  # the check draws nothing for itself
     assert not told()
+
+
+def test_random_numbers_of_a_training_step():
+    x, w = torch.randn(6, 6, requires_grad=True), torch.randn(6, 6, requires_grad=True)
+
+    def program(x, w):
+        return torch.nn.functional.dropout(torch.nn.functional.dropout(x @ w, 0.5).relu() * w, 0.2)
+
+    f = lect.compile(program, options={"check": "eager"})
+    for _ in range(2):
+        f(x, w).sum().backward()
+    assert not told()
+
+
+def test_a_wrong_fusion_behind_random_numbers(capsys):
+    def program(x):
+        return torch.softmax(torch.nn.functional.dropout(x, 0.5).sin(), -1).exp() + torch.randn_like(x)
+
+    with pytest.raises(WrongValue, match="results .* is loop-fuse-vertical"):
+        lect.compile(program, options=BUG)(torch.randn(8, 16))
+    (event,) = told()
+    status, shown = replayed(event, capsys)
+    assert status == 1 and "after loop-fuse-vertical" in shown
+
+
+def test_random_numbers_that_torch_cannot_be_given(monkeypatch):
+    from lect.runtime import checking
+
+    monkeypatch.setattr(checking, "draws_of", lambda graph, options: ())
+    lect.compile(dropped, options={"check": "eager"})(torch.ones(100))
+    (event,) = told()
+    assert event.kind == "not checked" and "numbers cannot be had again" in event.reason
 
 
 def test_behind_a_graph_break_and_at_each_call():
@@ -194,6 +239,54 @@ def test_a_wrong_backward_is_found_and_replayed(capsys, monkeypatch):
         y.backward()
     (event,) = told()
     assert replayed(event, capsys)[0] == 1
+
+
+def kept_behind_a_norm(net, x, y):
+    return ((torch.softmax(net(x) * 2, -1) - y) ** 2).sum(-1).mean()
+
+
+def test_a_kept_value_that_is_wrong(capsys):
+    """No result shows it, and the backward is right for what it is given."""
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.GELU(), torch.nn.LayerNorm(32), torch.nn.Linear(32, 4))
+    loss = lect.compile(lambda x, y: kept_behind_a_norm(net, x, y), options=BUG)(torch.randn(8, 16), torch.rand(8, 4))
+    with pytest.raises(WrongValue, match="gradients .* is loop-fuse-vertical"):
+        loss.backward()
+    (event,) = told()
+    status, shown = replayed(event, capsys)
+    assert status == 1 and re.search(r"after loop-fuse-vertical +loop.func +output \d+: values differ", shown)
+
+
+def test_a_wrong_backward_of_one_of_two_losses(capsys, monkeypatch):
+    def program(x, w):
+        return (x.sin() * 2).sum(), (torch.softmax(w.sin() * w, -1).exp()).sum()
+
+    def wrong(op):
+        if op.name == "functional.cos":
+            from lect.dialects.functional.pointwise import SinOp
+
+            new = SinOp(op.operands[0])
+            op.parent.insert_before(op, new)
+            op.replace([new.result])
+
+    changed(monkeypatch, "cse", wrong)
+    x, w = torch.randn(4, 4, requires_grad=True), torch.randn(4, 4, requires_grad=True)
+    first, second = lect.compile(program, options={"check": "eager"})(x, w)
+    with pytest.raises(WrongValue, match="gradients .* is cse"):
+        second.backward()
+    (event,) = told()
+    assert replayed(event, capsys)[0] == 1
+
+
+def test_options_of_passes_are_those_of_a_backward_too():
+    def program(x):
+        return torch.softmax(x.sin() * x, -1).exp().sum()
+
+    x = torch.randn(8, 16, requires_grad=True)
+    lect.compile(program, options={"seed_bug": "fusion"})(x).backward()
+    wrong, x.grad = x.grad, None
+    program(x).backward()
+    assert not torch.allclose(wrong, x.grad)
 
 
 def changed(monkeypatch, name, change):

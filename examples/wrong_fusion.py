@@ -1,11 +1,8 @@
-"""A fusion that is wrong on purpose, found by comparing with eager: the second program of docs/tutorial.md."""
-
-import shutil
+"""A function that is compiled by a wrong fusion pass, on purpose, and compared with eager: the second program of docs/tutorial.md."""
 
 import torch
 
 import lect
-from lect.ir import LectError
 
 
 def scores(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -16,16 +13,11 @@ def scores(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 def main() -> None:
-    """One call, which raises."""
+    """One call."""
     torch.manual_seed(0)
-    compiled = lect.compile(scores, options={"seed_bug": "fusion", "check": "eager"})
-    try:
-        compiled(torch.randn(16, 32), torch.randn(16, 32))
-    except LectError as error:
-        print(error.message.partition(":")[0] + ": values differ from eager's")
-    for event in lect.events("wrong value"):
-        print(event.where)
-        shutil.copy(event.file, "wrong.mlir")
+    x, y = torch.randn(16, 32), torch.randn(16, 32)
+    z = lect.compile(scores, options={"seed_bug": "fusion"})(x, y)
+    print(f"largest difference from eager: {(z - scores(x, y)).abs().max():.2f}")
 
 
 if __name__ == "__main__":

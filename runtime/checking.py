@@ -22,7 +22,7 @@ from lect.ir import LectError
 from lect.runtime.bisection import Finding, first_difference
 from lect.runtime.compared import Compared, Gradients, Numbers
 from lect.runtime.events import Different, EventLog, Unchecked
-from lect.runtime.failures import Lowering, command_for
+from lect.runtime.failures import Lowering, command_for, command_to_reduce, command_to_reduce
 from lect.runtime.levels import copy_of, far_apart
 from lect.runtime.random_replay import Draw, NotReplayed, Replay, draws_of
 from lect.runtime.training_facts import GroupFacts
@@ -92,7 +92,7 @@ class Check:
                 where += "" if kept.path else f" (no file that replays it could be written: {kept.why_not})"
         self.log.add(Different(self.function, what, problem, where, file=file, replay=replay))
         message = f"{self.function}: {what} of the compiled graph differ from eager's: {problem}; {where}"
-        raise WrongValue(message, hint=f"replay it with: {replay}" if replay else None)
+        raise WrongValue(message, hint=f"replay it with: {replay}; make it small with: {command_to_reduce(file)}" if replay else None)
 
 
 def _search(finding: Callable[[], Finding | None]) -> Finding | str:

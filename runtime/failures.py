@@ -155,6 +155,16 @@ def command_for(path: str, tool: str = "") -> str:
     return f"lect-run --random-inputs {shlex.quote(path)}" if path.endswith(LINKED) else f"lect-opt --run-reproducer {shlex.quote(path)}"
 
 
+def command_to_reduce(path: str) -> str:
+    """How the module that replays a failure is made small."""
+    return f"lect-reduce {shlex.quote(path)}"
+
+
+def command_to_reduce(path: str) -> str:
+    """How the module that replays a failure is made small."""
+    return f"lect-reduce {shlex.quote(path)}"
+
+
 def is_internal(error: Exception) -> bool:
     """True for a failure of lect, and not for a refusal: what is no `LectError`, or comes of that, or IR that a pass left invalid."""
     cause = error if not isinstance(error, LectError) else error.__cause__

@@ -22,7 +22,7 @@ from lect.ir import LectError
 from lect.runtime.bisection import Finding, first_difference
 from lect.runtime.compared import Compared, Gradients, Numbers
 from lect.runtime.events import Different, EventLog, Unchecked
-from lect.runtime.failures import Lowering, command_for, command_to_reduce, command_to_reduce
+from lect.runtime.failures import Lowering, command_for, command_to_reduce
 from lect.runtime.levels import copy_of, far_apart
 from lect.runtime.random_replay import Draw, NotReplayed, Replay, draws_of
 from lect.runtime.training_facts import GroupFacts
@@ -42,7 +42,7 @@ class Check:
     graph: GraphOp
     lowering: Lowering
     log: EventLog
-    edited: bool = False
+    edited: Callable[[], bool] = lambda: False  # noqa: E731
     seeded: bool = False
 
     @cached_property
@@ -81,7 +81,7 @@ class Check:
     def fail(self, what: str, problem: str, finding: Callable[[], Finding | None]) -> None:
         """Search for what made a difference, write the file and raise."""
         where, file, replay = "", "", ""
-        if self.edited:
+        if self.edited():
             where = "an edited text was used, so no pass is searched for"
         else:
             found = _search(finding)

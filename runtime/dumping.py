@@ -1,6 +1,6 @@
 """Writing the text of a compile: every level, and the module behind each pass that changed it, as files that lect-opt and lect-run read.
 
-Beside them stand what the backends make of the last level: `host.py`, and `kernels.ll` or `kernels.triton.py`.
+Beside them stand what the backends make of the last level: `host.py`, and `kernels.ll` or, for a GPU, a folder of kernels (`kernel_files`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from lect.ir import Context, LectError, Operation, print_op
 from lect.passes.instrument import Instrument
 from lect.passes.manager import PassManager
-from lect.runtime.graph_texts import CAPTURE, LEVELS, Known, TextError, header, level_file, pass_file, rest_of, shown_ops
+from lect.runtime.graph_texts import CAPTURE, LEVELS, Known, TextError, header, level_file, pass_file, rest_of, shown_ops, texts_in
 
 
 @dataclass
@@ -45,6 +45,8 @@ class Dump:
         try:
             if not self._open:
                 self._begin()
+            if os.sep in name:
+                (self.folder / name).parent.mkdir(exist_ok=True)
             (self.folder / name).write_text(text, encoding="utf-8", errors="surrogatepass")
         except OSError as error:
             raise TextError(f"the text of a compile cannot be written to '{error.filename or self.folder}': {os.strerror(error.errno or 0)}") from None
@@ -54,7 +56,7 @@ class Dump:
         """Make the folder, and remove what an earlier process left there."""
         self._open = True
         self.folder.mkdir(parents=True, exist_ok=True)
-        for path in sorted(self.folder.glob("*.mlir")):
+        for path in texts_in(self.folder):
             if Known.of(path.read_text(encoding="utf-8", errors="surrogatepass")).edited:
                 raise TextError(
                     f"'{path}' was edited, and writing the text of this compile would replace it",
@@ -68,19 +70,14 @@ class Dump:
 
     def linked(self, module: Operation, ctx: Context) -> None:
         """Write what the backends make of a module that is lowered to the end."""
-        kernels = [op for op in module.body if op.name == "kernel.func"]
-        on_gpu = [op for op in kernels if op.attrs.get("target") == "cuda"]
+        kernels = [op for op in module.body if op.name == "kernel.func" and op.attrs.get("target") != "cuda"]
         try:
             for op in module.body:
                 if op.name == "host.func":
                     from lect.backends import python_host
 
                     self.write("host.py", python_host.source_text(op, ctx))
-            if on_gpu:
-                from lect.backends import triton
-
-                self.write("kernels.triton.py", "\n\n".join(f"# @{op.symbol}\n{triton.print_triton(op, ctx)}" for op in on_gpu))
-            elif kernels:
+            if kernels:
                 from lect.backends import llvm
 
                 self.write("kernels.ll", "\n\n".join(f"; @{op.symbol}\n{llvm.print_llvm(op, ctx)}" for op in kernels))

@@ -283,14 +283,14 @@ class Dumped(Event):
 
 @dataclass(frozen=True)
 class Overridden(Event):
-    """An edited text was used instead of what the compiler made: from which level or pass on, and the file."""
+    """An edited text was used instead of what the compiler made: from which level or pass on, or for a kernel (then `level` is empty), and the file."""
 
     kind: ClassVar[str] = "override"
     level: str = ""
     file: str = ""
 
     def text(self) -> str:
-        return f"{self.file} is used from {self.level} on"
+        return f"{self.file} is used " + (f"from {self.level} on" if self.level else "for its kernel")
 
 
 @dataclass(frozen=True)

@@ -160,11 +160,6 @@ def command_to_reduce(path: str) -> str:
     return f"lect-reduce {shlex.quote(path)}"
 
 
-def command_to_reduce(path: str) -> str:
-    """How the module that replays a failure is made small."""
-    return f"lect-reduce {shlex.quote(path)}"
-
-
 def is_internal(error: Exception) -> bool:
     """True for a failure of lect, and not for a refusal: what is no `LectError`, or comes of that, or IR that a pass left invalid."""
     cause = error if not isinstance(error, LectError) else error.__cause__

@@ -6,6 +6,8 @@ its place there, so that the same point has the same name in every compile:
     encode.0/000-capture.mlir             guards, graph and residual code
     encode.0/102-fx-to-functional.mlir    behind a pass that changed something
     encode.0/199-functional.mlir          behind the last pass of a stage: the level
+    encode.0/kernels/n2.triton.py         for a GPU, the source of each kernel, and behind it what Triton made of that
+    encode.0/kernels/n2.ptx
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -28,7 +31,10 @@ FRAME = frozenset({"guard.set", "pyframe.func"})  # what belongs to the frame an
 PROGRAMS = frozenset({"fx.graph", "functional.func", "loop.func", "host.func"})
 BACKWARD = "backward"
 
-_HEAD, _GRAPH, _TEXT = "// lect text of ", "// graph: ", "// unedited: "
+KERNELS, SOURCE, PTX = "kernels", ".triton.py", ".ptx"
+
+_HEAD, _GRAPH, _MADE, _TEXT = "lect text of ", "graph: ", "made of: ", "unedited: "
+_COMMENTS: Mapping[str, str] = MappingProxyType({".mlir": "// ", PTX: "// ", SOURCE: "# "})  # how a line is one that says nothing, by the end of a file's name
 
 
 class TextError(LectError):
@@ -63,6 +69,17 @@ def folder_name(function: str, number: int) -> str:
     return f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', function).strip('_.') or 'function'}.{number}"
 
 
+def texts_in(folder: Path) -> list[Path]:
+    """The files of a compile that may be edited: texts of graphs, and of kernels."""
+    kernels = [path for suffix in (SOURCE, PTX) for path in folder.joinpath(KERNELS).glob(f"*{suffix}")]
+    return [*sorted(folder.glob("*.mlir")), *sorted(kernels)]
+
+
+def kernel_of(file: str) -> str:
+    """The kernel that a file of the folder of kernels belongs to."""
+    return re.sub(r"(\.[01]+)?(\.triton\.py|\.ptx)$", "", file)
+
+
 # ---- text ------------------------------------------------------------------------------------------------------------
 
 
@@ -83,11 +100,25 @@ def captured_digest(module: Operation) -> str:
 
 def header(graph: str, where: str, captured: str, rest: str, target: Mapping[str, Any], body: str) -> str:
     """The lines in front of a text: what it is, how to go on from it by hand, and what tells whether it was edited."""
-    lines = [f"{_HEAD}{graph}: {where}"]
+    lines = []
     if rest:
         flag = "--target " + ",".join(f"{name}={value}" for name, value in target.items()) + " " if target else ""
-        lines.append(f"// go on with: lect-opt FILE {flag}-p '{rest}'")
-    return "\n".join([*lines, f"{_GRAPH}{captured}", f"{_TEXT}{digest_of(body)}", ""]) + "\n"
+        lines.append(f"go on with: lect-opt FILE {flag}-p '{rest}'")
+    return _lines(".mlir", f"{_HEAD}{graph}: {where}", *lines, f"{_GRAPH}{captured}", f"{_TEXT}{digest_of(body)}")
+
+
+def kernel_header(suffix: str, graph: str, where: str, captured: str, made: str, body: str) -> str:
+    """The lines in front of the text of a kernel; `made` is the digest of what it was made of."""
+    return _lines(suffix, f"{_HEAD}{graph}: {where}", f"{_GRAPH}{captured}", f"{_MADE}{made}", f"{_TEXT}{digest_of(body)}")
+
+
+def _lines(suffix: str, *lines: str) -> str:
+    return "".join(f"{_COMMENTS[suffix]}{line}\n" for line in lines) + "\n"
+
+
+def source_digest(text: str) -> str:
+    """A short name for the source of a kernel, without comments, which say from where in the program it comes."""
+    return digest_of("\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#")))
 
 
 def rest_of(stage: str, manager: PassManager, position: int) -> str:
@@ -99,16 +130,19 @@ def rest_of(stage: str, manager: PassManager, position: int) -> str:
 
 @dataclass(frozen=True)
 class Known:
-    """What the lines in front of a text say: the graph it was made of, and whether the text is still as it was written."""
+    """What the lines in front of a text say: the graph it was made of, for a kernel what of that, and whether the text is still as it was written."""
 
     captured: str = ""
     edited: bool = True
+    made: str = ""
 
     @classmethod
     def of(cls, text: str) -> Known:
         """Read them; a text without such lines is the work of a person."""
-        if not text.startswith(_HEAD):
+        mark = next((mark for mark in _COMMENTS.values() if text.startswith(mark + _HEAD)), None)
+        if mark is None:
             return cls()
         head, _, body = text.partition("\n\n")
-        said = {mark: line.removeprefix(mark) for line in head.splitlines() for mark in (_GRAPH, _TEXT) if line.startswith(mark)}
-        return cls(said.get(_GRAPH, ""), said.get(_TEXT) != digest_of(body))
+        lines = [line.removeprefix(mark) for line in head.splitlines()]
+        said = {key: line.removeprefix(key) for line in lines for key in (_GRAPH, _MADE, _TEXT) if line.startswith(key)}
+        return cls(said.get(_GRAPH, ""), said.get(_TEXT) != digest_of(body), said.get(_MADE, ""))

@@ -5,6 +5,7 @@ Files that are as lect wrote them change nothing, so the whole folder of a dump 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,21 @@ from pathlib import Path
 from lect.ir import Context, LectError, Location, Operation, parse_module, print_op, verify
 from lect.passes.instrument import Instrument
 from lect.passes.manager import PassManager
-from lect.runtime.graph_texts import CAPTURE, FRAME, LEVELS, PROGRAMS, Known, TextError, file_names, level_file, pass_file, shown_ops
+from lect.runtime.graph_texts import (
+    CAPTURE,
+    FRAME,
+    KERNELS,
+    LEVELS,
+    PROGRAMS,
+    Known,
+    TextError,
+    file_names,
+    kernel_of,
+    level_file,
+    pass_file,
+    shown_ops,
+    texts_in,
+)
 
 
 @dataclass
@@ -24,20 +39,21 @@ class Overrides:
     captured: Callable[[Operation], str]
     tell: Callable[[Path], None]
     left: dict[str, Path] = field(default_factory=dict)
+    kernels: set[str] = field(default_factory=set)  # those of the graph that are for a GPU
     used: bool = False
 
     def __post_init__(self) -> None:
         known = file_names()
-        for path in sorted(self.folder.glob("*.mlir")) if self.folder.is_dir() else ():
-            if not Known.of(_read(path)).edited:
+        for path in texts_in(self.folder):
+            if not Known.of(read_text(path)).edited:
                 continue
-            if path.name not in known:
+            if path.parent == self.folder and path.name not in known:
                 from difflib import get_close_matches
 
                 close = get_close_matches(path.name, known, 2, 0.5)
                 hint = f"did you mean {' or '.join(close)}?" if close else f"names are {known[0]} to {known[-1]}, as LECT_DUMP writes them"
                 raise TextError("no level and no pass has a text of this name", Location(str(path), 1, 0), hint=hint)
-            self.left[path.name] = path
+            self.left[str(path.relative_to(self.folder))] = path
 
     def instrument(self, stage: str) -> UseOverrides:
         """What takes the files for the passes of a stage."""
@@ -45,7 +61,11 @@ class Overrides:
 
     def finish(self) -> None:
         """Raise `TextError` when there is a file that no pass has come to."""
-        for path in self.left.values():
+        for name, path in self.left.items():
+            if name.startswith(KERNELS + os.sep):
+                if kernel_of(path.name) in self.kernels:  # a version that comes when memory lies otherwise
+                    continue
+                raise TextError(f"the compile of {self.graph} has no such kernel for a GPU", Location(str(path), 1, 0))
             raise TextError(f"the compile of {self.graph} did not come to this level", Location(str(path), 1, 0))
 
     def use(self, name: str, module: Operation, stage: str, ctx: Context) -> None:
@@ -53,19 +73,23 @@ class Overrides:
         path = self.left.pop(name, None)
         if path is None:
             return
-        text = _read(path)
-        known = Known.of(text)
-        if known.captured and known.captured != self.captured(module):
-            raise TextError(
-                f"this text was made of another graph than {self.graph} is now: the program, or its inputs, have changed since",
-                Location(str(path), 1, 0),
-                hint="write the texts anew with LECT_DUMP and edit those",
-            )
+        text = read_text(path)
+        self.require_graph(Known.of(text).captured, self.captured(module), path)
         edited = _checked(text, path, ctx)
         _replace(module, edited, stage, path, text.splitlines())
         ctx.analyses.clear()
         self.used = True
         self.tell(path)
+
+
+    def require_graph(self, given: str, now: str, path: Path) -> None:
+        """Raise `TextError` when a text was made of another graph than is compiled now."""
+        if given and given != now:
+            raise TextError(
+                f"this text was made of another graph than {self.graph} is now: the program, or its inputs, have changed since",
+                Location(str(path), 1, 0),
+                hint="write the texts anew with LECT_DUMP and edit those",
+            )
 
 
 @dataclass
@@ -89,7 +113,8 @@ class UseOverrides(Instrument):
             self.overrides.use(level_file(self.stage), op, self.stage, ctx)
 
 
-def _read(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """The text of a file.  Raises `TextError` when it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="surrogatepass")
     except (OSError, UnicodeDecodeError) as error:

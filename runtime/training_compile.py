@@ -225,8 +225,8 @@ class Training:
             PassManager.parse(stage).configured(self.options).run(module, ctx, watch.instruments(stage))
             watch.observe(f"backward-{stage}", module)
         watch.linked(module, ctx)
-        watch.finish()
         executable, run = link_graph(module, ctx)
+        watch.finish()
         if place is not None:
             place.keep(module, ctx, {"backward": backward_to_json(made)})
         return _without_autocast(run, executable)

@@ -18,6 +18,7 @@ from lect.runtime.dumping import Dump
 from lect.runtime.events import Dumped, EventLog, Overridden
 from lect.runtime.failures import Lowering
 from lect.runtime.graph_texts import BACKWARD, captured_digest, folder_name
+from lect.runtime.kernel_files import KernelFiles
 from lect.runtime.linking import link_graph
 from lect.runtime.overrides import Overrides
 
@@ -57,7 +58,10 @@ class Watch:
         if dump is not None:
             self.dump = Dump(dump, graph, self._captured)
         if override is not None:
-            self.overrides = Overrides(override, graph, self._captured, lambda path: self.log.add(Overridden(self.function, path.stem, str(path))))
+            self.overrides = Overrides(override, graph, self._captured, self._tell_used)
+
+    def _tell_used(self, path: Path) -> None:
+        self.log.add(Overridden(self.function, path.stem if path.suffix == ".mlir" else "", str(path)))
 
     def _captured(self, module: Operation) -> str:
         """What names the captured graph; asked for first at the level that has it."""
@@ -91,12 +95,17 @@ class Watch:
         if ctx.options.get("check"):
             assert isinstance(graph, GraphOp)
             lowering = Lowering(graph, stages, dict(ctx.options), dict(ctx.target), link_graph)
-            self.check = Check(self.function, graph, lowering, self.log, self.overrides is not None and self.overrides.used)
+            self.check = Check(self.function, graph, lowering, self.log, self._edited)
+
+    def _edited(self) -> bool:
+        return self.overrides is not None and self.overrides.used
 
     def linked(self, module: Operation, ctx: Context) -> None:
-        """The module is lowered to the end."""
+        """The module is lowered to the end, and will be linked with this context."""
         if self.dump is not None:
             self.dump.linked(module, ctx)
+        if self.dump is not None or self.overrides is not None:
+            ctx.resources["kernel_texts"] = KernelFiles(self.captured, self.dump, self.overrides)
 
     def finish(self, complete: bool = True) -> None:
         """The compile is over; it came to the end when `complete`.  Raises `TextError` when an edited file was not used."""

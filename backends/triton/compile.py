@@ -21,7 +21,9 @@ from types import MappingProxyType
 from typing import Any
 
 from lect.backends.code_store import CodeStore
+from lect.backends.kernel_texts import GivenText, KernelTexts
 from lect.backends.python_source import load_source
+from lect.backends.triton.edited import assembled, check_source, refused_by
 from lect.backends.triton.source import ENTRY, Source, triton_source
 from lect.ir import Context, LectError, Operation
 
@@ -101,9 +103,14 @@ def find_or_compile(source: Source, arch: int, aligned: Sequence[bool], store: C
     if found is not None:
         return found
     compiled = compile_source(source, arch, aligned)
-    facts: dict[str, Any] = {field.name: getattr(compiled.metadata, field.name, 0) for field in fields(Metadata)}
-    store.keep(key, KeptKernel(Metadata(**facts), compiled.asm).pack())
+    store.keep(key, KeptKernel(metadata_of(compiled), compiled.asm).pack())
     return compiled
+
+
+def metadata_of(compiled: Any) -> Metadata:
+    """What a launch has to know of Triton's compiled kernel."""
+    facts: dict[str, Any] = {field.name: getattr(compiled.metadata, field.name, 0) for field in fields(Metadata)}
+    return Metadata(**facts)
 
 
 def compile_source(source: Source, arch: int, aligned: Sequence[bool]) -> Any:
@@ -136,16 +143,20 @@ def within(compiled: Any, room: int) -> Any:
 
 
 class Kernel:
-    """One kernel: its source, the number of programs, and a compiled version for each combination of aligned pointers that occurred."""
+    """One kernel: its source, the number of programs, and a compiled version for each combination of aligned pointers that occurred.
 
-    def __init__(self, func: Any, source: Source, arch: int, store: CodeStore | None = None) -> None:
+    `texts` is asked for other texts than the backend's own; `given` is the one that stands for the source.
+    """
+
+    def __init__(self, func: Any, source: Source, arch: int, store: CodeStore | None = None, texts: KernelTexts | None = None) -> None:
         self.func = func
         self.store = store
-        self.source = source
+        self.texts = texts
         self.arch = arch
         self.programs: int = func.programs
         self.grouped = func.groups is not None
         self.pointers = len(source.signature)
+        self.source, self.given = self._in_use(source, "")
         self._versions: dict[tuple[bool, ...], Any] = {}
 
     @property
@@ -154,21 +165,46 @@ class Kernel:
         return bool(self._versions)
 
     def version(self, aligned: tuple[bool, ...] | None = None) -> Any:
-        """The compiled kernel for pointers aligned as given, all if left out.  Raises `KernelError` when Triton refuses it."""
+        """The compiled kernel for pointers aligned as given, all if left out.
+
+        Raises `KernelError` when Triton refuses it, and the error of a text that was given and cannot be used.
+        """
         aligned = (True,) * self.pointers if aligned is None else aligned
         found = self._versions.get(aligned)
         if found is None:
-            try:
-                found = self._versions[aligned] = self._compiled(aligned)
-            except Exception as error:
-                text = " ".join(str(error).split())
-                raise KernelError(f"Triton refuses the kernel: {type(error).__name__}: {text[:400]}", self.func, self.source.text) from error
+            found = self._versions[aligned] = self._compiled(aligned)
         return found
 
+    def _in_use(self, source: Source, suffix: str) -> tuple[Source, GivenText | None]:
+        """The source to compile, and the text that was given for it."""
+        given = self.texts.source(f"{self.func.symbol}{suffix}", source.text) if self.texts is not None else None
+        if given is None:
+            return source, None
+        check_source(given, source.name, source.signature)
+        return source._replace(text=given.text), given
+
     def _compiled(self, aligned: tuple[bool, ...]) -> Any:
+        source, given, suffix = self.source, self.given, "" if all(aligned) else "." + "".join(str(int(each)) for each in aligned)
         if self.grouped and not all(aligned):  # of the addresses in the table; the table itself is torch's
-            return find_or_compile(triton_source(self.func, None, False), self.arch, (True,), self.store)
-        return find_or_compile(self.source, self.arch, aligned, self.store)
+            (source, given), aligned = self._in_use(triton_source(self.func, None, False), suffix), (True,)
+        try:
+            compiled = find_or_compile(source, self.arch, aligned, self.store)
+        except Exception as error:
+            if given is not None:
+                raise refused_by(given, error) from error
+            text = " ".join(str(error).split())
+            raise KernelError(f"Triton refuses the kernel: {type(error).__name__}: {text[:400]}", self.func, self.source.text) from error
+        return compiled if self.texts is None else self._assembled(compiled, self.texts, f"{self.func.symbol}{suffix}", source)
+
+    def _assembled(self, compiled: Any, texts: KernelTexts, name: str, source: Source) -> Any:
+        """A compiled kernel, or what was given instead of its PTX."""
+        ptx = str(compiled.asm["ptx"])
+        given = texts.ptx(name, ptx, source.text)
+        if given is None:
+            return compiled
+        facts = metadata_of(compiled)
+        code = assembled(given, facts.name, {"num_warps": facts.num_warps, "enable_fp_fusion": False}, self.arch)
+        return KeptKernel(facts, MappingProxyType({"ptx": given.text.encode(), "cubin": code}))
 
 
 class CompiledKernels:
@@ -221,15 +257,15 @@ def kernel_table() -> KernelTable:
 def compile_kernels(funcs: Sequence[Operation], ctx: Context) -> CompiledKernels:
     """Machine code of all kernels of a graph.  Raises `LectError` for what has no GPU code, and where Triton is missing.
 
-    The resource `code_store` of the context is a `CodeStore`, where machine code is looked for and kept.
+    The resource `code_store` of the context is a `CodeStore`, where machine code is looked for and kept.  With a resource `kernel_texts`, which is
+    a `KernelTexts`, nothing is shared with other graphs.
     `ctx.resources["kernel_progress"]`, if there is one, is called with each kernel that has been compiled, and the seconds that it took.
     """
     reason = available()
     if reason is not None:
         raise LectError(reason, hint="pip install 'lect[gpu]'")
-    arch = int(ctx.target.get("arch", DEFAULT_ARCH))
-    table, store = kernel_table(), ctx.resources.get("code_store")
-    kernels = {str(func.symbol): table.kernel(func, arch, store) for func in funcs}  # type: ignore[attr-defined]
+    table = kernel_table()
+    kernels = find_kernels(funcs, ctx, table)
     new = [kernel for kernel in dict.fromkeys(kernels.values()) if not kernel.is_compiled]
     try:
         compile_all(new, ctx.resources.get("kernel_progress"))
@@ -237,6 +273,14 @@ def compile_kernels(funcs: Sequence[Operation], ctx: Context) -> CompiledKernels
         table.forget(new)
         raise
     return CompiledKernels(kernels)
+
+
+def find_kernels(funcs: Sequence[Operation], ctx: Context, table: KernelTable) -> dict[str, Kernel]:
+    """The kernels of functions by symbol, out of the table unless somebody asks for their texts; not compiled yet if they are new."""
+    arch, store, texts = int(ctx.target.get("arch", DEFAULT_ARCH)), ctx.resources.get("code_store"), ctx.resources.get("kernel_texts")
+    if texts is not None:
+        return {str(func.symbol): Kernel(func, triton_source(func), arch, None, texts) for func in funcs}  # type: ignore[attr-defined]
+    return {str(func.symbol): table.kernel(func, arch, store) for func in funcs}  # type: ignore[attr-defined]
 
 
 def compile_all(kernels: Sequence[Kernel], progress: Progress | None = None) -> None:

@@ -16,7 +16,7 @@ from unittest import mock
 import numpy as np
 import torch
 
-from lect.backends.triton.compile import CompiledKernels, Kernel, load_kernel
+from lect.backends.triton.compile import CompiledKernels, Kernel, KernelTable, find_kernels, load_kernel
 from lect.backends.triton.source import ENTRY, triton_source
 from lect.passes.targets import target_named
 
@@ -108,6 +108,8 @@ class Interpreted(CompiledKernels):
 
 def interpret_kernels(funcs: Sequence[Any], ctx: Any) -> CompiledKernels:
     """What stands for `compile_kernels`."""
+    if "kernel_texts" in ctx.resources:
+        return Interpreted(find_kernels(funcs, ctx, KernelTable()))
     return Interpreted({str(func.symbol): Kernel(func, triton_source(func, ENTRY), 90) for func in funcs})
 
 

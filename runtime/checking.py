@@ -25,9 +25,8 @@ from lect.runtime.events import Different, EventLog, Unchecked
 from lect.runtime.failures import Lowering, command_for, command_to_reduce
 from lect.runtime.levels import copy_of, far_apart
 from lect.runtime.random_replay import Draw, NotReplayed, Replay, draws_of
+from lect.runtime.training import Run, RunBackward
 from lect.runtime.training_facts import GroupFacts
-
-Run = Callable[..., list[Any]]
 
 
 class WrongValue(LectError):
@@ -66,7 +65,7 @@ class Check:
         """A training step, of which results are compared at each call, and the gradients that each of its groups gives when a backward comes."""
         return functools.partial(_checked_step, self, run, tuple(groups))
 
-    def backward(self, func: FuncOp, lowering: Lowering, run: Run) -> Run:
+    def backward(self, func: FuncOp, lowering: Lowering, run: RunBackward) -> RunBackward:
         """A compiled backward that is compared with the functional one of which it was lowered."""
         return functools.partial(_checked_backward, self, func, lowering, run)
 
@@ -207,13 +206,13 @@ def _compare_gradients(
         check.fail("gradients", problem, lambda: first_difference(check.lowering, compared))
 
 
-def _checked_backward(check: Check, func: FuncOp, lowering: Lowering, run: Run, *inputs: Any) -> list[Any]:
+def _checked_backward(check: Check, func: FuncOp, lowering: Lowering, run: RunBackward, inputs: list[Any]) -> list[Any]:
     from lect.backends.reference.functional import run_functional
 
     kept = _copies(inputs)
     with torch.no_grad():
         want = run_functional(func, _copies(inputs))
-    got = run(*inputs)
+    got = run(inputs)
     problem = far_apart(_tensors(got), _tensors(want))
     if problem is not None:
         check.fail("gradients", problem, lambda: first_difference(lowering, Compared(kept, _tensors(want))))

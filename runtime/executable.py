@@ -20,8 +20,9 @@ class Executable:
     or None; then `refused` may say why.
     """
 
-    def __init__(self, name: str, python: Callable[[], Any], kernels: Any) -> None:
-        self.name = name
+    def __init__(self, func: Operation, python: Callable[[], Any], kernels: Any) -> None:
+        self.name = func.attrs["sym_name"]
+        self.consumes = bool(func.attrs.get("consumed"))
         self.kernels = kernels
         self.native: Any = None
         self.refused = ""
@@ -34,7 +35,7 @@ class Executable:
     @property
     def run(self) -> Callable[..., list[Any]]:
         """The host program in Python."""
-        return self._program.run  # type: ignore[no-any-return]
+        return _with_list(self._program.run) if self.consumes else self._program.run  # type: ignore[no-any-return]
 
     @property
     def host_text(self) -> str:
@@ -47,12 +48,25 @@ class Executable:
         return self.run if self.native is None else self.native.run  # type: ignore[no-any-return]
 
     @property
+    def consuming(self) -> Callable[[list[Any]], list[Any]]:
+        """The fastest form, called with a list of the tensors, which it empties: those that the program consumes are freed when they were used last."""
+        if self.native is not None:
+            return self.native.run  # type: ignore[no-any-return]
+        program = self._program.run
+        return program if self.consumes else lambda tensors: program(*tensors)  # type: ignore[no-any-return]
+
+    @property
     def codes(self) -> frozenset[CodeType]:
         """What an exception of the program comes out of, one of which is in its traceback."""
-        return frozenset([self.run.__code__]) if self.native is None else self.native.codes  # type: ignore[no-any-return]
+        return frozenset([self._program.run.__code__]) if self.native is None else self.native.codes  # type: ignore[no-any-return]
 
     def __call__(self, *tensors: Any) -> list[Any]:
         return self.run(*tensors)
+
+
+def _with_list(run: Callable[[list[Any]], list[Any]]) -> Callable[..., list[Any]]:
+    """A program that takes one list, called with the tensors."""
+    return lambda *tensors: run(list(tensors))
 
 
 def build(module: Operation, ctx: Context, name: str | None = None, code: Any = None) -> Executable:
@@ -83,7 +97,7 @@ def build(module: Operation, ctx: Context, name: str | None = None, code: Any = 
     if not on_gpu:
         return _executable(func, entries, compiled, ctx)
     program = python_host.load(func, entries, None)
-    return Executable(func.attrs["sym_name"], lambda: program, compiled)
+    return Executable(func, lambda: program, compiled)
 
 
 def _executable(func: Operation, entries: dict[str, Any], compiled: Any, ctx: Context) -> Executable:
@@ -91,7 +105,7 @@ def _executable(func: Operation, entries: dict[str, Any], compiled: Any, ctx: Co
     from lect.backends import native_host, python_host
 
     launcher = shared_launcher() if entries else None
-    made = Executable(func.attrs["sym_name"], lambda: python_host.load(func, entries, launcher), compiled)
+    made = Executable(func, lambda: python_host.load(func, entries, launcher), compiled)
     if ctx.options.get("host", "native") == "native" and all(getattr(value.type, "device", "cpu") == "cpu" for op in func.body for value in op.results):
         try:
             store = copy(ctx.resources.get("code_store"))  # one of its own, as the store notes what the kernels of a graph are

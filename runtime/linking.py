@@ -16,19 +16,22 @@ def module_of(op: Operation) -> Operation:
     return ModuleOp(regions=[Region([block])])
 
 
-def link_graph(module: Operation, ctx: Context, code: Any = None) -> tuple[Any, Callable[..., list[Any]]]:
+def link_graph(module: Operation, ctx: Context, code: Any = None, consuming: bool = False) -> tuple[Any, Callable[..., list[Any]]]:
     """What keeps the code alive, and the function from a graph's inputs to its results, at the level that the option `level` says.
 
-    `code` are the kernels of a module out of the cache, where they were compiled before.
+    `code` are the kernels of a module out of the cache, where they were compiled before.  With `consuming` the function takes one list of the inputs and
+    may empty it, so that what nobody else has is freed behind its last use.
     """
     if ctx.options.get("level", "native") != "native":
-        return None, interpreted(module)
+        run = interpreted(module)
+        return None, (lambda inputs: run(*inputs)) if consuming else run
     from lect.runtime.executable import build, find_host_function
     from lect.runtime.machines import on_device
     from lect.runtime.residual import shared_outputs, with_own_outputs
 
     executable, func = build(module, ctx, code=code), find_host_function(module, None)
-    return executable, with_own_outputs(on_device(executable.fastest, func), shared_outputs(func))
+    fastest = executable.consuming if consuming else executable.fastest
+    return executable, with_own_outputs(on_device(fastest, func), shared_outputs(func))
 
 
 def interpreted(module: Operation) -> Callable[..., list[Any]]:

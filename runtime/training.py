@@ -29,6 +29,7 @@ from lect.ir import Value
 from lect.runtime.random_replay import Plan, Replay
 
 Run = Callable[..., list[Any]]
+RunBackward = Callable[[list[Any]], list[Any]]  # takes the tensors out of the list that it is given
 Layouts = tuple[tuple[int, ...], ...]  # the strides of several tensors
 VERSION = attrgetter("_version")
 LAYOUT_LIMIT = 8
@@ -45,7 +46,7 @@ class BackwardCompiler(Protocol):
 class Backward:
     """A compiled backward: where its arguments come from, how tangents have to lie in memory, and whose gradients it gives."""
 
-    run: Run
+    run: RunBackward
     kept: tuple[tuple[str, int], ...]
     tangents: tuple[int, ...]
     layouts: tuple[tuple[tuple[int, ...], tuple[int, ...], torch.dtype], ...]  # sizes, strides and dtype of each tangent
@@ -247,7 +248,7 @@ class _Step(torch.autograd.Function):
         group = call.group
         given = tuple([number for number, gradient in zip(group.results, gradients) if gradient is not None])
         slopes = [gradient for gradient in gradients if gradient is not None]
-        saved = () if group.again and not group.kept else _saved(ctx)  # first of all: it raises when the backward was freed or a tensor was written to
+        saved = [] if group.again and not group.kept else list(_saved(ctx))  # first of all: it raises when the backward was freed or a tensor was written to
         plain = not torch.is_grad_enabled() and all(type(slope) is torch.Tensor for slope in slopes)
         backward = call.step.backward_for(group, given, slopes) if plain and given else None
         if not given:  # what came behind has derivatives that are nowhere defined, such as those of a norm of order 0
@@ -255,6 +256,7 @@ class _Step(torch.autograd.Function):
         elif backward is None:
             found = _differentiate(call, given, slopes)
         else:
+            ctx.maybe_clear_saved_tensors()  # unless the graph is retained: then what only the backward needs dies in it, where it was used last
             found = _run(call, backward, saved, slopes)
         if not torch._C._autograd._get_current_graph_task_keep_graph():
             call.free()
@@ -281,19 +283,18 @@ def _saved(ctx: Any) -> tuple[torch.Tensor, ...]:
         raise RuntimeError(told) from None
 
 
-def _run(call: _Call, backward: Backward, saved: Sequence[torch.Tensor], slopes: Sequence[torch.Tensor]) -> Sequence[Any]:
-    """The gradients of the inputs that the node leads to, from compiled code."""
+def _run(call: _Call, backward: Backward, arguments: list[torch.Tensor], slopes: Sequence[torch.Tensor]) -> Sequence[Any]:
+    """The gradients of the inputs that the node leads to, from compiled code, which takes what was saved out of the list."""
     group = call.group
-    if backward.kept == group.kept:
-        arguments = list(saved)
-    else:
-        values = dict(zip(group.kept, saved))
-        arguments = [values[place] if place in values else _input(call, place) for place in backward.kept]
+    if backward.kept != group.kept:
+        values = dict(zip(group.kept, arguments))
+        arguments[:] = [values[place] if place in values else _input(call, place) for place in backward.kept]
+        del values
     for slope, (shape, strides, dtype) in zip(slopes, backward.layouts):
         if slope.stride() != strides:
             slope = torch.empty_strided(shape, strides, dtype=dtype, device=slope.device).copy_(slope)
         arguments.append(slope)
-    given = backward.run(*arguments)
+    given = backward.run(arguments)
     if backward.gradients == group.inputs:
         return given
     found = dict(zip(backward.gradients, given))

@@ -29,7 +29,7 @@ from lect.runtime.linking import interpreted, link_graph, module_of
 from lect.runtime.machines import machine_of
 from lect.runtime.random_replay import Draw, draws_of
 from lect.runtime.residual import without_autocast
-from lect.runtime.training import Backward, Group, Layouts, TrainingStep
+from lect.runtime.training import Backward, Group, Layouts, RunBackward, TrainingStep
 from lect.runtime.training_facts import GroupFacts, StepFacts, backward_from_json, backward_to_json, facts_of
 from lect.runtime.watch import Watch
 
@@ -150,7 +150,8 @@ class Training:
             raise
         except Exception as error:
             self._tell(error, Lowering(backward, self._stages(), self.options, self._target(), link_graph))
-            run = interpreted(module_of(backward))
+            interpreter = interpreted(module_of(backward))
+            return replace(made, run=lambda tensors: interpreter(*tensors))
         return replace(made, run=run)
 
     def _place(self, tangents: tuple[int, ...], strides: Layouts) -> Place | None:
@@ -176,7 +177,7 @@ class Training:
 
     def _restored(self, found: Restored, ctx: Context) -> Backward:
         """A backward out of the cache."""
-        executable, run = link_graph(found.module, ctx, found.code)
+        executable, run = link_graph(found.module, ctx, found.code, consuming=True)
         return backward_from_json(found.facts["backward"], _without_autocast(run, executable))
 
     def _tell(self, error: Exception, lowering: Lowering) -> None:
@@ -216,7 +217,7 @@ class Training:
         (joint,) = joint_graphs(module)
         return joint
 
-    def _link(self, backward: FuncOp, made: Backward, place: Place | None) -> Callable[..., list[Any]]:
+    def _link(self, backward: FuncOp, made: Backward, place: Place | None) -> RunBackward:
         ctx = self._context()
         if place is not None:
             ctx.resources["code_store"] = place.objects
@@ -225,19 +226,19 @@ class Training:
             PassManager.parse(stage).configured(self.options).run(module, ctx, watch.instruments(stage))
             watch.observe(f"backward-{stage}", module)
         watch.linked(module, ctx)
-        executable, run = link_graph(module, ctx)
+        executable, run = link_graph(module, ctx, consuming=True)
         watch.finish()
         if place is not None:
             place.keep(module, ctx, {"backward": backward_to_json(made)})
         return _without_autocast(run, executable)
 
 
-def _without_autocast(run: Callable[..., list[Any]], executable: Any) -> Callable[..., list[Any]]:
+def _without_autocast(run: Callable[..., list[Any]], executable: Any) -> RunBackward:
     """A backward that runs with autocast off; `executable` lives as long as it does."""
     guarded = without_autocast(run)
 
-    def call(*tensors: Any, keeps: Any = executable) -> list[Any]:
-        return (guarded if (torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda")) else run)(*tensors)
+    def call(tensors: list[Any], keeps: Any = executable) -> list[Any]:
+        return (guarded if (torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda")) else run)(tensors)
 
     return call
 
@@ -249,5 +250,5 @@ def _backward_of(func: FuncOp, tangents: tuple[int, ...]) -> Backward:
     return Backward(_no_run, known["kept"], tangents, tuple([(type.shape, type.strides, dtype_of(type.element)) for type in layouts]), known["gradients"])
 
 
-def _no_run(*tensors: Any) -> list[Any]:
+def _no_run(tensors: list[Any]) -> list[Any]:
     raise AssertionError("a backward is linked before it runs")

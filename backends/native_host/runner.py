@@ -22,6 +22,7 @@ declare ptr @PyCapsule_GetPointer(ptr, ptr)
 declare void @Py_IncRef(ptr)
 declare void @Py_DecRef(ptr)
 declare ptr @PyList_New(i64)
+declare i32 @PyList_SetSlice(ptr, i64, i64, ptr)
 declare i32 @PyList_SetItem(ptr, i64, ptr)
 declare ptr @PyUnicode_FromString(ptr)
 declare ptr @PyObject_CallOneArg(ptr, ptr)
@@ -88,8 +89,10 @@ define internal void @lect_end(ptr %event) {{
 }}
 """
 
+# Called with tensors, or with one list of them: then they are taken out of it, and belong to the slots. A list is count, class, length, items.
 # program: rows, inputs, bytes of the slots, bytes of all, who raises, the class of tensors, whether gradients are off, a message, the name of its event
 RUN = f"""
+@PyList_Type = external global i8
 %program = type {{ ptr, i64, i64, i64, ptr, ptr, i64, ptr, ptr }}
 %slot = type {{ ptr, ptr, ptr, i64 }}
 
@@ -153,7 +156,7 @@ done:
   ret void
 }}
 
-define ptr @lect_run(ptr %self, ptr %args, i64 %nargs) {{
+define ptr @lect_run(ptr %self, ptr %given, i64 %ngiven) {{
 entry:
   %program = call ptr @PyCapsule_GetPointer(ptr %self, ptr null)
   %inputs.at = getelementptr %program, ptr %program, i32 0, i32 1
@@ -173,12 +176,30 @@ entry:
   %scratch = getelementptr i8, ptr %flat, i64 %end
   %scratch.at = getelementptr i8, ptr %flat, i64 16
   store ptr %scratch, ptr %scratch.at
+  %single = icmp eq i64 %ngiven, 1
+  br i1 %single, label %one, label %count
+one:
+  %first = load ptr, ptr %given
+  %first.type.at = getelementptr i8, ptr %first, i64 8
+  %first.type = load ptr, ptr %first.type.at
+  %is.list = icmp eq ptr %first.type, @PyList_Type
+  br i1 %is.list, label %open, label %count
+open:
+  %length.at = getelementptr i8, ptr %first, i64 16
+  %length = load i64, ptr %length.at
+  %items.at = getelementptr i8, ptr %first, i64 24
+  %items = load ptr, ptr %items.at
+  br label %count
+count:
+  %args = phi ptr [ %given, %entry ], [ %given, %one ], [ %items, %open ]
+  %nargs = phi i64 [ %ngiven, %entry ], [ %ngiven, %one ], [ %length, %open ]
+  %handed = phi ptr [ null, %entry ], [ null, %one ], [ %first, %open ]
   %fits = icmp eq i64 %nargs, %inputs
   br i1 %fits, label %fill, label %wrong
 fill:
-  %i = phi i64 [ 0, %entry ], [ %i.next, %store ]
+  %i = phi i64 [ 0, %count ], [ %i.next, %store ]
   %more = icmp slt i64 %i, %inputs
-  br i1 %more, label %take, label %modes
+  br i1 %more, label %take, label %filled
 take:
   %arg.at = getelementptr ptr, ptr %args, i64 %i
   %arg = load ptr, ptr %arg.at
@@ -200,6 +221,27 @@ store:
   store ptr %arg, ptr %object.at
   %i.next = add i64 %i, 1
   br label %fill
+filled:
+  %is.handed = icmp ne ptr %handed, null
+  br i1 %is.handed, label %own, label %modes
+own:
+  %k = phi i64 [ 0, %filled ], [ %k.next, %owning ]
+  %unowned = icmp slt i64 %k, %inputs
+  br i1 %unowned, label %owning, label %empty
+owning:
+  %k.place = mul i64 %k, {SLOT_BYTES}
+  %k.behind = add i64 %k.place, {HEADER_BYTES}
+  %k.slot = getelementptr i8, ptr %flat, i64 %k.behind
+  %k.object.at = getelementptr %slot, ptr %k.slot, i32 0, i32 2
+  %k.object = load ptr, ptr %k.object.at
+  call void @Py_IncRef(ptr %k.object)
+  %k.owned.at = getelementptr %slot, ptr %k.slot, i32 0, i32 3
+  store i64 1, ptr %k.owned.at
+  %k.next = add i64 %k, 1
+  br label %own
+empty:
+  %emptied = call i32 @PyList_SetSlice(ptr %handed, i64 0, i64 %inputs, ptr null)
+  br label %modes
 modes:
   %grad.at = getelementptr %program, ptr %program, i32 0, i32 6
   %quiet = load i64, ptr %grad.at

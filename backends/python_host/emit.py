@@ -7,6 +7,7 @@
         del b
         return [r]
 
+A function that consumes parameters takes all of them as one list, and empties it: what else would keep them alive is the tuple of its arguments.
 Names come from the IR; what text could smuggle in (symbols, strings) is turned into identifiers or quoted, so a file from elsewhere cannot
 make this printer write anything but the program it describes.
 """
@@ -148,7 +149,13 @@ def print_python(func: Operation) -> Source:
         raise LectError(f"only 'host.func' has a Python form, not '{func.name}'", op=func)
     source = Source(func)
     parameters = ", ".join([source.define(value) for value in func.body.args])
-    source.lines.append(f"def {source.name}({parameters}):")
+    if func.consumed:
+        given = free_name("given", source.taken)
+        source.lines.append(f"def {source.name}({given}):")
+        source.emit(f"[{parameters}] = {given}")
+        source.emit(f"{given}.clear()", "nobody else has them")
+    else:
+        source.lines.append(f"def {source.name}({parameters}):")
     queued = next((op for op in func.body if isinstance(op, host.LaunchOp) and op.target == "cuda" and op.grid != 0), None)
     if queued is not None:
         source.streams = True

@@ -45,20 +45,28 @@ from lect.ir.types import index
 
 @op("host.func")
 class FuncOp(Operation):
-    """The wrapper program of one compiled graph; parameters are tensors."""
+    """The wrapper program of one compiled graph; parameters are tensors.
+
+    Those whose numbers are in `consumed` are handed over: nobody has them behind the call, and the program frees them behind their last use.
+    """
 
     sym_name: Attr[str]
+    consumed: Attr[tuple] = ()
     contents: RegionField
     traits = (FuncLike, IsolatedFromAbove, SingleBlock)
 
     def verify(self) -> None:
         for value in self.body.args:
             require(isinstance(value.type, TensorType), self, "parameters of 'host.func' are !host.tensor, got {}", value.type)
+        known = set(self.consumed) <= set(range(len(self.body.args))) and len(set(self.consumed)) == len(self.consumed)
+        require(known, self, "'consumed' are numbers of parameters, each once, got {}", self.consumed)
+        lent = {value for number, value in enumerate(self.body.args) if number not in self.consumed}
         freed: set[object] = set()
         for inner in self.body:
             for value in inner.operands:
                 require(value not in freed, inner, "'{}' uses a value after 'host.free'", inner.name)
             if isinstance(inner, FreeOp):
+                require(inner.value not in lent, inner, "a parameter that is not 'consumed' belongs to the caller and is not freed here")
                 freed.add(inner.value)
 
 
@@ -246,9 +254,6 @@ class FreeOp(Operation):
 
     value: Operand[(BufferType, TensorType)]
     traits = (Frees("value"),)
-
-    def verify(self) -> None:
-        require(not self.value.is_argument, self, "a parameter belongs to the caller and is not freed here")
 
 
 @op("host.return")

@@ -67,6 +67,7 @@ DECISIONS = (("realize", str), ("slots", (int, type(None))), ("fused", FuseAttr)
 class FuncOp(Operation):
     """One graph.  `arguments` says how each parameter's memory is seen as a tensor (row-major in the buffer's sizes where it is left out).
 
+    `consumed` are the numbers of parameters that nobody has behind the call, so their memory is given back behind their last use.
     `device` is where its memory lies.  `symbols` says what is known of the size symbols that occur (`ir.facts`) and whence they come.
     `slot_bytes` are the sizes of the pieces of memory that the buffer plan shares among buffers, `peak_bytes` the most
     that is live at once, `order` why the operations stand in another order than in the program.
@@ -79,6 +80,7 @@ class FuncOp(Operation):
     peak_bytes: Attr[int] = 0
     order: Attr[str] = ""
     symbols: Attr[(dict, None)] = None
+    consumed: Attr[tuple] = ()
     contents: RegionField
     traits = (FuncLike, IsolatedFromAbove, SingleBlock, SymbolTableTrait)
 
@@ -96,6 +98,8 @@ class FuncOp(Operation):
         for value, view in zip(args, self.arguments):
             _verify_view(self, value, view)
         require(isinstance(self.body.last, ReturnOp), self, "'loop.func' ends in 'loop.return'")
+        known = set(self.consumed) <= set(range(len(self.body.args))) and len(set(self.consumed)) == len(self.consumed)
+        require(known, self, "'consumed' are numbers of parameters, each once, got {}", self.consumed)
         require(self.peak_bytes >= 0, self, "'peak_bytes' is a number of bytes, got {}", self.peak_bytes)
         for size in self.slot_bytes:
             require(type(size) is Expr or (type(size) is int and size >= 0), self, "'slot_bytes' are sizes in bytes, got {}", size)

@@ -136,7 +136,14 @@ def lower_function(func: functional.FuncOp, forms: Forms | None = None) -> FuncO
         for value, seen in zip(op.results, lowered):
             lowering.seen[value] = seen
     plain = all(view is ViewAttr(value.type.sizes) for view, value in zip(views, block.args))
-    return FuncOp(func.attrs["sym_name"], () if plain else tuple(views), device, symbols=declared_symbols(func), regions=[Region([block])], loc=func.loc)
+    told = {"symbols": declared_symbols(func), "consumed": consumed_by(func)}
+    return FuncOp(func.attrs["sym_name"], () if plain else tuple(views), device, **told, regions=[Region([block])], loc=func.loc)
+
+
+def consumed_by(func: functional.FuncOp) -> tuple[int, ...]:
+    """The parameters of a backward that were kept for it alone."""
+    kept = (func.training or {}).get("kept", ())
+    return tuple([number for number, (kind, _) in enumerate(kept) if kind == "kept"])
 
 
 def declared_symbols(func: functional.FuncOp) -> dict[str, dict[str, int]] | None:

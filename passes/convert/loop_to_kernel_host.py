@@ -201,10 +201,12 @@ class HostProgram:
         tensors = [self.tensor(value, view, op) for value, view in zip(op.operands, op.views)]
         self.insert(host.ReturnOp(tensors), op)
         self._free()
-        return host.FuncOp.create((), (), {"sym_name": self.func.sym_name}, [Region([self.block])], loc=self.func.loc)
+        attrs: dict[str, Any] = {"sym_name": self.func.sym_name}
+        attrs |= {"consumed": self.func.consumed} if self.func.consumed else {}
+        return host.FuncOp.create((), (), attrs, [Region([self.block])], loc=self.func.loc)
 
     def _free(self) -> None:
-        """Free what this function made behind its last use, unless it is returned or something made of it is."""
+        """Free what this function made or was handed over behind its last use, unless it is returned or something made of it is."""
         last_use: dict[Value, Operation] = {}
         end = op = self.block.last
         while op is not None:
@@ -214,14 +216,16 @@ class HostProgram:
                     last_use[owner] = op
                     owner = self.owners.get(owner)
             op = op.prev
-        for made in list(self.block):
+        own = [self.block.args[number] for number in self.func.consumed]
+        for made in self.block:
             if isinstance(made, (host.AllocOp, host.EmptyOp, host.ExternOp, host.ViewOp)):
-                for value in made.results:
-                    op = last_use[value]
-                    if op is not end:
-                        free = host.FreeOp(value)
-                        free.loc = op.loc
-                        self.block.insert_before(op.next, free)
+                own += made.results
+        for value in own:
+            op = last_use.get(value, end)
+            if op is not end:
+                free = host.FreeOp(value)
+                free.loc = op.loc
+                self.block.insert_before(op.next, free)
 
 
 def symbols_of_function(func: loop.FuncOp) -> set[int]:

@@ -37,6 +37,7 @@ class LoopOrderForMemory(Pass):
         for func in functions(op):
             order = list(func.body)
             sizes = {value: nbytes(value) for op in order for value in op.results}
+            sizes.update({func.body.args[number]: nbytes(func.body.args[number]) for number in func.consumed})
             before = peak_of(order, sizes)
             if before < self.least:
                 continue
@@ -50,7 +51,7 @@ class LoopOrderForMemory(Pass):
 
 
 def peak_of(order: Sequence[Operation], sizes: Mapping[Value, int]) -> int:
-    """The most bytes that are live at once, parameters not counted, nothing in place."""
+    """The most bytes that are live at once, nothing in place; of the parameters those count that have a size."""
     last_use = {value: op for op in order for value in op.operands if value in sizes}
     for op in order:
         if isinstance(op, ReturnOp):
@@ -59,7 +60,7 @@ def peak_of(order: Sequence[Operation], sizes: Mapping[Value, int]) -> int:
     freed: dict[Operation, int] = {}
     for value, op in last_use.items():
         freed[op] = freed.get(op, 0) + sizes[value]
-    live = peak = 0
+    live = peak = sum([size for value, size in sizes.items() if value.is_argument])
     for op in order:
         for value in op.results:
             live += sizes[value]
@@ -72,7 +73,7 @@ def peak_of(order: Sequence[Operation], sizes: Mapping[Value, int]) -> int:
 
 
 class Schedule:
-    """A list schedule of the operations of one function; `sizes` are the bytes of what they make."""
+    """A list schedule of the operations of one function; `sizes` are the bytes of what they make and of what they are handed over."""
 
     def __init__(self, ops: Sequence[Operation], sizes: Mapping[Value, int]) -> None:
         self.ops = ops
@@ -86,7 +87,8 @@ class Schedule:
         for op in self.ops:
             for value in dict.fromkeys(op.operands):
                 if value in sizes:
-                    self._edge(value.owner, op)  # type: ignore[arg-type]
+                    if not value.is_argument:
+                        self._edge(value.owner, op)  # type: ignore[arg-type]
                     self.readers[value] = self.readers.get(value, 0) + 1
                     self.users.setdefault(value, []).append(op)
             if isinstance(op, ExternOp) and (may_raise(op.callee.leaf) or may_share_memory(op.callee.leaf)):

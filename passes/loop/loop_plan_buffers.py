@@ -12,7 +12,8 @@ sweep.  What the graph returns takes over only a tensor that lies as it does.  S
 that `loop.write` puts into a parameter as a whole, when nothing reads the parameter behind the nest: then there is nothing left to copy.  But a call
 behind it that may raise has to find the parameters unchanged, so that the program can be run as it is written.  A library call that gives a parameter
 with other elements in some places (`index_put`, `scatter`, `slice_scatter`) changes the parameter itself (`in_place`) when that is where its result
-goes and nothing reads the old elements any more.  `peak_bytes` is the most that is live at once, parameters not counted.
+goes and nothing reads the old elements any more.  `peak_bytes` is the most that is live at once; of the parameters
+only those count that are `consumed`, each until its last use.
 """
 
 from __future__ import annotations
@@ -61,8 +62,10 @@ class Plan:
         updating = [op for op in func.body if isinstance(op, NestOp) and forms.ask(op, has_scan)]
         self.origin = {op.results[update.to]: update.base for op in updating for update in op.updates}
         self.returned = {self.memory_of(value) for op in func.body if isinstance(op, ReturnOp) for value in op.values}
-        self.last_use: dict[Value, Operation] = {self.memory_of(value): op for op in func.body for value in op.operands if not value.is_argument}
-        self.bytes = {value: nbytes(value) for op in func.body for value in op.results}
+        consumed = {func.body.args[number] for number in func.consumed}
+        used = [(value, op) for op in func.body for value in op.operands if not value.is_argument or value in consumed]
+        self.last_use: dict[Value, Operation] = {self.memory_of(value): op for value, op in used}
+        self.bytes = {value: nbytes(value) for value in (*consumed, *[value for op in func.body for value in op.results])}
         self.room: dict[Value, Size] = self.bytes if func.symbols is None else {value: value.type.bytes for value in self.bytes}  # type: ignore[assignment, attr-defined]
         self.position = {op: number for number, op in enumerate(func.body)}
         self.slot: dict[Value, int] = {}
@@ -87,7 +90,7 @@ class Plan:
             call.in_place = ((0, written_operand(call)),)
             self.in_parameters.add(call.results[0])
             self.updated += 1
-        live = peak = 0
+        live = peak = sum([self.bytes[value] for value in self.func.body.args if value in self.bytes])
         for op in self.func.body:
             used = list(dict.fromkeys(map(self.memory_of, op.operands)))
             dying = [value for value in used if self.last_use.get(value) is op and value not in self.returned]

@@ -104,3 +104,19 @@ host.func @writes(%x: !host.tensor<4xf32>, %y: !host.tensor<4xf32>, %i: !host.te
   host.update(%x, %i, %y) {callee = @aten.index_add_.default, args = [#host.operand<0>, 0, #host.operand<1>, #host.operand<2>]}
   host.return()
 }
+
+// What takes parameters for itself takes one list, and empties it: a tuple of arguments would keep them alive.
+// CHECK-LABEL: # @consumes
+// CHECK-NEXT: def consumes(given_1):
+// CHECK-NEXT: [x, given] = given_1
+// CHECK-NEXT: given_1.clear()
+// CHECK-NEXT: launch(kernel_n0, pointers2(x.data_ptr(), given.data_ptr()), 8, 4)
+// CHECK-NEXT: del x
+// CHECK-NEXT: return [given]
+host.func @consumes(%x: !host.tensor<8xf32>, %given: !host.tensor<8xf32>) {consumed = [0]} {
+  %m = host.memory(%x) : !host.buffer<8xf32>
+  %n = host.memory(%given) : !host.buffer<8xf32>
+  host.launch(%m, %n) {kernel = @n0, grid = 8, grain = 4}
+  host.free(%x)
+  host.return(%given)
+}

@@ -15,9 +15,31 @@ host.func @no_return(%x: !host.tensor<4xf32>) {
 // -----
 
 host.func @frees_a_parameter(%x: !host.tensor<4xf32>) {
-  // expected-error @+1 {{a parameter belongs to the caller and is not freed here}}
+  // expected-error @+1 {{a parameter that is not 'consumed' belongs to the caller and is not freed here}}
   host.free(%x)
   host.return()
+}
+
+// -----
+
+// expected-error @+1 {{'consumed' are numbers of parameters, each once, got (1,)}}
+host.func @consumes_a_parameter_that_it_does_not_have(%x: !host.tensor<4xf32>) {consumed = [1]} {
+  host.return()
+}
+
+// -----
+
+// expected-error @+1 {{'consumed' are numbers of parameters, each once, got (0, 0)}}
+host.func @consumes_a_parameter_twice(%x: !host.tensor<4xf32>) {consumed = [0, 0]} {
+  host.return()
+}
+
+// -----
+
+host.func @use_after_free_of_a_parameter(%x: !host.tensor<4xf32>) {consumed = [0]} {
+  host.free(%x)
+  // expected-error @+1 {{'host.return' uses a value after 'host.free'}}
+  host.return(%x)
 }
 
 // -----

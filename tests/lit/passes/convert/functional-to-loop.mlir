@@ -408,3 +408,15 @@ functional.func @no_form_of_a_resampling_of_such_sizes(%x: !functional.tensor<1x
   %0 = functional.upsample(%x) {size = [#lect.size<s0 * 3>, 8], kind = "linear"} : !functional.tensor<1x2x(s0 * 3)x8xf32>
   functional.return(%0)
 }
+
+// -----
+!t = !functional.tensor<4xf32>
+
+// What the forward keeps for nothing but this is consumed; its arguments and results are somebody's.
+// CHECK-LABEL: loop.func @f.backward({{.*}}) {consumed = [1]}
+functional.func @f.backward(%x: !t, %k: !t, %r: !t, %tangent: !t) {training = {kept = [["input", 0], ["kept", 0], ["result", 0]], tangents = [0], gradients = [0]}} {
+  %0 = functional.mul(%tangent, %k) : !t
+  %1 = functional.mul(%0, %x) : !t
+  %2 = functional.mul(%1, %r) : !t
+  functional.return(%2)
+}

@@ -450,6 +450,28 @@ loop.func @one_kernel_for_two_sizes(%x: !loop.buffer<s0xf32>, %y: !loop.buffer<s
 }
 
 // -----
+!v = !loop.buffer<64xf32>
+
+// Only what is consumed is freed, and a parameter that is returned is not.
+// CHECK-LABEL: host.func @frees_what_it_consumes(%x: {{.*}}, %y: {{.*}}, %z: {{.*}}) {consumed = [1, 2]} {
+// CHECK:         host.launch({{.*}}) {kernel = @n0
+// CHECK-NEXT:    host.free(%y)
+// CHECK-NOT:     host.free
+// CHECK:         host.return({{.*}}, %z)
+loop.func @frees_what_it_consumes(%x: !v, %y: !v, %z: !v) {consumed = [1, 2]} {
+  %0 = loop.nest @n0(%x, %y, %z) {space = #loop.space<d0: 64>} : !v {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    %2 = loop.load(%y) {map = #loop.map<(d0) -> (d0)>} : f32
+    %3 = loop.load(%z) {map = #loop.map<(d0) -> (d0)>} : f32
+    %4 = loop.add(%1, %2) : f32
+    %5 = loop.add(%3, %4) : f32
+    loop.store(%5) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%0, %z) {views = [#loop.view<64>, #loop.view<64>]}
+}
+
+// -----
 
 // expected-error @+1 {{no argument tells what the size s0 is}}
 loop.func @no_program_as_nothing_tells_the_size(%x: !loop.buffer<s0xf32>) {symbols = {s0 = {hint = 64}}} {

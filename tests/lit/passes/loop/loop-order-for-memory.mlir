@@ -73,3 +73,49 @@ loop.func @no_other_order_as_it_would_save_nothing(%x: !v) {
   }
   loop.return(%0, %2) {views = [#loop.view<64>, #loop.view<scalar>]}
 }
+
+// -----
+!v = !loop.buffer<64xf32>
+
+// What is handed over counts until it was used last, so what reads it goes first.
+// CHECK-LABEL: loop.func @uses_up_what_it_is_handed_over({{.*}}) {consumed = [1, 2], order = "peak 768, not 1024 bytes"}
+// CHECK:         loop.nest @n1
+// CHECK:         loop.nest @n0
+loop.func @uses_up_what_it_is_handed_over(%x: !v, %k: !v, %l: !v) {consumed = [1, 2]} {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 64>} : !v {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    loop.store(%1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %2 = loop.nest @n1(%k, %l) {space = #loop.space<d0: 64>} : !v {
+  ^bb0(%d0: index):
+    %3 = loop.load(%k) {map = #loop.map<(d0) -> (d0)>} : f32
+    %4 = loop.load(%l) {map = #loop.map<(d0) -> (d0)>} : f32
+    %5 = loop.add(%3, %4) : f32
+    loop.store(%5) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%0, %2) {views = [#loop.view<64>, #loop.view<64>]}
+}
+
+// -----
+!v = !loop.buffer<64xf32>
+
+// CHECK-LABEL: loop.func @no_other_order_as_the_caller_has_the_parameters({{.*}}) {
+// CHECK-NOT:     order =
+// CHECK:         loop.nest @n0
+// CHECK:         loop.nest @n1
+loop.func @no_other_order_as_the_caller_has_the_parameters(%x: !v, %k: !v, %l: !v) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 64>} : !v {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    loop.store(%1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %2 = loop.nest @n1(%k, %l) {space = #loop.space<d0: 64>} : !v {
+  ^bb0(%d0: index):
+    %3 = loop.load(%k) {map = #loop.map<(d0) -> (d0)>} : f32
+    %4 = loop.load(%l) {map = #loop.map<(d0) -> (d0)>} : f32
+    %5 = loop.add(%3, %4) : f32
+    loop.store(%5) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%0, %2) {views = [#loop.view<64>, #loop.view<64>]}
+}

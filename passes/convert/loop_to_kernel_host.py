@@ -221,8 +221,8 @@ class HostProgram:
             if isinstance(made, (host.AllocOp, host.EmptyOp, host.ExternOp, host.ViewOp)):
                 own += made.results
         for value in own:
-            op = last_use.get(value, end)
-            if op is not end:
+            op = last_use.get(value)
+            if op is not None and op is not end:
                 free = host.FreeOp(value)
                 free.loc = op.loc
                 self.block.insert_before(op.next, free)

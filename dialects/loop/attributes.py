@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from lect.ir import Attribute, ParseError, Scanner, attr, quote
+from lect.ir import Attribute, Operation, ParseError, Scanner, Value, attr, quote, require
 from lect.ir.index_map import contiguous_strides, space_dims, strided
 from lect.ir.symbolic import Expr, Ranges, Size, as_size, constant, product, ranges_of
 from lect.ir.symbolic_text import parse_size
@@ -120,6 +120,15 @@ class ViewAttr(Attribute):
                     raise scanner.fail("'strides' or 'offset'")
                 offset = parse_size(scanner)
         return cls(tuple(sizes), strides, offset)
+
+
+def verify_view(operation: Operation, buffer: Value, view: object) -> None:
+    """Raise `VerifyError` unless `view` is one and ends inside of the buffer, as far as sizes are known."""
+    require(isinstance(view, ViewAttr), operation, "a view is written #loop.view<...>, got {}", view)
+    assert isinstance(view, ViewAttr)
+    numel = buffer.type.numel  # type: ignore[attr-defined]
+    if type(view.span) is int and type(numel) is int and type(view.offset) is int:
+        require(view.offset >= 0 and view.span <= numel, operation, "the view {} reaches beyond the {} elements of its buffer", view, numel)
 
 
 @lru_cache(maxsize=4096)

@@ -23,7 +23,7 @@ exception to buffers that do not change are the last operations in front of it, 
 
 from __future__ import annotations
 
-from lect.dialects.loop.attributes import BlockedAttr, DependsAttr, FuseAttr, SpaceAttr, ViewAttr, operand_numbers
+from lect.dialects.loop.attributes import BlockedAttr, DependsAttr, FuseAttr, SpaceAttr, ViewAttr, operand_numbers, verify_view
 from lect.dialects.loop.coverage import verify_written
 from lect.dialects.loop.types import BufferType
 from lect.ir import (
@@ -96,7 +96,7 @@ class FuncOp(Operation):
             require(isinstance(value.type, BufferType), self, "parameters of 'loop.func' are !loop.buffer, got {}", value.type)
         require(not self.arguments or len(self.arguments) == len(args), self, "'arguments' needs one view for each of {} parameters", len(args))
         for value, view in zip(args, self.arguments):
-            _verify_view(self, value, view)
+            verify_view(self, value, view)
         require(isinstance(self.body.last, ReturnOp), self, "'loop.func' ends in 'loop.return'")
         known = set(self.consumed) <= set(range(len(self.body.args))) and len(set(self.consumed)) == len(self.consumed)
         require(known, self, "'consumed' are numbers of parameters, each once, got {}", self.consumed)
@@ -518,14 +518,6 @@ class SelectOp(Operation):
         return None
 
 
-def _verify_view(operation: Operation, buffer: Value, view: object) -> None:
-    require(isinstance(view, ViewAttr), operation, "a view is written #loop.view<...>, got {}", view)
-    assert isinstance(view, ViewAttr)
-    numel = buffer.type.numel  # type: ignore[attr-defined]
-    if type(view.span) is int and type(numel) is int and type(view.offset) is int:
-        require(view.offset >= 0 and view.span <= numel, operation, "the view {} reaches beyond the {} elements of its buffer", view, numel)
-
-
 @op("loop.extern")
 class ExternOp(Operation):
     """Call a library function: `callee` names an ATen overload, `args` and `kwargs` are written out with `#loop.operand<n>` where operand n goes.
@@ -552,11 +544,11 @@ class ExternOp(Operation):
     def verify(self) -> None:
         require(len(self.views) == len(self.operands), self, "'views' needs one view for each of {} operands, got {}", len(self.operands), len(self.views))
         for value, view in zip(self.operands, self.views):
-            _verify_view(self, value, view)
+            verify_view(self, value, view)
         count = len(self.results)
         require(len(self.result_views) == count, self, "'result_views' needs one view for each of {} results, got {}", count, len(self.result_views))
         for value, view in zip(self.results, self.result_views):
-            _verify_view(self, value, view)
+            verify_view(self, value, view)
         for number in operand_numbers((self.args, self.kwargs)):
             require(0 <= number < len(self.operands), self, "there is no operand {}, the call has {}", number, len(self.operands))
         for pair in self.in_place:
@@ -583,8 +575,8 @@ class WriteOp(Operation):
         require(self.place.sizes == self.view.sizes, self, "a write copies equal sizes, got {} and {}", list(self.view.sizes), list(self.place.sizes))
         require(self.target.type.element is self.value.type.element, self, "a write keeps the element type {}", self.target.type.element)
         require(self.versions >= 0, self, "'versions' counts writes, got {}", self.versions)
-        _verify_view(self, self.target, self.place)
-        _verify_view(self, self.value, self.view)
+        verify_view(self, self.target, self.place)
+        verify_view(self, self.value, self.view)
 
 
 @op("loop.return")
@@ -598,4 +590,4 @@ class ReturnOp(Operation):
     def verify(self) -> None:
         require(len(self.views) == len(self.operands), self, "'views' needs one view for each of {} values, got {}", len(self.operands), len(self.views))
         for value, view in zip(self.operands, self.views):
-            _verify_view(self, value, view)
+            verify_view(self, value, view)

@@ -8,15 +8,14 @@ did not mean to raise becomes a `PassCrash`.
 from __future__ import annotations
 
 import dataclasses
-import gc
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lect.ir import Context, LectError, Operation, PassFailure, VerifyError, verify
+from lect.ir.collector import collector_off
 from lect.passes import load_pass
 from lect.passes.base import Pass, make_pass
 from lect.passes.pipelines import PIPELINES, violations
@@ -124,18 +123,6 @@ def crash(what: str, error: Exception) -> PassCrash:
     problem = PassCrash(f"{what} stopped with {type(error).__name__}: {error}{where}; this is a bug of lect")
     problem.__cause__ = error
     return problem
-
-
-@contextmanager
-def collector_off() -> Iterator[None]:
-    """Compiling makes many objects that stay alive; the cyclic collector would walk them again and again."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def check_order(passes: Sequence[Pass]) -> None:

@@ -13,7 +13,7 @@ from lect.frontends.capture.assumptions import MESSAGE
 from lect.frontends.capture.interpreter import decode_code
 from lect.frontends.capture.numbers import Learned, NumberPolicy
 from lect.ir import LectError
-from lect.passes.manager import collector_off
+from lect.ir.collector import collector_off
 from lect.runtime.code_cache import VERSION_LIMIT, CodeCache, Version
 from lect.runtime.continuation import REST_VERSIONS, ResumePoints
 from lect.runtime.events import Compile, EventLog, Fallback, NotNative, Recompile, Trace

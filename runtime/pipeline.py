@@ -21,8 +21,9 @@ from lect.frontends.capture.interpreter import CodeTable
 from lect.frontends.capture.numbers import NumberPolicy
 from lect.frontends.tensors.errors import NumberNeeded
 from lect.ir import Context, LectError, Location, Operation
+from lect.ir.collector import collector_off
 from lect.passes.instrument import RoundTripError
-from lect.passes.manager import PassManager, collector_off
+from lect.passes.manager import PassManager
 from lect.runtime.checking import Check
 from lect.runtime.continuation import ResumePoints, cut_resources, going_on
 from lect.runtime.events import Break, EventLog, Fallback, Note, Passes, StageBegins, StaticSizes

@@ -15,11 +15,12 @@ from lect.dialects.functional.ops import FuncOp
 from lect.dialects.functional.python_values import dtype_of
 from lect.dialects.fx.ops import GraphOp
 from lect.ir import Context, Operation
+from lect.ir.collector import collector_off
 from lect.passes.convert.fx_build_joint import FxBuildJoint
 from lect.passes.functional.functional_split_joint import backward_like, is_backward
 from lect.passes.functional.joint_graph import JointGraph, joint_graphs
 from lect.passes.instrument import RoundTripError
-from lect.passes.manager import PassManager, collector_off
+from lect.passes.manager import PassManager
 from lect.passes.pipelines import PIPELINES
 from lect.runtime.events import BackwardCompile, BackwardFallback, EventLog
 from lect.runtime.failures import Failure, Lowering, is_internal, with_file

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -30,6 +29,7 @@ from lect.frontends.capture.sources import Source
 from lect.frontends.capture.tracer import MAX_DEPTH, Box, Tracer
 from lect.frontends.tensors import LT, propagating
 from lect.ir import UNKNOWN, Block, Context, Location, Operation, PassFailure, Region
+from lect.ir.collector import collector_off
 
 RECURSION_LIMIT = 12_000
 MAX_PAIRS = 64  # of objects that are compared one by one
@@ -52,12 +52,13 @@ def run(module: Operation, ctx: Context) -> None:
         raise PassFailure("pyframe-to-fx follows a function on a live call, and there is none", hint="start from --capture FILE.py:FUNCTION")
     whole = live.rest.resume.base if live.rest is not None else None
     code = live.rest.code if live.rest is not None else live.function.__code__
-    with _uncollected():
+    with collector_off():
         search = Search(ctx, module, func, live, Program(func, live.codes, code, live.part, whole))
         try:
             search.run()
         finally:
             search.close()
+            del search  # and what the trace made, before the collector looks
 
 
 class Search:
@@ -434,15 +435,3 @@ def _deep() -> Iterator[None]:
         yield
     finally:
         sys.setrecursionlimit(limit)
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """No garbage collection, also while the trace lets go of its objects: most of them are gone when the collector looks at what is left."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()

@@ -1,0 +1,60 @@
+"""Python's cyclic collector while IR is made.
+
+A compile makes some tens of thousands of objects that refer to each other, most of which stay alive.  The collector would walk them again and again
+meanwhile, and once more behind; so it rests, and what was made goes to its oldest generation without being walked: `gc.freeze` and `gc.unfreeze` hang
+lists into one another, whatever their length.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+FEW = 5_000  # young objects that the collector walks in about a millisecond
+ALLOWANCE = 400_000  # objects that may pass the collector before it has walked all there are
+IMMORTAL = 1_000  # Python 3.12 puts the objects that never die where `gc.freeze` puts its own, 375 in a bare interpreter
+
+
+class _Passed:
+    """How many objects passed the collector since it walked all objects for the last time, which was the time of number `walk`."""
+
+    def __init__(self) -> None:
+        self.objects = 0
+        self.walk = -1
+
+    def allows(self, objects: int) -> bool:
+        """True when so many more may pass; they are counted."""
+        walk = gc.get_stats()[-1]["collections"]
+        if walk != self.walk:
+            self.objects, self.walk = 0, walk
+        self.objects += objects
+        return self.objects <= ALLOWANCE
+
+
+_PASSED = _Passed()
+
+
+@contextmanager
+def collector_off() -> Iterator[None]:
+    """No garbage collection inside, where there is any outside; also a decorator.  The outermost of several lets the objects made inside pass."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            let_pass()
+            gc.enable()
+
+
+def let_pass() -> None:
+    """Put the young objects into the oldest generation, if there are many and nothing speaks against it.
+
+    What a program froze stays frozen: then nothing is done.  Cycles among the objects are found when all objects are walked, which Python does by and by and
+    `gc.collect` at once.  So that garbage cannot pile up where it does so seldom, only `ALLOWANCE` objects may pass between two such walks.
+    """
+    young = gc.get_count()[0]
+    if young > FEW and gc.get_freeze_count() <= IMMORTAL and _PASSED.allows(young):
+        gc.freeze()
+        gc.unfreeze()

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from .attributes import Attribute, symbol_text
 from .block import Block, Region
@@ -19,6 +20,7 @@ from .location import UNKNOWN, Location
 from .operation import Operation, UnregisteredOp
 from .scanner import quote
 from .symbolic import Expr
+from .template import picker
 from .traits import FuncLike, IsolatedFromAbove
 from .value import Value
 
@@ -121,24 +123,30 @@ class Printer:
         self.taken: set[str] = set()
         self.next_number = 0
         self.places: dict[Location, str] = {}
-        self.open_blocks: list[Block] = []
+        self.memory: Callable[[Operation], Form | None] | None = None  # gives the texts of operations in the body of a function
 
     # ---- names -------------------------------------------------------------------------------------------------------
 
     def define(self, value: Value) -> str:
         """Give `value` its name."""
-        hint = value.hint
-        if hint is None:
-            while True:
-                name = f"%{self.next_number}"
-                self.next_number += 1
-                if name not in self.taken:
-                    break
-        else:
-            name = self._from_hint(hint)
-        self.taken.add(name)
-        self.names[value] = name
+        name = self.names[value] = self.new_name(value.hint)
         return name
+
+    def new_name(self, hint: str | None) -> str:
+        """A name that is free: the hint, else a number."""
+        if hint is None:  # no hint gives a number, so nobody else has the name
+            name = f"%{self.next_number}"
+            self.next_number += 1
+            return name
+        name = self._from_hint(hint)
+        self.taken.add(name)
+        return name
+
+    def new_numbers(self, count: int) -> list[str]:
+        """So many names without hints."""
+        first = self.next_number
+        self.next_number = first + count
+        return [f"%{number}" for number in range(first, first + count)]
 
     def _from_hint(self, hint: str) -> str:
         base = "%" + (_NOT_NAME.sub("_", hint) or "_")
@@ -317,8 +325,13 @@ class Printer:
     def _release_arguments(self, region: Region) -> None:
         """Nothing behind a region sees its block arguments, so the next region may give their names to its own."""
         for block in region.blocks:
-            for value in block.args:
-                self.taken.discard(self.names[value])
+            if block.pending is not None:
+                continue
+            self.release([self.names[value] for value in block.args])
+
+    def release(self, names: Sequence[str]) -> None:
+        """Let others have these names."""
+        self.taken.difference_update(names)
 
     def region(self, region: Region, indent: str, header: bool) -> None:
         """Print the blocks of a region; the entry's label is left out when it has no arguments to show."""
@@ -331,11 +344,170 @@ class Printer:
             self.blocks[block] = name
         inner = indent + "  "
         for number, block in enumerate(region.blocks):
+            if block.pending is not None and not self.generic:
+                self._pending(block, indent, inner)
+                continue
             empty = block.first is None and (self.generic or len(region.blocks) > 1)  # without a label it would not be seen
             if number or ((block.args or empty) and not header):
                 args = ", ".join([f"{self.names.get(value) or self.define(value)}: {value.type}" for value in block.args])
                 self.lines.append(indent + self.blocks[block] + (f"({args}):" if args else ":"))
             op = block.first
             while op is not None:
-                self.op(op, inner)
+                if self.memory is None or not op.regions or not header or not self._remembered(op, self.memory(op)):
+                    self.op(op, inner)
                 op = op.next
+
+    def _pending(self, block: Block, indent: str, inner: str) -> None:
+        """Print a block whose operations are not written down, and leave it so."""
+        template, places, arg_types, hints = block.pending
+        names = [self.use(value) for value in block.parent_op.operands]  # type: ignore[union-attr]
+        arguments = [self.new_name(hint) for _, hint in zip(arg_types, hints)]
+        if arguments:
+            self.lines.append(f"{indent}{self.blocks[block]}({', '.join([f'{name}: {type}' for name, type in zip(arguments, arg_types)])}):")
+        names += arguments
+        body = template.body(len(names) - len(arguments), arg_types, _forms)
+        names += self.new_numbers(body.results)
+        if self.locations:
+            for form, numbers, place in body.lines:
+                self.lines.append(inner + form % tuple([names[number] for number in numbers]) + self.place(places[place]))
+        elif body.lines:
+            self.lines.append(body.text(inner) % tuple(body.pick(names)))
+        self.release(arguments)
+
+    def _remembered(self, op: Operation, form: Form | None) -> bool:
+        """Print an operation in the body of a function as it was printed before; False when that is not known."""
+        if form is None:
+            return False
+        names: list[Any] = [self.names.get(value) for value in form.outer]
+        if None in names:
+            return False
+        first, taken = len(names), self.taken
+        for event in form.hints:
+            if type(event) is int:
+                taken.discard(names[first + event])
+            else:
+                names.append(self.new_name(event))  # type: ignore[arg-type]
+        names += self.new_numbers(form.numbers)
+        for value, place in zip(op.results, form.results):
+            self.names[value] = names[place]
+        self.lines.append(form.text % form.pick(names))
+        return True
+
+
+class Form(NamedTuple):
+    """The text of an operation in the body of a function as a format for names, which `pick` takes out of a list: those of values from `outer`, hinted ones
+    and numbers.
+
+    `hints` says in their order which hints are asked for a name, and which of these names is free again; `results` are the places of the results' names.
+    `inside` is the part of the text that its regions are.
+    """
+
+    text: str
+    outer: tuple[Value, ...]
+    hints: tuple[str | int, ...]
+    numbers: int
+    results: tuple[int, ...]
+    places: tuple[int, ...]
+    pick: Callable[[list[Any]], tuple[str, ...]]
+    inside: Inside
+
+
+class Inside(NamedTuple):
+    """What a form has from the regions of its operation: text, places and hints, and how many names there are of both kinds behind them."""
+
+    text: str
+    places: tuple[int, ...]
+    hints: tuple[str | int, ...]
+    hinted: int
+    numbers: int
+
+
+class _FormPrinter(Printer):
+    """Prints an operation with marks in the place of names; what is `inside` it may be known."""
+
+    def __init__(self, inside: Inside | None) -> None:
+        super().__init__()
+        self.hints: list[str | int] = []
+        self.hinted = self.numbered = 0
+        self.is_plain = True
+        self.known = inside
+        self.first_line = self.first_hint = -1
+
+    def new_name(self, hint: str | None) -> str:
+        if hint is None:
+            self.numbered += 1
+            return f"\0n{self.numbered - 1}\0"
+        self.hints.append(hint)
+        self.hinted += 1
+        return f"\0h{self.hinted - 1}\0"
+
+    def new_numbers(self, count: int) -> list[str]:
+        self.numbered += count
+        return [f"\0n{number}\0" for number in range(self.numbered - count, self.numbered)]
+
+    def release(self, names: Sequence[str]) -> None:
+        self.hints += [int(name[2:-1]) for name in names if name[1] == "h"]
+
+    def _enter(self, op: Operation) -> tuple[set[str], int] | None:
+        self.is_plain = self.is_plain and IsolatedFromAbove not in op.traits  # which counts names anew
+        return None
+
+    def _regions(self, op: Operation, out: str, indent: str, header: bool) -> None:
+        if self.first_line >= 0:
+            super()._regions(op, out, indent, header)
+            return
+        self.first_line, self.first_hint = len(self.lines) + 1, len(self.hints)
+        if self.known is None:
+            super()._regions(op, out, indent, header)
+            return
+        self.lines.append(out + " {")
+        self.hints += self.known.hints
+        self.hinted, self.numbered = self.known.hinted, self.known.numbers
+
+
+def form_of(op: Operation, outer: Sequence[Value], known: Form | None = None) -> Form | None:
+    """The text of an operation in the body of a function, which reads these values from outside; None where it cannot be one for all names.
+
+    `known` is what it was when its regions were the same.
+    """
+    if known is not None and (known.outer != tuple(outer) or len(known.results) != len(op.results) or any(value.hint for value in op.results)):
+        known = None  # names inside are counted from other numbers on
+    printer = _FormPrinter(known.inside if known is not None else None)
+    printer.names = {value: f"\0e{number}\0" for number, value in enumerate(outer)}
+    printer.op(op, "  ")
+    if not printer.is_plain:
+        return None
+    first = {"e": 0, "h": len(outer), "n": len(outer) + printer.hinted}
+    text, places = _format("\n".join(printer.lines[: printer.first_line]), first)
+    if known is not None:
+        inside = known.inside
+    else:
+        own = _format("\n".join(printer.lines[printer.first_line :]), first)
+        inside = Inside(*own, tuple(printer.hints[printer.first_hint :]), printer.hinted, printer.numbered)
+    places += inside.places
+    results = [first[name[1]] + int(name[2:-1]) for name in map(printer.names.__getitem__, op.results)]
+    return Form(f"{text}\n{inside.text}", tuple(outer), tuple(printer.hints), printer.numbered, tuple(results), places, picker(places), inside)
+
+
+def _format(text: str, first: Mapping[str, int]) -> tuple[str, tuple[int, ...]]:
+    """A text with marks as a format, and the places of the names; `first` is the first place of each kind."""
+    places = tuple([first[kind] + int(number) for kind, number in _MARK.findall(text)])
+    return _MARK.sub("%s", text.replace("%", "%%")), places
+
+
+_MARK = re.compile(r"\0([ehn])(\d+)\0")
+_HOLE = re.compile(r"\0(\d+)\0")
+
+
+def _forms(block: Block, given: Sequence[Value]) -> list[tuple[str, tuple[int, ...]]]:
+    """The line of each operation of a block as a format for names, and which names: of `given`, arguments and results by their numbers."""
+    printer = Printer()
+    values = [*given, *block.args]
+    made = []
+    for op in block:
+        values += op.results
+        printer.names = {value: f"\0{number}\0" for number, value in enumerate(values)}
+        printer.op(op, "")
+        line = printer.lines.pop().replace("%", "%%")
+        made.append((_HOLE.sub("%s", line), tuple(map(int, _HOLE.findall(line)))))
+    return made

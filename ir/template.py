@@ -11,34 +11,77 @@ block are no users of anything: who asks for the users of a value from outside o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from .block import Block
-from .location import Location
+from .location import UNKNOWN, Location
 from .operation import Operation
 from .types import Type
 from .value import Value
 
+Line = tuple[str, tuple[int, ...], int]  # a format for names, the numbers of their values, and the number of the place
 _NEW_VALUE = Value.__new__
 _NEW_OPERATION = object.__new__
+
+
+def picker(places: Sequence[int]) -> Callable[[list[Any]], tuple[str, ...]]:
+    """A function that takes the items at these places out of a list."""
+    if len(places) > 1:
+        return itemgetter(*places)
+    return lambda items: tuple([items[place] for place in places])
+
+
+class BodyText:
+    """The text of a template: its lines, how many results they have, and `pick`, which takes the names of all lines out of those of all values."""
+
+    __slots__ = ("_texts", "lines", "pick", "results")
+
+    def __init__(self, lines: Sequence[Line], results: int) -> None:
+        self.lines = lines
+        self.results = results
+        self.pick = picker([number for _, numbers, _ in lines for number in numbers])
+        self._texts: dict[str, str] = {}
+
+    def text(self, indent: str) -> str:
+        """All lines as one format."""
+        found = self._texts.get(indent)
+        if found is None:
+            found = self._texts[indent] = "\n".join([indent + form for form, _, _ in self.lines])
+        return found
 
 
 class BlockTemplate:
     """The operations of `block`, whose operands are `given` values, arguments or results of the block; `places` numbers their locations."""
 
-    __slots__ = ("steps",)
+    __slots__ = ("_body", "steps")
 
     def __init__(self, block: Block, given: Sequence[Value], places: Mapping[Location, int]) -> None:
         numbers: dict[Value, int] = {}
         for value in (*given, *block.args):
             numbers[value] = len(numbers)
+        self._body: BodyText | None = None
         self.steps: list[tuple[type[Operation], dict[str, Any], int, Type | None, tuple[int, ...]]] = []
         for op in block:
             operands = tuple([numbers[value] for value in op.operands])
             self.steps.append((type(op), dict(op.attrs), places[op.loc], op.results[0].type if op.results else None, operands))
             for value in op.results:
                 numbers[value] = len(numbers)
+
+    def body(self, given: int, arg_types: Sequence[Type], forms: Callable[[Block, Sequence[Value]], list[tuple[str, tuple[int, ...]]]]) -> BodyText:
+        """The operations as text, over so many given values.
+
+        `forms` makes the lines of a block that is written down once for that: each a format for names, and the numbers of the values that these are of.
+        """
+        if self._body is None:
+            block = Block(arg_types)
+            values = [Value(block.args[0].type if block.args else None, block, number) for number in range(given)]  # type: ignore[arg-type]
+            places = [UNKNOWN] * (1 + max([step[2] for step in self.steps], default=0))
+            self.fill(block, values, places)
+            lines = [(*form, step[2]) for form, step in zip(forms(block, values), self.steps)]
+            self._body = BodyText(lines, sum(step[3] is not None for step in self.steps))
+        return self._body
 
     def fill(self, block: Block, given: Sequence[Value], places: Sequence[Location]) -> None:
         """Put the operations into an empty block that has its arguments."""

@@ -8,11 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from operator import is_
 from pathlib import Path
-from typing import Any
 
-from lect.ir import Context, LectError, Operation, print_op
+from lect.ir import Context, LectError, Operation
+from lect.ir.text_memory import TextMemory
 from lect.passes.instrument import Instrument
 from lect.passes.manager import PassManager
 from lect.runtime.graph_texts import CAPTURE, LEVELS, Known, TextError, header, level_file, pass_file, rest_of, shown_ops, texts_in
@@ -27,18 +26,14 @@ class Dump:
     captured: Callable[[Operation], str]
     files: int = 0
     last: str | None = None
-    shown: dict[Operation, tuple[list[Any], str]] = field(default_factory=dict)
+    texts: TextMemory = field(default_factory=TextMemory)
     _open: bool = False
 
     def text(self, module: Operation, stage: str) -> str:
-        """What a file shows of a module.  A function is printed where some part of it is another object than it was."""
-        before, self.shown = self.shown, {}
-        for op in shown_ops(module, stage):
-            parts = parts_of(op)
-            known = before.get(op)
-            same = known is not None and len(known[0]) == len(parts) and all(map(is_, known[0], parts))
-            self.shown[op] = known if known is not None and same else (parts, print_op(op)[0])
-        return "\n\n".join([text for _, text in self.shown.values()]) + "\n"
+        """What a file shows of a module."""
+        ops = shown_ops(module, stage)
+        self.texts.keep_only(ops)
+        return "\n\n".join([self.texts.of(op) for op in ops]) + "\n"
 
     def write(self, name: str, text: str) -> None:
         """Write one file.  Raises `TextError` when that is not possible, or would destroy what somebody has edited."""
@@ -116,25 +111,3 @@ class DumpPasses(Instrument):
     def _save(self, name: str, where: str, rest: str, op: Operation, ctx: Context) -> None:
         assert self.dump.last is not None
         self.dump.write(name, header(self.dump.graph, where, self.dump.captured(op), rest, ctx.target, self.dump.last) + self.dump.last)
-
-
-def parts_of(top: Operation) -> list[Any]:
-    """All that the text of an operation is made of.  Lists of the same objects are one text; one text may be lists of different objects."""
-    parts: list[Any] = []
-    add, extend = parts.append, parts.extend
-    for op in top.walk():
-        add(op)
-        add(op.parent)
-        extend(op.operands)
-        for value in op.results:
-            add(value.type)
-        attrs = op.attrs
-        if attrs:
-            extend(attrs)
-            extend(attrs.values())
-        for region in op.regions:
-            for block in region.blocks:
-                for value in block.args:
-                    add(value)
-                    add(value.type)
-    return parts

@@ -109,6 +109,8 @@ class Watch:
 
     def finish(self, complete: bool = True) -> None:
         """The compile is over; it came to the end when `complete`.  Raises `TextError` when an edited file was not used."""
+        if self.dump is not None:
+            self.dump.texts.forget()
         if self.dump is not None and self.dump.files:
             self.log.add(Dumped(self.function, self.dump.files, str(self.dump.folder)))
         if self.overrides is not None and complete:

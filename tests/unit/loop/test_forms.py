@@ -71,9 +71,12 @@ def test_nests_that_nobody_looks_at_until_the_end_are_the_same():
     for name in PASSES:
         load_pass(name)().run(module, ctx)
     assert any(nest.body.pending is not None for nest in nests_of(module))
-    assert print_module(module) == run(forget=True)[0]
-    assert all(nest.body.pending is None for nest in nests_of(module))
+    shown, with_places = print_module(module), print_module(module, locations=True)
+    assert any(nest.body.pending is not None for nest in nests_of(module))  # printing leaves them as they are
     verify(module)
+    assert all(nest.body.pending is None for nest in nests_of(module))
+    assert (print_module(module), print_module(module, locations=True)) == (shown, with_places)
+    assert shown == run(forget=True)[0]
 
 
 def test_equal_layers_have_few_forms():
@@ -186,6 +189,16 @@ def test_a_pending_block_is_written_down_when_somebody_looks(look: str):
     assert [user.name for user in x.users] == ["loop.nest", "loop.load"]
     verify(module)
     assert print_module(module) == print_module(parse_module(PENDING, make_context()))
+
+
+@pytest.mark.parametrize("locations", [False, True])
+def test_a_pending_block_is_printed_as_it_is(locations: bool):
+    module, nest, _ = pending()
+    shown = print_module(module, locations=locations)
+    assert nest.body.pending is not None
+    assert print_module(module, generic=True)  # in this form it is written down
+    assert nest.body.pending is None
+    assert print_module(module, locations=locations) == shown
 
 
 def test_a_pending_block_reads_what_its_operation_reads_when_it_is_written_down():

@@ -15,6 +15,7 @@ from typing import Any
 from lect.dialects.fx.modes import MODE_CALLS, RANDOM_STATE_CALLS
 from lect.dialects.fx.types import ConstantAttr, DeviceAttr, EllipsisAttr, OperandRef, ResultRef
 from lect.ir import LectError, ScalarType, SymbolRef
+from lect.ir.symbolic import Expr
 
 # A target is an attribute of one of these, the longest that fits, or of a class in it (`torch.Tensor.view`).
 MODULES = (
@@ -190,6 +191,8 @@ def _construct(value: dict[str, Any], operands: Sequence[Any]) -> Any:
         return slice(*decoded)
     if kind == "complex":
         return complex(*decoded)
+    if any(type(item) is Expr for item in decoded):
+        return tuple(decoded)  # of symbols, for which torch's class has no place
     return importlib.import_module("torch").Size(decoded)
 
 

@@ -29,6 +29,7 @@ from lect.frontends.tensors.sizes import ARITHMETIC, COMPARISONS, Decision, Dim,
 from lect.ir import Location
 from lect.ir.facts import symbols_of
 from lect.ir.symbolic import Expr, Size, as_size, constant, symbol
+from lect.ir.symbolic_values import replace_symbols
 
 if TYPE_CHECKING:
     from lect.frontends.capture.tracer import Box, Tracer
@@ -198,7 +199,24 @@ class SizeSymbols:
         self.unsettled = True
 
     def _pairs(self, difference: Expr) -> list[tuple[int, int]]:
-        """The symbols that are equal by their values, when a difference of two products of symbols is zero because of that: s0 * s1 - s2 * s3."""
+        """Symbols that are equal by their values, and make the difference zero when they are one: s0 * s1 - s2 * s3, or (s0 * s1) mod s2."""
+        return self._pairs_of_products(difference) or self._pairs_by_value(difference)
+
+    def _pairs_by_value(self, difference: Expr) -> list[tuple[int, int]]:
+        """All symbols of a difference that have the same value, as pairs with the first of them; none when that does not make it zero."""
+        first: dict[int, int] = {}
+        pairs = []
+        for number in symbols_of(difference):
+            known = first.setdefault(self.sizes.hints[number], number)
+            if known != number:
+                pairs.append((known, number))
+        for some in (*[[pair] for pair in pairs], pairs):
+            if some and replace_symbols(difference, {second: symbol(one) for one, second in some}) == 0:
+                return some
+        return []
+
+    def _pairs_of_products(self, difference: Expr) -> list[tuple[int, int]]:
+        """The pairs of a difference of two products."""
         if len(difference.terms) != 2 or difference.const or difference.terms[0][1] != -difference.terms[1][1]:
             return []
         products = []

@@ -24,7 +24,8 @@ aten = torch.ops.aten
 
 def reshape(e: Emitter, x: Value, shape: Sequence[int]) -> Any:
     """view and its kin."""
-    return e.reshape(x, resolve_shape(tuple(shape), type_of(x).count))
+    count = type_of(x).count
+    return e.reshape(x, resolve_shape(tuple(shape), count if e.sizes is None else e.sizes.dim(count)))
 
 
 def to_result_shape(e: Emitter, x: Value, *rest: Any, **options: Any) -> Any:

@@ -110,3 +110,13 @@ def parse_size(scanner: Scanner) -> Size:
     if type(size) is int and size < 0:
         raise scanner.fail(f"a size that is not negative instead of {size}")
     return size
+
+
+def read_size(text: str) -> Size:
+    """The size that a text such as `s0 * 8` gives, and nothing else.  Raises `ParseError`."""
+    if text.isdigit():
+        return int(text)
+    scanner = Scanner(text)
+    size = parse_size(scanner)
+    scanner.end()
+    return size

@@ -24,13 +24,16 @@ import torch
 from lect.backends.python_fx.load import load as load_torch_calls
 from lect.dialects.functional.normalization import BatchNormOp
 from lect.dialects.functional.ops import FuncOp
+from lect.dialects.functional.symbols import Place, places_of
 from lect.dialects.fx.ops import GraphOp
 from lect.ir import Value
+from lect.ir.symbolic import Size
 from lect.runtime.random_replay import Plan, Replay
+from lect.runtime.training_sizes import at, layout_with_symbols, numbers_of
 
 Run = Callable[..., list[Any]]
 RunBackward = Callable[[list[Any]], list[Any]]  # takes the tensors out of the list that it is given
-Layouts = tuple[tuple[int, ...], ...]  # the strides of several tensors
+Layouts = tuple[tuple[Size, ...], ...]  # the strides of several tensors
 VERSION = attrgetter("_version")
 LAYOUT_LIMIT = 8
 """For how many layouts of the same gradients backwards are compiled; those behind are copied to the layout of the results."""
@@ -49,7 +52,7 @@ class Backward:
     run: RunBackward
     kept: tuple[tuple[str, int], ...]
     tangents: tuple[int, ...]
-    layouts: tuple[tuple[tuple[int, ...], tuple[int, ...], torch.dtype], ...]  # sizes, strides and dtype of each tangent
+    layouts: tuple[tuple[tuple[Size, ...], tuple[Size, ...], torch.dtype], ...]  # sizes, strides and dtype of each tangent
     gradients: tuple[int, ...]
 
 
@@ -60,10 +63,14 @@ class SharedResult:
     result: int
     kind: str
     base: int
-    offset: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
+    offset: Size
+    shape: tuple[Size, ...]
+    strides: tuple[Size, ...]
     differentiable: bool
+
+    def show(self, tensor: torch.Tensor, numbers: dict[int, int]) -> torch.Tensor:
+        """The result, given what it lies in and the values of size symbols."""
+        return tensor.as_strided(at(self.shape, numbers), at(self.strides, numbers), tensor.storage_offset() + at((self.offset,), numbers)[0])
 
 
 def picker(numbers: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
@@ -121,6 +128,8 @@ class TrainingStep:
 
     def __post_init__(self) -> None:
         self.arguments = len(self.graph.body.args)
+        self.places: dict[int, Place] = places_of(self.graph)
+        self.returned: list[Any] = [value.type for value in self.graph.body.last.operands]  # type: ignore[union-attr]
         for group in self.groups:
             group.prepare(self, self.arguments)
 
@@ -142,12 +151,15 @@ class TrainingStep:
             shown = arguments[view.base] if view.kind == "input" else results[view.base]
             if shown.requires_grad and not view.differentiable:
                 shown = shown.detach()
-            results[view.result] = shown.as_strided(view.shape, view.strides, shown.storage_offset() + view.offset)
+            results[view.result] = view.show(shown, run.sizes)
         return results
 
-    def backward_for(self, group: Group, tangents: tuple[int, ...], slopes: Sequence[torch.Tensor]) -> Backward | None:
-        """The compiled backward for gradients of these results of a group, which are `slopes`."""
+    def backward_for(self, group: Group, tangents: tuple[int, ...], slopes: Sequence[torch.Tensor], numbers: dict[int, int]) -> Backward | None:
+        """The compiled backward for gradients of these results of a group, which are `slopes`; `numbers` are the values of size symbols."""
         strides: Layouts | None = tuple([slope.stride() for slope in slopes])
+        if numbers:
+            types = [self.returned[number] for number in tangents]
+            strides = tuple([layout_with_symbols(type.shape, type.strides, numbers, slope) for type, slope in zip(types, slopes)])
         known = group.backwards.setdefault(tangents, {})
         if strides not in known:
             strides = strides if len(known) < LAYOUT_LIMIT else None
@@ -173,10 +185,11 @@ def _versions(tensors: list[torch.Tensor]) -> list[int]:
 class _Run:
     """One run of the forward, until the nodes of all groups are made."""
 
-    __slots__ = ("arguments", "numbers", "random_state", "results", "returned", "step", "versions")
+    __slots__ = ("arguments", "numbers", "random_state", "results", "returned", "sizes", "step", "versions")
 
     def __init__(self, step: TrainingStep, arguments: tuple[Any, ...]) -> None:
         self.step = step
+        self.sizes = numbers_of(step.places, arguments) if step.places else {}
         self.arguments = list(arguments)
         self.random_state = torch.get_rng_state() if step.draws is not None else None
         self.results: Any = None  # a list, when the forward has run
@@ -203,13 +216,14 @@ class _Run:
 class _Call:
     """What one node knows of its call, as long as autograd may come back to it."""
 
-    __slots__ = ("arguments", "group", "numbers", "random_state", "step", "versions")
+    __slots__ = ("arguments", "group", "numbers", "random_state", "sizes", "step", "versions")
 
     def __init__(self, run: _Run, group: Group, arguments: list[Any]) -> None:
         self.step = run.step
         self.group = group
         self.arguments = arguments
         self.numbers = run.numbers
+        self.sizes = run.sizes
         self.versions = run.versions
         self.random_state = run.random_state
 
@@ -250,7 +264,7 @@ class _Step(torch.autograd.Function):
         slopes = [gradient for gradient in gradients if gradient is not None]
         saved = [] if group.again and not group.kept else list(_saved(ctx))  # first of all: it raises when the backward was freed or a tensor was written to
         plain = not torch.is_grad_enabled() and all(type(slope) is torch.Tensor for slope in slopes)
-        backward = call.step.backward_for(group, given, slopes) if plain and given else None
+        backward = call.step.backward_for(group, given, slopes, call.sizes) if plain and given else None
         if not given:  # what came behind has derivatives that are nowhere defined, such as those of a norm of order 0
             found: Sequence[Any] = (None,) * len(group.inputs)
         elif backward is None:
@@ -290,9 +304,10 @@ def _run(call: _Call, backward: Backward, arguments: list[torch.Tensor], slopes:
         values = dict(zip(group.kept, arguments))
         arguments[:] = [values[place] if place in values else _input(call, place) for place in backward.kept]
         del values
-    for slope, (shape, strides, dtype) in zip(slopes, backward.layouts):
+    for slope, (shape, wanted, dtype) in zip(slopes, backward.layouts):
+        strides = at(wanted, call.sizes) if call.sizes else wanted
         if slope.stride() != strides:
-            slope = torch.empty_strided(shape, strides, dtype=dtype, device=slope.device).copy_(slope)
+            slope = torch.empty_strided(slope.shape if call.sizes else shape, strides, dtype=dtype, device=slope.device).copy_(slope)
         arguments.append(slope)
     given = backward.run(arguments)
     if backward.gradients == group.inputs:

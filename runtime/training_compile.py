@@ -159,7 +159,7 @@ class Training:
         """Where the lowered backward lies in the cache; it is made for the machine as it is now."""
         if self.place is None:
             return None
-        lines = [f"backward of {list(tangents)}, which lie with {list(map(list, strides))}"]
+        lines = [f"backward of {list(tangents)}, which lie with {[list(map(str, each)) for each in strides]}"]
         return self.place.beside("\n".join([*lines, *[f"backward target {name} = {value!r}" for name, value in sorted(self._target().items())]]))
 
     def _own_strides(self, tangents: tuple[int, ...]) -> Layouts:
@@ -203,7 +203,7 @@ class Training:
             copy = self.functional()[self.facts.groups.index(group)].clone({})
             assert isinstance(copy, FuncOp)
             return copy
-        return backward_like(self._full, self._joint(FxBuildJoint(tangents=tangents, strides=tuple([stride for each in strides for stride in each]))))
+        return backward_like(self._full, self._joint(FxBuildJoint(tangents=tangents, strides=tuple([str(stride) for each in strides for stride in each]))))
 
     @cached_property
     def _full(self) -> JointGraph:

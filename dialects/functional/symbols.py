@@ -37,7 +37,7 @@ def places_of(func: Operation) -> dict[int, Place]:
         if "argument" in entries:
             found[int(name[1:])] = Place(entries["argument"], None)
     for number, argument in enumerate(func.body.args if declared else ()):  # type: ignore[attr-defined]
-        for dim, size in enumerate(argument.type.shape):
+        for dim, size in enumerate(getattr(argument.type, "shape", ())):  # a number has none
             symbol = _alone(size)
             if symbol is not None:
                 found.setdefault(symbol[0], Place(number, dim, symbol[1]))

@@ -51,6 +51,13 @@ def extremum_dims(x: TensorMeta, dims: Any = (), keepdim: bool = False) -> Resul
     return _reduced(x, dims, keepdim, x.dtype) if element_count(x.shape) else None
 
 
+def truth_dims(x: TensorMeta, dims: Any = None, keepdim: bool = False) -> Result:
+    """any and all: bool, and u8 for u8.  An empty list of dims, which reduces nothing, is left to torch."""
+    if dims is not None and type(dims) is not int and not len(dims):
+        return None
+    return _reduced(x, (dims,) if type(dims) is int else dims, keepdim, torch.uint8 if x.dtype is torch.uint8 else torch.bool)
+
+
 def extremum_all(name: str) -> ShapeFunction:
     """max and min of all elements; the meta kernel lets there be none."""
 
@@ -89,6 +96,11 @@ def softmax(x: TensorMeta, dim: int, half_to_float: bool) -> Result:
     """_softmax and _log_softmax: the operand's layout when dense."""
     normalize_dim(dim, len(x.shape))
     return x.like(x.shape) if not half_to_float and category(x.dtype) == 2 and x.is_contiguous else None
+
+
+def safe_softmax(x: TensorMeta, dim: int, dtype: torch.dtype | None = None) -> Result:
+    """_safe_softmax, of attention: zeros in rows without a finite element."""
+    return softmax(x, dim, False) if dtype is None or dtype is x.dtype else None
 
 
 def softmax_backward(gradient: TensorMeta, output: TensorMeta, dim: int, dtype: torch.dtype) -> Result:
@@ -349,6 +361,7 @@ TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
         aten.sum.default: accumulate_all,
         aten.mean.dim: mean_dims,
         aten.mean.default: mean_all,
+        **dict.fromkeys((aten.any.default, aten.any.dim, aten.any.dims, aten.all.default, aten.all.dim, aten.all.dims), truth_dims),
         aten.amax.default: extremum_dims,
         aten.amin.default: extremum_dims,
         aten.max.default: extremum_all("max"),
@@ -359,6 +372,7 @@ TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
         aten.argmin.default: index_of_extremum,
         aten._softmax.default: softmax,
         aten._log_softmax.default: softmax,
+        aten._safe_softmax.default: safe_softmax,
         aten._softmax_backward_data.default: softmax_backward,
         aten._log_softmax_backward_data.default: softmax_backward,
         aten.mm.default: matrix_product,

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from lect.ir import Context, Operation
+from lect.ir.symbolic_text import read_size
 from lect.passes.base import Pass, load_body, option
 
 BODY = "lect.frontends.tensors.lower.joint:build_joints"
@@ -35,8 +36,8 @@ class FxBuildJoint(Pass):
 
     name: ClassVar[str] = "fx-build-joint"
     tangents: tuple[int, ...] = option((), "the numbers of the results whose gradients will be given; all that can have one when empty")
-    strides: tuple[int, ...] = option((), "the strides of those gradients, those of one behind those of the other; those of the results when empty")
+    strides: tuple[str, ...] = option((), "the strides of those gradients as text, those of one behind those of the other; those of the results when empty")
 
     def run(self, op: Operation, ctx: Context) -> None:
         """Differentiate all graphs of `op` that ask for it."""
-        load_body(BODY)(op, ctx, self.tangents, self.strides)
+        load_body(BODY)(op, ctx, self.tangents, [read_size(stride) for stride in self.strides])

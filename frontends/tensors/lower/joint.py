@@ -24,9 +24,10 @@ from lect.frontends.tensors.lower.repeats import BOUND_TO_AUTOGRAD, build_repeat
 from lect.frontends.tensors.lower.symbols import known_sizes, note_decisions, stated_symbols
 from lect.frontends.tensors.lt import LT, layout_of, make_lt
 from lect.ir import Block, Builder, Context, LectError, Operation, Region, Value
+from lect.ir.symbolic import Size
 
 
-def build_joints(module: Operation, ctx: Context, tangents: Sequence[int] = (), strides: Sequence[int] = ()) -> None:
+def build_joints(module: Operation, ctx: Context, tangents: Sequence[int] = (), strides: Sequence[Size] = ()) -> None:
     """Replace each `fx.graph` one of whose results requires a gradient.  Raises `LectError` at the call that cannot be differentiated so."""
     for op in list(module.body):
         if isinstance(op, GraphOp) and any(getattr(value.type, "requires_grad", False) for value in returned(op).operands):
@@ -45,7 +46,7 @@ def returned(graph: GraphOp) -> FxReturnOp:
     return last
 
 
-def build_joint(graph: GraphOp, tangents: Sequence[int] = (), strides: Sequence[int] = ()) -> tuple[FuncOp, int]:
+def build_joint(graph: GraphOp, tangents: Sequence[int] = (), strides: Sequence[Size] = ()) -> tuple[FuncOp, int]:
     """The joint function of one graph, which belongs to no module, and how many calls of it draw random numbers.
 
     `tangents` are the numbers of the results whose gradients will be given, all that can have one when it is empty; these are put into groups that share
@@ -53,7 +54,7 @@ def build_joint(graph: GraphOp, tangents: Sequence[int] = (), strides: Sequence[
     results do when it is empty.
     """
     end = returned(graph)
-    repeated = build_repeated(graph, end, tuple(tangents), tuple(strides)) if not graph.symbols else None
+    repeated = build_repeated(graph, end, tuple(tangents), tuple(strides))
     built = repeated if repeated is not None else _build_whole(graph, end, tuple(tangents), strides)
     func = built[0]
     stated = func.training["tangents"]
@@ -62,7 +63,7 @@ def build_joint(graph: GraphOp, tangents: Sequence[int] = (), strides: Sequence[
     return _build_whole(graph, end, (), strides, func)
 
 
-def _build_whole(graph: GraphOp, end: FxReturnOp, tangents: tuple[int, ...], strides: Sequence[int], joint: FuncOp | None = None) -> tuple[FuncOp, int]:
+def _build_whole(graph: GraphOp, end: FxReturnOp, tangents: tuple[int, ...], strides: Sequence[Size], joint: FuncOp | None = None) -> tuple[FuncOp, int]:
     """What `build_joint` gives.  With the joint function of all results as one group, the engine runs for each group by itself."""
     run = _run_forward(graph, end, True) or _run_forward(graph, end, False)
     if run is None:
@@ -103,7 +104,7 @@ def _run_forward(graph: GraphOp, end: FxReturnOp, recording: bool) -> Execution 
 class _Backward:
     """What comes behind the last call of a graph."""
 
-    def __init__(self, run: Execution, graph: GraphOp, end: FxReturnOp, strides: Sequence[int]) -> None:
+    def __init__(self, run: Execution, graph: GraphOp, end: FxReturnOp, strides: Sequence[Size]) -> None:
         self.strides = list(strides)
         self.run = run
         self.end = end
@@ -205,13 +206,14 @@ class _Backward:
             raise LectError("the backward draws random numbers, whose place among those of the forward is not known", op=self.end)
         return {number: tensor for number, tensor in zip(wanted, found) if tensor is not None}
 
-    def _tangent(self, number: int, strides: tuple[int, ...] | None) -> torch.Tensor:
+    def _tangent(self, number: int, strides: tuple[Size, ...] | None) -> torch.Tensor:
         """What stands for the gradient of a result: a new argument of the block."""
         result = self.results[number]
         if result.dtype.is_complex:
             raise LectError("the gradient of a complex result is left to torch", op=self.end)
         layout = layout_of(result)._replace(storage_offset=0)
-        layout = layout if strides is None else layout._replace(strides=strides)
+        if strides is not None:
+            layout = layout._replace(strides=strides if self.run.sizes is None else self.run.sizes.dims(strides))
         argument = self.run.emitter.block.add_arg(type_of(layout))
         argument.hint = "tangent"
         tensor = make_lt(layout)

@@ -29,8 +29,12 @@ from lect.dialects.fx.types import TensorType as FxTensorType
 from lect.frontends.tensors.elements import meta_of_type
 from lect.frontends.tensors.lower.graph import Execution, functional_type
 from lect.frontends.tensors.lower.recipes import Step, write, written
+from lect.frontends.tensors.lower.symbols import known_sizes, note_decisions, stated_symbols, with_dims_of
 from lect.frontends.tensors.lt import LT, make_lt
+from lect.frontends.tensors.metadata import TensorMeta
+from lect.frontends.tensors.sizes import Sizes
 from lect.ir import Block, Operation, Region, Type, Value, literal_key
+from lect.ir.symbolic import Size
 
 LEFT_ALONE: Final = MODE_CALLS | RANDOM_STATE_CALLS | {"builtins.setattr"}
 FEWEST: Final = 16  # calls of a graph for which plans are worth their while
@@ -66,8 +70,9 @@ class Plan:
     value, number of a memory) of all tensors that the call made, where the memories are those of the operands and then new ones.
     """
 
-    def __init__(self, op: CallOp, same: tuple[int, ...], alike: tuple[int, ...], operands: Sequence[Traced]) -> None:
+    def __init__(self, op: CallOp, same: tuple[int, ...], alike: tuple[int, ...], operands: Sequence[Traced], sizes: Sizes | None) -> None:
         self.op = op
+        self.sizes = sizes
         self.same = same
         self.alike = alike
         self.types = [traced.value.type for traced in operands]
@@ -81,12 +86,12 @@ class Plan:
         block = Block([type for number, type in enumerate(self.types) if self.alike[number] == number])
         arguments = iter(block.args)
         self.arguments: list[Value] = []
-        run = self.run = Execution(block)
+        run = self.run = Execution(block, self.sizes)
         self.leaves: list[LT] = []
         for number, value in enumerate(self.op.operands):
             self.arguments.append(next(arguments) if self.alike[number] == number else self.arguments[self.alike[number]])
             if self.same[number] == number:
-                tensor = make_lt(meta_of_type(self.types[number])._replace(requires_grad=self.asks[number]))
+                tensor = make_lt(self._meta(self.types[number])._replace(requires_grad=self.asks[number]))
                 run.recorder.bind(tensor, self.arguments[number])
             else:
                 tensor = self.leaves[self.same[number]]
@@ -103,6 +108,10 @@ class Plan:
         _check_steps(self.steps)
         self.draws = run.recorder.draws
         self._bind(run, positions)
+
+    def _meta(self, type: Any) -> TensorMeta:
+        meta = meta_of_type(type)
+        return meta if self.sizes is None else with_dims_of(meta, self.sizes)
 
     def _check_results(self, run: Execution) -> None:
         if not self.made or len({id(tensor) for tensor in self.made}) < len(self.made):
@@ -163,7 +172,7 @@ class Plan:
                 place = next(places)
                 value = values[place] if place < len(values) else block.add_arg(type)
                 values.append(value)
-                stand_in = make_lt(meta_of_type(type))  # type: ignore[arg-type]
+                stand_in = make_lt(self._meta(type))
                 recorder.bind(stand_in, value)
                 roots.append(tensor)
                 given.append(stand_in)
@@ -224,24 +233,27 @@ def _static_kind(op: CallOp) -> Any:
     return op.target, types, literal_key(op.args), literal_key(op.kwargs), literal_key(op.structure)
 
 
-def build_repeated(graph: GraphOp, end: FxReturnOp, tangents: tuple[int, ...], strides: tuple[int, ...] = ()) -> tuple[FuncOp, int] | None:
+def build_repeated(graph: GraphOp, end: FxReturnOp, tangents: tuple[int, ...], strides: tuple[Size, ...] = ()) -> tuple[FuncOp, int] | None:
     """The joint function and how many calls of it draw random numbers; None when the graph is to be run as a whole, which may raise."""
     calls = repeated_calls(graph)
     if calls is None or any(enabled for _, enabled, _ in autocast_state()[:-1]):
         return None  # autocast casts a parameter once for all of its calls
     try:
         with kept_modes(), without_saved_tensor_hooks(), torch.enable_grad():
-            joint = _Joint(graph, end)
-            return joint.build(calls, tangents, strides), joint.draws
+            joint = _Joint(graph, end, known_sizes(graph))
+            built = joint.build(calls, tangents, strides)
     except Exception:  # what is wrong is found again, and told, by who runs the graph as a whole
         return None
+    note_decisions(graph, joint.sizes)
+    return built, joint.draws
 
 
 class _Joint:
     """The work on one graph."""
 
-    def __init__(self, graph: GraphOp, end: FxReturnOp) -> None:
+    def __init__(self, graph: GraphOp, end: FxReturnOp, sizes: Sizes | None) -> None:
         self.graph = graph
+        self.sizes = sizes
         self.end = end
         self.block = Block([functional_type(graph, value.type) for value in graph.body.args])
         self.tensors: dict[Value, Traced] = {}
@@ -254,7 +266,7 @@ class _Joint:
             self.memories[argument] = [traced.storage]
         self.inputs = list(self.tensors.values())
 
-    def build(self, calls: Sequence[CallOp], tangents: tuple[int, ...], strides: tuple[int, ...]) -> FuncOp:
+    def build(self, calls: Sequence[CallOp], tangents: tuple[int, ...], strides: tuple[Size, ...]) -> FuncOp:
         """Write forward and backward.  Raises `Unlike`, and what a call raises."""
         done = [self.forward(op) for op in calls]
         results = [self.tensors[value] for value in self.end.operands]
@@ -283,7 +295,8 @@ class _Joint:
             "held": self.held(last, results) if chosen else (),
         }
         self.block.append(ReturnOp([*[traced.value for traced in results], *found.values()], loc=self.end.loc))
-        return FuncOp(self.graph.sym_name, training=training, regions=[Region([self.block])], loc=self.graph.loc)
+        symbols = stated_symbols(self.graph, self.sizes)
+        return FuncOp(self.graph.sym_name, training=training, symbols=symbols, regions=[Region([self.block])], loc=self.graph.loc)
 
     def forward(self, op: CallOp) -> tuple[Plan, list[Traced], list[Traced], list[Value]]:
         """Write one call; its plan, its operands and results, and the values that it handles."""
@@ -293,7 +306,7 @@ class _Joint:
         kind = _static_kind(op), same, alike
         plan = self.plans.get(kind)
         if plan is None:
-            plan = self.plans[kind] = Plan(op, same, alike, operands)
+            plan = self.plans[kind] = Plan(op, same, alike, operands, self.sizes)
         values = [value for number, value in enumerate(held) if alike[number] == number]
         write(self.block, op.loc, plan.steps, values)
         storages: dict[int, object] = {number: traced.storage for number, traced in enumerate(operands)}

@@ -22,13 +22,16 @@ from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any
 
+from lect.backends.python_sizes import size_source
 from lect.backends.python_source import free_name
+from lect.dialects.functional.symbols import places_of
 from lect.dialects.fx import ops as fx
 from lect.dialects.fx.modes import AUTOCAST_CALLS
 from lect.dialects.fx.region_rules import RULES
 from lect.dialects.fx.regions import YieldOp
 from lect.dialects.fx.types import ConstantAttr, DeviceAttr, EllipsisAttr, OperandRef, ResultRef
 from lect.ir import Block, LectError, Location, Operation, ScalarType, Value
+from lect.ir.symbolic import Expr
 
 _NOT_NAME = re.compile(r"\W", re.ASCII)
 SWITCHES = frozenset({"torch.set_grad_enabled", "torch._C._set_grad_enabled"})
@@ -59,6 +62,7 @@ class Source:
         self.lines: list[str] = []
         self.places: dict[int, Location] = {}  # by the number of the line
         self.names: dict[Value, str] = {}
+        self.sizes: dict[int, str] = {}  # number of a symbol -> variable
         self.taken: set[str] = {self.name}
         self.functions: dict[str, str] = {}  # identifier -> public name
         self.rules: dict[str, Operation] = {}  # identifier -> the operation with regions that it runs
@@ -111,6 +115,14 @@ class Source:
             self.constants[found] = value
         return found
 
+    def read_sizes(self) -> None:
+        """A variable for each size symbol, with the size of an argument that tells it."""
+        for number, (argument, dim, divisor) in sorted(places_of(self.graph).items()):
+            name = self.sizes[number] = self._fresh(f"s{number}")
+            value = self.names[self.graph.body.args[argument]]
+            whole = value if dim is None else f"{value}.size({dim})"
+            self.emit(f"{name} = {whole}" if divisor == 1 else f"{name} = {whole} // {divisor}")
+
     # ---- statements --------------------------------------------------------------------------------------------------
 
     def emit(self, line: str, loc: Location | None = None) -> None:
@@ -142,6 +154,8 @@ class Source:
             return self._constructed(name, items, operands)
         if kind is EllipsisAttr:
             return "..."
+        if kind is Expr:
+            return size_source(value, self.sizes)
         if kind is DeviceAttr:
             return f"device({value.text!r})"
         if kind is ConstantAttr:
@@ -183,6 +197,7 @@ def print_python(graph: Operation) -> Source:
         raise LectError(f"only 'fx.graph' has this form, not '{graph.name}'", op=graph)
     source = Source(graph)
     source.lines.append(f"def {source.name}({', '.join([source.define(value) for value in graph.body.args])}):")
+    source.read_sizes()
     called = {op.target.leaf for op in graph.walk() if isinstance(op, fx.CallOp)}
     switches = not called.isdisjoint(SWITCHES)
     if not called.isdisjoint(AUTOCAST_CALLS):
@@ -320,4 +335,4 @@ def _as_operator(source: Source, target: str, args: tuple[Any, ...], operands: S
 
 def _grouped(text: str, value: Any) -> str:
     """An operand of an operator: in parentheses where the text has an operator of its own."""
-    return f"({text})" if type(value) in (int, float) and text.startswith("-") else text
+    return f"({text})" if type(value) is Expr or (type(value) in (int, float) and text.startswith("-")) else text

@@ -22,7 +22,7 @@ def load(graph: Operation, recomputes: bool = True) -> SourceProgram:
     """
     source = print_python(graph)
     namespace: dict[str, Any] = {
-        "__builtins__": {"float": float, "complex": complex, "slice": slice},
+        "__builtins__": {"float": float, "complex": complex, "slice": slice, "min": min, "max": max},
         "device": torch.device,
         "Size": torch.Size,
         "switch_gradients": torch._C._set_grad_enabled,

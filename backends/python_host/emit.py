@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from lect.backends.python_host.sizes import size_source, tuple_source
+from lect.backends.python_sizes import size_source, tuple_source
 from lect.backends.python_source import free_name
 from lect.dialects.host import ops as host
 from lect.dialects.host.attributes import OperandRef

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -174,29 +174,38 @@ def flip(x: TensorMeta, dims: Any) -> Result:
 
 
 def cat(tensors: Any, dim: int = 0) -> Result:
-    """cat of contiguous tensors of one dtype and rank."""
+    """cat of tensors of one dtype and rank: row-major, unless all of them may have channels last."""
     first = tensors[0]
     if not first.shape:
         return None
     position = normalize_dim(dim, len(first.shape))
     total = 0
     for tensor in tensors:
-        same = tensor.dtype is first.dtype and tensor.device == first.device and tensor.is_contiguous and len(tensor.shape) == len(first.shape)
+        same = tensor.dtype is first.dtype and tensor.device == first.device and len(tensor.shape) == len(first.shape)
         if not same or tensor.shape[:position] != first.shape[:position] or tensor.shape[position + 1 :] != first.shape[position + 1 :]:
             return None
         total += tensor.shape[position]
+    if all(_may_have_channels_last(*tensor.layout) for tensor in tensors):
+        return None
     return first.like((*first.shape[:position], total, *first.shape[position + 1 :]))
 
 
 def stack(tensors: Any, dim: int = 0) -> Result:
-    """stack of contiguous tensors of one dtype and shape."""
+    """stack of tensors of one dtype and shape: cat, whose dim is split then; behind the last dim it is cat of tensors with one dim more."""
     first = tensors[0]
     if any(tensor.dtype is not first.dtype or tensor.device != first.device or len(tensor.shape) != len(first.shape) for tensor in tensors):
         return None
-    if any(tensor.shape != first.shape or not tensor.is_contiguous for tensor in tensors):
-        return None
     position = normalize_dim(dim, len(first.shape) + 1)
+    more = (1,) if position == len(first.shape) else ()
+    same = all(tensor.shape == first.shape for tensor in tensors)
+    if not same or all(_may_have_channels_last((*tensor.shape, *more), (*tensor.strides, *more)) for tensor in tensors):
+        return None
     return first.like((*first.shape[:position], len(tensors), *first.shape[position:]))
+
+
+def _may_have_channels_last(shape: Sequence[Any], strides: Sequence[Any]) -> bool:
+    """False when surely torch does not take a layout for one with channels last: it is not 4-d or 5-d, or the last dim varies faster."""
+    return len(shape) in (4, 5) and not strides[-1] < strides[1] * shape[1]
 
 
 def embedding(weight: TensorMeta, indices: TensorMeta, *rest: Any, **options: Any) -> Result:

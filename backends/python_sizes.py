@@ -29,7 +29,7 @@ def tuple_source(sizes: Iterable[Size], names: Mapping[int, str]) -> str:
 def _atom(atom: Atom, names: Mapping[int, str]) -> str:
     if atom.kind == "s":
         if atom.index not in names:
-            raise LectError(f"the host program does not say what the size {atom} is")
+            raise LectError(f"the program does not say what the size {atom} is")
         return names[atom.index]
     parts = [size_source(argument, names) for argument in atom.args]
     if atom.kind in ("min", "max"):

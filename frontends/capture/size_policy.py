@@ -60,8 +60,8 @@ class SizePolicy:
         """False when surely no size of a tensor is a symbol."""
         return not self.off and not self.never and (self.arguments or bool(self.dynamic) or any(name in tensor.__dict__ for name in MAY_BE_MARKED))
 
-    def is_symbol(self, tensor: torch.Tensor, path: PathAttr, dim: int) -> bool:
-        """True when this size is a symbol."""
+    def is_symbol(self, tensor: torch.Tensor, path: PathAttr, dim: int, given: bool) -> bool:
+        """True when this size is a symbol; `given` says that the tensor is among the arguments."""
         if path in self.by_value or tensor.shape[dim] < LEAST:
             return False
         marks = marks_of(tensor)
@@ -69,7 +69,7 @@ class SizePolicy:
             return False
         if path in self.dynamic or dim in marks.dynamic:
             return True
-        return self.arguments and path.root == "L" and type(tensor) is torch.Tensor and all(kind in ("item", "own", "size") for kind, _ in path.steps)
+        return self.arguments and given and type(tensor) is torch.Tensor
 
     def bounds(self, tensor: torch.Tensor, dim: int) -> tuple[int, int | None]:
         """What a mark says of the values of a size."""

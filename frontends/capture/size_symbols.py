@@ -25,7 +25,7 @@ from lect.frontends.capture.numbers import LONGEST, RunTimeNumber, apply_to_valu
 from lect.frontends.capture.size_policy import Constant
 from lect.frontends.capture.sources import Source
 from lect.frontends.tensors import LT, TensorMeta, layout_of, meta_of
-from lect.frontends.tensors.sizes import ARITHMETIC, COMPARISONS, Decision, Dim, SizeNode, Sizes
+from lect.frontends.tensors.sizes import ARITHMETIC, COMPARISONS, Decision, Dim, SizeNode, Sizes, without_common_factor
 from lect.ir import Location
 from lect.ir.facts import symbols_of
 from lect.ir.symbolic import Expr, Size, as_size, constant, symbol
@@ -72,7 +72,8 @@ class SizeSymbols:
         if not policy.may_have_symbols(tensor):
             return None
         places = {dim: source.step("size", dim) for dim in range(tensor.dim())}
-        places = {dim: place for dim, place in places.items() if policy.is_symbol(tensor, place.path(), dim)}
+        given = _is_given(source)
+        places = {dim: place for dim, place in places.items() if policy.is_symbol(tensor, place.path(), dim, given)}
         if not places:
             return None
         policy.in_use = True
@@ -186,10 +187,10 @@ class SizeSymbols:
 
     def _equal(self, left: Size, right: Size) -> None:
         """Two sizes are equal by their values: two symbols are one in the next trace, and others are constants."""
-        difference = constant(left) - right
+        difference = without_common_factor(constant(left) - right)
         pairs = self._pairs(difference)
         if not pairs:
-            self._pin(difference, f"{left} == {right} holds for it")
+            self._pin(difference, f"{difference} == 0 holds for it" if right == 0 else f"{left} == {right} holds for it")
             return
         policy = self.t.policy.sizes
         for first, second in pairs:
@@ -256,6 +257,16 @@ class SizeSymbols:
                 facts["max"] = high
             out[f"s{number}"] = facts
         return out
+
+
+def _is_given(source: Source) -> bool:
+    """True for a tensor among the arguments, in containers and in objects such as a cache; those of modules keep their sizes."""
+    node: Source | None = source
+    while node is not None:
+        if node.kind not in ("L", "item", "own", "attr", "dict") or (node.guarded_type is not None and issubclass(node.guarded_type, torch.nn.Module)):
+            return False
+        node = node.base
+    return True
 
 
 def _strides(meta: TensorMeta, shape: list[Size]) -> tuple[Size, ...]:

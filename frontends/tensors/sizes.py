@@ -19,7 +19,7 @@ import torch
 
 from lect.ir import SymbolicSizeError
 from lect.ir.facts import symbols_of, value_of
-from lect.ir.symbolic import SIZES, Expr, Ranges, Size, as_size, constant, symbol
+from lect.ir.symbolic import SIZES, UNBOUNDED, Expr, Ranges, Size, as_size, constant, symbol
 from lect.ir.symbolic_values import replace_symbols
 
 LEAST = 2
@@ -122,7 +122,7 @@ class Sizes:
         found = self.known_less_equal(left, right)
         if found is not None:
             return found
-        size = _without_common_factor(constant(right) - left)
+        size = without_common_factor(constant(right) - left)
         if self.hint(size) >= 0:
             self._decide(Decision(size, 0, None))
             return True
@@ -136,7 +136,7 @@ class Sizes:
             return size >= 0
         if abs(size.const) > ENDLESS:  # type: ignore[union-attr]
             return size.const > 0  # type: ignore[union-attr]
-        size = _without_common_factor(size)  # type: ignore[arg-type]
+        size = without_common_factor(size)  # type: ignore[arg-type]
         low, high = self.known_range(size)
         if low is not None and low >= 0:
             return True
@@ -147,7 +147,7 @@ class Sizes:
         found = self.known_same(left, right)
         if found is not None:
             return found
-        size = _without_common_factor(constant(left) - right)
+        size = without_common_factor(constant(left) - right)
         if self.hint(size) == 0:
             if self.equal is None:
                 raise SymbolicSizeError(f"{left} == {right} holds for the sizes at hand, and not for all")
@@ -161,7 +161,7 @@ class Sizes:
         size = as_size(constant(left) - right)
         if type(size) is int:
             return size == 0
-        size = _without_common_factor(size)  # type: ignore[arg-type]
+        size = without_common_factor(size)  # type: ignore[arg-type]
         low, high = self.known_range(size)
         if (low is not None and low > 0) or (high is not None and high < 0) or size in self._different or -size in self._different:
             return False
@@ -245,13 +245,15 @@ class Sizes:
         """left // right; the divisor is positive."""
         if self.known_less_equal(right, 0) is not False:
             right = self.value(constant(right))
+        _, left, right = _reduced(left, right)
         return as_size(self._ranges.floordiv(left, right))
 
     def mod(self, left: Size, right: Size) -> Size:
         """left % right; the divisor is positive."""
         if self.known_less_equal(right, 0) is not False:
             right = self.value(constant(right))
-        return as_size(self._ranges.mod(left, right))
+        common, left, right = _reduced(left, right)
+        return as_size(self._ranges.mod(left, right) * common)
 
     def minimum(self, left: Size, right: Size) -> Size:
         """The smaller one; which that is, is decided."""
@@ -262,11 +264,24 @@ class Sizes:
         return as_size(right) if self.less_equal(left, right) else as_size(left)
 
 
-def _without_common_factor(size: Expr) -> Expr:
+def without_common_factor(size: Expr) -> Expr:
     """An expression that is positive, zero or negative where this one is: without the symbols and the integer by which all its terms can be divided."""
     out = SIZES.without_common_factor(size)
     factor = gcd(out.const, *[k for _, k in out.terms])
     return out if factor <= 1 else constant(SIZES.floordiv(out, factor))
+
+
+def _reduced(left: Size, right: Size) -> tuple[Size, Size, Size]:
+    """What two sizes have in common as a factor, and both divided by it: s0, 32 and s1 for 32 * s0 and s0 * s1.  Symbols are positive."""
+    common: Expr = constant(1)
+    terms = [*constant(left).terms, *constant(right).terms]
+    if not terms or constant(left).const or constant(right).const:
+        return 1, left, right
+    for atom in set(terms[0][0]):
+        if atom.kind == "s":
+            for _ in range(min(atoms.count(atom) for atoms, _ in terms)):
+                common = common * symbol(atom.index)
+    return (common, UNBOUNDED.floordiv(left, common), UNBOUNDED.floordiv(right, common)) if common.terms else (1, left, right)
 
 
 class Truth:

@@ -57,3 +57,25 @@ def try_sizes(name: str, training: bool, count: int = len(BATCHES)) -> None:
     told = [event.text() for event in lect.events("static sizes", "fallback", "graph break", "backward fallback")]
     assert not told, told
     assert len(lect.events("compile")) <= 2 and len(lect.events("backward")) == 2 * training
+
+
+def _decode(run: Any, model: Any, steps: int) -> list[torch.Tensor]:
+    """The logits of a prompt and of the words behind it, one at a time with the keys and values of those before."""
+    from transformers import DynamicCache
+
+    cache, words, found = DynamicCache(config=model.config), torch.arange(10).view(2, 5) + 5, []
+    for _ in range(steps):
+        with torch.no_grad():
+            found.append(run(input_ids=words, past_key_values=cache, use_cache=True).logits)
+        words = found[-1][:, -1:].argmax(-1)
+    return found
+
+
+def try_decoding(name: str, dynamic: bool | None, steps: int = 10) -> None:
+    """Decode with a cache of transformers that grows: one version for the prompt, and one for all words behind it when sizes are dynamic from the start."""
+    model, eager = [CASES[name].model().eval() for _ in range(2)]
+    lect.reset()
+    compiled = lect.compile(model, dynamic=dynamic)
+    same(_decode(eager, eager, steps), _decode(compiled, model, steps), scaled=True)
+    assert not lect.events("fallback", "graph break")
+    assert len(lect.events("compile")) == (2 if dynamic else 3)

@@ -7,7 +7,7 @@ import importlib.util
 import pytest
 
 import lect
-from tests.models.sizes import try_sizes
+from tests.models.sizes import try_decoding, try_sizes
 
 MISSING = [name for name in ("transformers", "timm") if importlib.util.find_spec(name) is None]
 NAMES = (
@@ -42,5 +42,11 @@ def test_ten_sizes(name, training):
 
 
 @pytest.mark.slow
-def test_four_sizes_of_a_decoder():
-    try_sizes("LlamaForCausalLM", training=False, count=4)
+@pytest.mark.parametrize("name", ["GPT2LMHeadModel", "LlamaForCausalLM"])
+@pytest.mark.parametrize("dynamic", [None, True], ids=["automatic", "dynamic"])
+def test_decoding_with_a_cache_that_grows(name, dynamic):
+    try_decoding(name, dynamic)
+
+
+def test_three_sizes_of_a_decoder():
+    try_sizes("LlamaForCausalLM", training=False, count=3)

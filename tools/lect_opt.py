@@ -1,7 +1,15 @@
-"""`lect-opt`: read IR text (or capture a Python function), run passes, print the IR.
+"""lect-opt: read IR text (or capture a Python function), run passes, print the IR.
 
-    lect-opt model.mlir -p 'loop-fuse-vertical{max_body=64},dce'
-    lect-opt --capture examples/encoder.py:encode -p 'capture,aot,loop,kernel' --print-ir-after-change
+    lect-opt graph.mlir -p loop,kernel                        named pipelines, or passes: see --list-pipelines and --list-passes
+    lect-opt graph.mlir -p 'loop-fuse-vertical{max_body=64},dce'
+    lect-opt graph.mlir --canonicalize --cse                  passes as flags, as mlir-opt takes them
+    lect-opt --capture f.py:f -p capture,aot,loop             start from a Python function
+    lect-opt --capture f.py:f -p capture,aot,loop --print-ir-after-change
+    lect-opt graph.mlir -p loop,kernel --emit llvm            what a backend makes of it
+    lect-opt graph.mlir -p loop,kernel --target cuda:sm_90 --emit triton
+    lect-opt graph.mlir -p loop --timing --stats -o out.mlir
+    cat graph.mlir | lect-opt --print-op-generic              for MLIR's own tools
+    lect-opt --run-reproducer failed.mlir                     what an error message names
 
 Everything wrong with the input is one located message on standard error and exit status 1.
 """
@@ -17,14 +25,16 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from lect.dialects import make_context
-from lect.ir import Context, LectError, Location, Operation, parse_module, verify
+from lect.ir import Context, LectError, Location, Operation, parse_module, print_module, verify
 from lect.passes import PASSES
 from lect.passes.instrument import (
     Instrument,
     PrintIR,
     PrintTree,
     Reproducer,
+    RoundTrip,
     Style,
+    check_round_trip,
     read_configuration,
     statistics_table,
     timing_table,
@@ -32,6 +42,7 @@ from lect.passes.instrument import (
 from lect.passes.manager import PassManager, Step, crash
 from lect.passes.pipelines import PIPELINES
 from lect.passes.targets import TARGETS
+from lect.tools.completion import completed_by, offer, pass_names, pipeline, targets
 
 SPLIT = "// -----"
 
@@ -45,24 +56,26 @@ class _Arguments(argparse.ArgumentParser):
         raise UsageError(message)
 
 
-def argument_parser() -> argparse.ArgumentParser:
+def arguments() -> argparse.ArgumentParser:
     """The flags of lect-opt."""
-    parser = _Arguments(prog="lect-opt", description="Run passes over IR text.", add_help=False, allow_abbrev=False)
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = _Arguments(prog="lect-opt", usage="lect-opt [FILE] [options]", description=__doc__, formatter_class=raw, add_help=False, allow_abbrev=False)
     add = parser.add_argument
     add("input", nargs="?", help="IR file, '-' for standard input (the default)")
     add("-h", "--help", action="store_true", help="show this text")
-    add("-p", "--pipeline", action="append", default=[], metavar="PIPELINE", help="passes and named pipelines, 'a,b{option=1},loop'; may be repeated")
+    what = "passes and named pipelines, 'a,b{option=1},loop'; may be repeated; also --PASS and --PASS=option=1, and --pass-pipeline as mlir-opt has it"
+    completed_by(add("-p", "--pipeline", action="append", default=[], metavar="PIPELINE", help=what), pipeline)
     add("-o", "--output", default="-", metavar="FILE", help="where the IR goes (default: standard output)")
     what = "a name as cuda:sm_90, vector_bytes, registers, fma, l1_bytes to l3_bytes, threads"
-    add("--target", default="", metavar="KEY=VALUE,...", help=f"the machine that passes decide for: {what}")
+    completed_by(add("--target", default="", metavar="KEY=VALUE,...", help=f"the machine that passes decide for: {what}"), targets)
     add("--emit", choices=("python", "native", "llvm", "torch", "triton"), help="print what a backend makes of the result instead of IR")
     add("--capture", metavar="FILE.py:FUNCTION", help="start from a Python function, called with what FUNCTION_inputs() or inputs() of the file gives")
     add("--decode", metavar="FILE.py:FUNCTION", help="start from the bytecode of a Python function, which is compiled but not run")
     add("--list-passes", action="store_true", help="name all passes with one line each")
     add("--list-pipelines", action="store_true", help="name all pipelines with their passes")
     look = parser.add_argument_group("looking at the IR (on standard error)").add_argument
-    look("--print-ir-before", action="append", default=[], metavar="PASS", help="print the IR before each run of PASS (several: a,b)")
-    look("--print-ir-after", action="append", default=[], metavar="PASS", help="print the IR after each run of PASS")
+    completed_by(look("--print-ir-before", action="append", default=[], metavar="PASS", help="print the IR before each run of PASS (several: a,b)"), pass_names)
+    completed_by(look("--print-ir-after", action="append", default=[], metavar="PASS", help="print the IR after each run of PASS"), pass_names)
     look("--print-ir-before-all", action="store_true", help="print the IR before each pass")
     look("--print-ir-after-all", action="store_true", help="print the IR after each pass")
     look("--print-ir-after-change", action="store_true", help="print the IR after each pass that changed it")
@@ -74,6 +87,7 @@ def argument_parser() -> argparse.ArgumentParser:
     look("--remarks", action="store_true", help="print the remarks of passes")
     check = parser.add_argument_group("checking").add_argument
     check("--verify-each", action=argparse.BooleanOptionalAction, default=True, help="verify the IR behind each pass (default: yes)")
+    check("--verify-roundtrip", action="store_true", help="read back what is printed in front of the first pass and behind each, and compare")
     check("--split-input-file", action="store_true", help=f"treat the parts of the file between lines '{SPLIT}' one by one")
     check("--verify-diagnostics", action="store_true", help="compare errors and remarks with '// expected-error @+1 {{text}}' comments")
     check("--allow-unregistered-dialect", action="store_true", help="accept operations of dialects that lect does not know")
@@ -82,16 +96,32 @@ def argument_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def passes_from_flags(argv: Sequence[str]) -> list[str]:
+    """A command line in which passes that are flags, as in `--cse` and `--loop-fuse-vertical=max_body=64`, stand behind `-p`."""
+    found = []
+    own = {flag for action in arguments()._actions for flag in action.option_strings}
+    for word in argv:
+        name, equals, value = word.lstrip("-").partition("=")
+        if word.startswith("-") and (name in PASSES or name in PIPELINES) and f"--{name}" not in own:
+            found += ["-p", f"{name}{{{value.removeprefix('{').removesuffix('}')}}}" if equals else name]
+        elif word.startswith("--pass-pipeline="):
+            found += ["-p", value.strip().removeprefix("builtin.module(").removesuffix(")") if value.strip().startswith("builtin.module(") else value]
+        else:
+            found.append(word)
+    return found
+
+
+def main(argv: Sequence[str] | None = None) -> int:
     """The command.  Returns the exit status."""
-    return run(sys.argv[1:] if arguments is None else arguments, None, sys.stdout, sys.stderr)
+    offer(arguments())
+    return run(sys.argv[1:] if argv is None else argv, None, sys.stdout, sys.stderr)
 
 
-def run(arguments: Sequence[str], stdin: str | None, out: TextIO, err: TextIO) -> int:
+def run(argv: Sequence[str], stdin: str | None, out: TextIO, err: TextIO) -> int:
     """lect-opt as a function: `stdin` is the text of standard input (None: the process's own).  Returns the exit status."""
     try:
-        parser = argument_parser()
-        options = parser.parse_args(list(arguments))
+        parser = arguments()
+        options = parser.parse_args(passes_from_flags(argv))
         if options.help:
             out.write(parser.format_help())
         elif options.list_passes:
@@ -197,7 +227,11 @@ class _Driver:
         if configuration is None:
             raise UsageError(f"'{self.options.input or '-'}' is no reproducer: it has no line '// configuration: ...'")
         given = self.options
-        self.options = argument_parser().parse_args([*configuration, given.input or "-"])
+        try:
+            self.options = arguments().parse_args([*configuration, given.input or "-"])
+        except UsageError as error:
+            hint = f"lect-run --run-reproducer {given.input}" if {"--random-inputs", "--inputs-inside"} & {*configuration} else None
+            raise UsageError(f"'{given.input or '-'}' asks for another tool: {error.message}", hint=hint) from None
         self.options.output, self.options.reproducer = given.output, given.reproducer
         if self.options.capture and self.options.capture.startswith(":"):  # a function of the reproducer itself
             self.options.capture = f"{given.input}{self.options.capture}"
@@ -211,6 +245,8 @@ class _Driver:
         out: list[Instrument] = []
         if before is None or after is None or before or after:
             out.append(PrintIR(self.err.write, self.style, before, after, options.print_ir_after_change))
+        if options.verify_roundtrip:
+            out.append(RoundTrip(False))
         if options.print_ir_tree_dir:
             out.append(PrintTree(Path(options.print_ir_tree_dir), self.style))
         if not options.verify_diagnostics:  # there, failing is what is asked for
@@ -234,6 +270,8 @@ class _Driver:
         try:
             module = self._timed("capture" if self.options.capture else "parse", lambda: self._load(chunk))
             self._timed("verify input", lambda: verify(module))
+            if self.options.verify_roundtrip:
+                check_round_trip(print_module(module, locations=True), "the input", chunk.ctx)
             self.steps += manager.run(module, chunk.ctx, instruments)
             chunk.printed = self._timed("print", lambda: self._text(module, chunk.ctx))
         except LectError as error:

@@ -28,6 +28,7 @@ from lect.dialects import make_context
 from lect.ir import LectError, parse_module, verify
 from lect.passes.instrument import read_configuration
 from lect.tools import lect_opt
+from lect.tools.completion import offer
 from lect.tools.reducing import Reduction, count_ops
 
 DIFFERS = r"values differ|NaN on one side|against"
@@ -49,6 +50,7 @@ def arguments() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command; returns the exit status."""
+    offer(arguments())
     given = list(sys.argv[1:] if argv is None else argv)
     end = given.index("--") if "--" in given else len(given)
     options = arguments().parse_args(given[:end])

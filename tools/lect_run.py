@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lect.ir import Context, LectError, Operation, parse_module, verify
+from lect.tools.completion import completed_by, offer, pipeline, targets
 from lect.tools.lect_opt import read_target
 
 if TYPE_CHECKING:
@@ -38,9 +39,9 @@ def arguments() -> argparse.ArgumentParser:
     source.add_argument("--inputs-inside", action="store_true", help="take the tensors that the file itself carries")
     parser.add_argument("--seed", type=int, default=0, help="seed of --random-inputs and of torch's generator (default 0)")
     parser.add_argument("--special", action="store_true", help="sprinkle NaN, infinities and signed zeros over random floats")
-    parser.add_argument("-p", "--pipeline", default="", help="passes to run first, as in lect-opt")
+    completed_by(parser.add_argument("-p", "--pipeline", default="", help="passes to run first, as in lect-opt"), pipeline)
     parser.add_argument("--reference", action="store_true", help="run loop programs by the reference interpreter, too")
-    parser.add_argument("--target", default="", metavar="KEY=VALUE,...", help="the machine that passes decide for, as in lect-opt")
+    completed_by(parser.add_argument("--target", default="", metavar="KEY=VALUE,...", help="the machine that passes decide for, as in lect-opt"), targets)
     parser.add_argument("--compare-reference", action="store_true", help="run it natively and by the reference interpreter, and compare")
     parser.add_argument("--compare", metavar="FILE", help="run this module on the same inputs and compare")
     parser.add_argument("--compare-levels", action="store_true", help="run after every pass on the way to native code and compare with the start")
@@ -52,7 +53,7 @@ def arguments() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command; returns the exit status."""
-    options = arguments().parse_args(argv)
+    options = offer(arguments()).parse_args(argv)
     try:
         return run(configured(options) if options.run_reproducer else options)
     except LectError as error:

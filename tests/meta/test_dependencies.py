@@ -7,9 +7,13 @@ import tomllib
 from tests.meta.tree import PRODUCT, ROOT, imported_modules, python_files, syntax
 
 # Imported by a command for developers alone, whose result is stored; see the `test` extra.
-DEVELOPMENT = {"lark": "ir/tables.py"}
-# Imported where it is installed; see the extras `gpu` and `progress`.
-OPTIONAL = {"triton": "backends/triton/compile.py", "rich": "runtime/reporting.py"}
+DEVELOPMENT = {"lark": {"ir/tables.py"}}
+# Imported where it is installed; see the extras `gpu`, `progress` and `completion`.
+OPTIONAL = {
+    "triton": {"backends/triton/compile.py", "backends/triton/edited.py"},
+    "rich": {"runtime/reporting.py"},
+    "argcomplete": {"tools/completion.py", "tools/lect_completion.py"},
+}
 
 
 def declared(group: str | None = None) -> set[str]:
@@ -34,7 +38,7 @@ def test_imports_are_declared():
     wrong = {}
     for package, files in imported().items():
         special = {**DEVELOPMENT, **OPTIONAL}
-        allowed = {special[package]} if package in special else files if package in declared() else set()
+        allowed = special[package] if package in special else files if package in declared() else set()
         if files - allowed:
             wrong[package] = sorted(files - allowed)
     assert wrong == {}

@@ -69,7 +69,7 @@ class Search:
         PassManager(tuple(self.passes[: min(count, self.functional)])).run(module, ctx)
         backwards = [op for op in module.body if isinstance(op, FuncOp) and is_backward(op) and op.symbol != self.symbol]
         forward = SymbolTable(module).lookup(self.symbol)
-        results, restored = 0, ()
+        results, restored = 0, tuple[int, ...]()
         if backwards and isinstance(forward, FuncOp):
             results, restored = forward.training["results"], restored_inputs(forward)
         if count > self.functional:

@@ -11,12 +11,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any
 
-ASKED = "_ARGCOMPLETE"
+
+def is_asked() -> bool:
+    """Whether this process is to answer a shell."""
+    return "_ARGCOMPLETE" in os.environ
 
 
 def offer(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     """The parser; when a shell asks for completions, answer and end the process instead."""
-    if ASKED in os.environ:
+    if is_asked():
         try:
             from argcomplete import autocomplete
         except ImportError:  # asked by a shell that was told to, before the package was removed

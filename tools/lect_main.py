@@ -10,13 +10,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from types import MappingProxyType
 
-from lect.tools.completion import ASKED, offer
+from lect.tools.completion import is_asked, offer
 
 TOOLS = MappingProxyType({name: f"lect.tools.lect_{name}" for name in ("cache", "completion", "opt", "reduce", "run")})
 
@@ -33,7 +32,7 @@ def arguments() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """The command; returns the exit status of the tool, and 2 when none is named."""
     given = list(sys.argv[1:] if argv is None else argv)
-    if ASKED in os.environ:
+    if is_asked():
         offer(arguments())
     if not given or given[0] not in TOOLS:
         asked = bool(given) and given[0] in ("-h", "--help")

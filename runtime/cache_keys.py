@@ -1,6 +1,6 @@
 """The keys of the graph level: text that names all a lowered graph depends on, one fact a line, and the captured graph itself.
 
-    lect graph 1
+    lect graph 2
     torch 2.13.0+cpu 1a2b3c
     option numerics = fused
     target vector_bytes = 64
@@ -36,7 +36,7 @@ def graph_key(graph: Operation, guards: Operation | None, ctx: Context) -> str |
     targets = {op.attrs["target"].leaf for op in graph.walk() if op.name == "fx.call"}
     if OBJECT in text or not all(map(comes_with_torch, targets)):
         return None
-    lines = ["lect graph 1"]
+    lines = ["lect graph 2"]
     lines += [f"{name} {value}" for name, value in versions().items()]
     lines += [f"option {name} = {value!r}" for name, value in sorted(ctx.options.items()) if name not in WITHOUT_EFFECT]
     lines += [f"target {name} = {value!r}" for name, value in sorted(ctx.target.items())]
@@ -45,9 +45,9 @@ def graph_key(graph: Operation, guards: Operation | None, ctx: Context) -> str |
 
 
 def _state(guards: Operation | None) -> Iterator[str]:
-    """Switches of torch that decide what a call computes, or by which kernel of torch."""
+    """What is known of sizes with symbols, and switches of torch that decide what a call computes, or by which kernel of torch."""
     for op in guards.body if guards is not None else ():
-        if op.name == "guard.global_state":
+        if op.name in ("guard.global_state", "guard.symbolic"):
             yield print_op(op)[0].strip()
     for name, value in SWITCHES.items():
         yield f"{name} = {value()!r}"

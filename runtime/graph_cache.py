@@ -22,6 +22,7 @@ from typing import Any
 
 from lect.ir import Context, LectError, Operation, parse_module, print_op
 from lect.runtime.cache_keys import graph_key
+from lect.runtime.stored_sizes import size_from_json, size_to_json
 from lect.runtime.events import CacheLookup, EventLog
 from lect.runtime.store import Damaged, Entry, Store, digest_of
 
@@ -104,7 +105,8 @@ class Place:
         found = self.cache.store.get("kernel", facts["object"])
         if found is None:
             raise _Gone
-        return Restored(module, CompiledKernels(facts["kernels"], load_object(found.parts["code.o"])), facts)
+        grids = {name: size_from_json(programs) for name, programs in facts["kernels"].items()}
+        return Restored(module, CompiledKernels(grids, load_object(found.parts["code.o"])), facts)
 
     def keep(self, module: Operation, ctx: Context, facts: dict[str, Any]) -> None:
         """Write a lowered module here, with further facts for who restores it."""
@@ -115,7 +117,7 @@ class Place:
             return  # the object code could not be kept
         told = {
             "object": digest,
-            "kernels": {str(op.attrs["sym_name"]): op.programs for op in kernels},  # type: ignore[attr-defined]
+            "kernels": {str(op.attrs["sym_name"]): size_to_json(op.programs) for op in kernels},  # type: ignore[attr-defined]
             "statistics": {name: ctx.statistics[name] for name in COUNTED if name in ctx.statistics},
             **facts,
         }

@@ -25,6 +25,7 @@ from lect.ir.collector import collector_off
 from lect.passes.instrument import RoundTripError
 from lect.passes.manager import PassManager
 from lect.runtime.checking import Check
+from lect.runtime.stored_sizes import decisions_from_json, decisions_to_json, symbolic_guards
 from lect.runtime.continuation import ResumePoints, cut_resources, going_on
 from lect.runtime.events import Break, EventLog, Fallback, Note, Passes, StageBegins, StaticSizes
 from lect.runtime.failure_files import FailureFiles
@@ -230,10 +231,10 @@ def _lower(
         made.note = note(fallback(name, "LB0021", "the option level = fx has no backward"))
         return
     try:
-        place = None
+        place, captured = None, len(symbolic_guards(made.guards))
         if level == "native":
             ctx.target.update(machine_of(graph))
-            place = graphs.place_of(name, graph, made.guards, ctx) if graphs is not None and not graph.attrs.get("symbols") else None
+            place = graphs.place_of(name, graph, made.guards, ctx) if graphs is not None else None
         if place is not None and _timed(made, "cache", lambda: _restore(place, graph, made, ctx, watch, log)):
             return
         for stage in STAGES[: REACHED[level]]:
@@ -250,7 +251,9 @@ def _lower(
         made.run = _timed(made, "emit", lambda: _link(module, made, ctx, training, check=watch.check))
         made.seeded = ctx.statistics.get("random operators seeded", 0)
         if place is not None:
-            _timed(made, "cache", lambda: place.keep(module, ctx, {"training": training.facts.to_json() if training is not None else None}))
+            decided = decisions_to_json(symbolic_guards(made.guards)[captured:])
+            facts = {"training": training.facts.to_json() if training is not None else None, "decided": decided}
+            _timed(made, "cache", lambda: place.keep(module, ctx, facts))
     except (TextError, RoundTripError):
         raise
     except NumberNeeded as error:
@@ -267,7 +270,11 @@ def _restore(place: Place, graph: Operation, made: Compiled, ctx: Context, watch
     def use(found: Restored) -> Callable[..., Any]:
         training = restore_training(found.facts["training"], graph, place.name, ctx, watch, log, place)
         made.seeded = ctx.statistics.get("random operators seeded", 0)
-        return _link(found.module, made, ctx, training, found.code)
+        decided = decisions_from_json(found.facts["decided"], graph)
+        run = _link(found.module, made, ctx, training, found.code)
+        for op in decided:
+            made.guards.body.append(op)  # type: ignore[union-attr]
+        return run
 
     made.run = place.restore(ctx, use)
     return made.run is not None

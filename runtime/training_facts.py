@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import torch
 
 from lect.dialects.functional.ops import FuncOp
 from lect.dialects.fx.ops import GraphOp
+from lect.ir.symbolic import Expr, Size
+from lect.runtime.stored_sizes import size_from_json, size_to_json
 from lect.runtime.training import Backward, Layouts, SharedResult, restored_inputs
 
 
@@ -36,7 +38,7 @@ class StepFacts:
 
     def to_json(self) -> dict[str, Any]:
         """The facts as what JSON can hold."""
-        return asdict(self)
+        return told_of(self)  # type: ignore[no-any-return]
 
     @classmethod
     def from_json(cls, told: Any) -> StepFacts:
@@ -44,14 +46,28 @@ class StepFacts:
         return cls(
             results=int(told["results"]),
             groups=tuple([_group_from_json(group) for group in told["groups"]]),
-            views=tuple([SharedResult(**{**view, "shape": _numbers(view["shape"]), "strides": _numbers(view["strides"])}) for view in told["views"]]),
+            views=tuple([_view_from_json(view) for view in told["views"]]),
             restored=_numbers(told["restored"]),
             draws=bool(told["draws"]),
         )
 
 
+def _view_from_json(told: Any) -> SharedResult:
+    (offset,) = _sizes([told["offset"]])
+    return SharedResult(**{**told, "offset": offset, "shape": _sizes(told["shape"]), "strides": _sizes(told["strides"])})
+
+
+def told_of(value: Any) -> Any:
+    """A value as what JSON can hold: sizes with symbols are text."""
+    if is_dataclass(value):
+        return {field.name: told_of(getattr(value, field.name)) for field in fields(value)}
+    if type(value) is tuple:
+        return [told_of(item) for item in value]
+    return size_to_json(value) if type(value) is Expr else value
+
+
 def _group_from_json(told: Any) -> GroupFacts:
-    strides = tuple([_numbers(strides) for strides in told["strides"]])
+    strides = tuple([_sizes(strides) for strides in told["strides"]])
     return GroupFacts(_numbers(told["results"]), _places(told["kept"]), _numbers(told["inputs"]), strides, bool(told["again"]))
 
 
@@ -95,18 +111,22 @@ def _followed(graph: GraphOp, backward: FuncOp) -> tuple[int, ...]:
 
 def backward_to_json(backward: Backward) -> dict[str, Any]:
     """All but the code of a backward."""
-    layouts = [[shape, strides, str(dtype).removeprefix("torch.")] for shape, strides, dtype in backward.layouts]
+    layouts = [[told_of(shape), told_of(strides), str(dtype).removeprefix("torch.")] for shape, strides, dtype in backward.layouts]
     return {"kept": backward.kept, "tangents": backward.tangents, "layouts": layouts, "gradients": backward.gradients}
 
 
 def backward_from_json(told: Any, run: Any) -> Backward:
     """The backward that `backward_to_json` described, with its code.  Raises KeyError, TypeError or ValueError for anything else."""
-    layouts = tuple([(_numbers(shape), _numbers(strides), _dtype(name)) for shape, strides, name in told["layouts"]])
+    layouts = tuple([(_sizes(shape), _sizes(strides), _dtype(name)) for shape, strides, name in told["layouts"]])
     return Backward(run, _places(told["kept"]), _numbers(told["tangents"]), layouts, _numbers(told["gradients"]))
 
 
 def _numbers(told: Any) -> tuple[int, ...]:
     return tuple([int(number) for number in told])
+
+
+def _sizes(told: Any) -> tuple[Size, ...]:
+    return tuple([size_from_json(size) for size in told])
 
 
 def _places(told: Any) -> tuple[tuple[str, int], ...]:

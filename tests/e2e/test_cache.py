@@ -11,7 +11,8 @@ import torch.nn.functional as F
 
 import lect
 from lect.dialects.fx import python_values
-from lect.runtime import cache_keys, entry, versions
+from lect.frontends.tensors.lower import rules_views
+from lect.runtime import cache_keys, entry, frame, versions
 from lect.runtime.graph_cache import GraphCache
 from lect.runtime.store import Entry, Store
 
@@ -95,12 +96,45 @@ def test_numbers_of_run_time(store):
     def scaled(x, factor):
         return x * factor + 1
 
-    x = torch.randn(())  # without sizes: graphs with symbols for sizes have no place in the cache
+    x = torch.randn(3, 4)
     for life in range(2):
         compiled = lect.compile(scaled, dynamic=True)
         for factor in (2.0, -0.5, float("inf")):
             assert torch.equal(compiled(x, factor), scaled(x, factor))
         assert looks() == [life == 1]
+
+
+def grown(x, y):
+    h = torch.cat([x, y], 0).softmax(-1)
+    return h.view(-1, x.shape[1]) * x.shape[0], h[: x.shape[0] - 1].sum(0)
+
+
+def test_symbols_for_sizes():
+    for life in range(2):
+        compiled = lect.compile(grown, dynamic=True)
+        for rows, columns in ((3, 5), (4, 7), (9, 2), (2, 5), (1, 6), (6, 33)):
+            x, y = torch.randn(rows, columns), torch.randn(rows + 2, columns)
+            torch.testing.assert_close(compiled(x, y), grown(x, y))
+        assert len(lect.events("compile")) == 3  # x[: 1], and of one row nothing is left
+        assert not lect.events("static sizes")
+        assert looks() == [life == 1] * 3
+
+
+def test_what_a_lowering_decides_by_sizes_is_kept_as_guards(monkeypatch):
+    """The reshape is a question that the lowering asks; what it decides stands behind the guards of the capture in both lives."""
+    found = []
+    build = frame.build_predicate
+    monkeypatch.setattr(frame, "build_predicate", lambda guards, *rest: found.append([str(op) for op in guards.body]) or build(guards, *rest))
+    decide = rules_views.resolve_shape
+    monkeypatch.setattr(rules_views, "resolve_shape", lambda shape, count: (count < 1000) and decide(shape, count))
+    for life in range(2):
+        compiled = lect.compile(lambda x: (x * 2).view(-1, 4), dynamic=None)
+        for size in (6, 8, 10):
+            x = torch.randn(size, 4)
+            lect.mark_dynamic(x, 0)
+            torch.testing.assert_close(compiled(x), (x * 2).view(-1, 4))
+        assert looks() == [life == 1]
+    assert found[0] == found[1] and "high = " in found[0][-1]
 
 
 def test_results_that_share_memory_and_arguments_that_are_written_to():
@@ -149,6 +183,39 @@ def test_forward_and_backward_come_from_the_cache(together):
         other = Net()
         other.load_state_dict(eager.state_dict())
         torch.testing.assert_close(run_step(lect.compile(net), x, together), run_step(other, x, together), rtol=1e-4, atol=1e-5)
+        assert looks() == [life == 1] * 2
+
+
+def test_steps_with_symbols_for_sizes():
+    torch.manual_seed(0)
+    eager = Net()
+    for life in range(2):
+        net, other = Net(), Net()
+        net.load_state_dict(eager.state_dict())
+        other.load_state_dict(eager.state_dict())
+        compiled = lect.compile(net)
+        for size in (5, 9, 2, 7):
+            x = torch.randn(size, 6)
+            lect.mark_dynamic(x, 0)
+            torch.testing.assert_close(run_step(compiled, x, True), run_step(other, x, True), rtol=1e-4, atol=1e-5)
+        assert looks() == [life == 1] * 2
+
+
+def test_gradients_and_views_with_symbols_for_sizes():
+    def program(x):
+        y = x.sin()
+        return y, y[:, 1:], y.t()
+
+    for life in range(2):
+        compiled = lect.compile(program)
+        for size in (5, 9, 4):
+            x = torch.randn(size, 6, requires_grad=True)
+            lect.mark_dynamic(x, 0)
+            want, got = program(x), compiled(x)
+            slopes = [torch.randn(6, size).t(), torch.randn(size, 5), torch.randn(6, size)]
+            torch.testing.assert_close(got, want)
+            torch.testing.assert_close(torch.autograd.grad(got, x, slopes), torch.autograd.grad(want, x, slopes))
+            assert [each.stride() for each in got] == [each.stride() for each in want]
         assert looks() == [life == 1] * 2
 
 

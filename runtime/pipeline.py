@@ -325,9 +325,11 @@ def _report_static_sizes(name: str, numbers: NumberPolicy | None, log: EventLog)
     """Tell of sizes that could be symbols and are not, each once."""
     if numbers is None:
         return
-    for path, constant in numbers.sizes.by_value.items():
-        if path not in numbers.sizes.reported:
-            numbers.sizes.reported.add(path)
+    sizes = numbers.sizes
+    told = [*sizes.by_value.items(), *[(path, constant) for (path, _), constant in sizes.at_values.items() if constant.reason]]
+    for path, constant in told:
+        if path not in sizes.reported:
+            sizes.reported.add(path)
             log.add(StaticSizes(name, path.print_body(), constant.reason, str(constant.loc) if constant.loc.known else ""))
 
 

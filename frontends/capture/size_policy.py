@@ -26,6 +26,7 @@ class LearnedSizes(NamedTuple):
 
     dynamic: frozenset[PathAttr]
     by_value: Mapping[PathAttr, Constant]
+    at_values: Mapping[tuple[PathAttr, int], Constant]
     same: Mapping[PathAttr, PathAttr]
     off: str
 
@@ -34,7 +35,8 @@ class SizePolicy:
     """Sizes are known by paths such as `L["x"]:size(1)`.
 
     `dynamic` are those that have changed between calls; with `arguments` all sizes of the tensors among the arguments are symbols from the start.
-    `by_value` are those whose value turned out to be needed, `same` maps a size to one that it was found equal to.  `off` says why there are no symbols
+    `by_value` are those whose value turned out to be needed, `at_values` those that are integers in calls where they have this value, because something
+    holds for it alone (a reason without text: a size of 0 or 1 comes of it); `same` maps a size to one that it was found equal to.  `off` says why there are no symbols
     at all any more; `in_use` that the compile at hand has some; `reported` are the sizes whose reason the user was told.
     """
 
@@ -43,6 +45,7 @@ class SizePolicy:
         self.never = False
         self.dynamic: set[PathAttr] = set()
         self.by_value: dict[PathAttr, Constant] = {}
+        self.at_values: dict[tuple[PathAttr, int], Constant] = {}
         self.same: dict[PathAttr, PathAttr] = {}
         self.off = ""
         self.in_use = False
@@ -50,11 +53,12 @@ class SizePolicy:
 
     def learned(self) -> LearnedSizes:
         """What calls have taught so far, to go back to."""
-        return LearnedSizes(frozenset(self.dynamic), dict(self.by_value), dict(self.same), self.off)
+        return LearnedSizes(frozenset(self.dynamic), dict(self.by_value), dict(self.at_values), dict(self.same), self.off)
 
     def go_back_to(self, learned: LearnedSizes) -> None:
         """Forget what was learned since."""
-        self.dynamic, self.by_value, self.same, self.off = set(learned.dynamic), dict(learned.by_value), dict(learned.same), learned.off
+        self.dynamic, self.by_value, self.at_values = set(learned.dynamic), dict(learned.by_value), dict(learned.at_values)
+        self.same, self.off = dict(learned.same), learned.off
 
     def may_have_symbols(self, tensor: torch.Tensor) -> bool:
         """False when surely no size of a tensor is a symbol."""
@@ -62,7 +66,7 @@ class SizePolicy:
 
     def is_symbol(self, tensor: torch.Tensor, path: PathAttr, dim: int, given: bool) -> bool:
         """True when this size is a symbol; `given` says that the tensor is among the arguments."""
-        if path in self.by_value or tensor.shape[dim] < LEAST:
+        if path in self.by_value or tensor.shape[dim] < LEAST or (path, tensor.shape[dim]) in self.at_values:
             return False
         marks = marks_of(tensor)
         if marks.is_static(dim):

@@ -43,7 +43,7 @@ class SizeSymbols:
 
     def __init__(self, t: Tracer) -> None:
         self.t = t
-        self.sizes = Sizes(self._needed, self._equal)
+        self.sizes = Sizes(self._needed, self._equal, self._small)
         self.sizes.decided = self._note
         self.sources: list[Source] = []
         self.places: list[Location] = []
@@ -58,7 +58,7 @@ class SizeSymbols:
 
     def close(self) -> None:
         """Let go of the trace."""
-        self.sizes.needed = self.sizes.equal = self.sizes.decided = None
+        self.sizes.needed = self.sizes.equal = self.sizes.small = self.sizes.decided = None
         self.numbers.clear()
         self.operands.clear()
         self.sources.clear()
@@ -170,9 +170,20 @@ class SizeSymbols:
         self._pin(size, "its value is needed")
         return self.sizes.hint(size)
 
+    def _small(self, size: Expr) -> int:
+        """A size of 0 or 1: the sizes in the expression are constants in the next trace, and in other calls with these values."""
+        self._hold(size, "")
+        return self.sizes.hint(size)
+
     def _pin(self, size: Expr, reason: str) -> None:
         for number in symbols_of(size):
             self._make_constant(number, reason)
+
+    def _hold(self, size: Expr, reason: str) -> None:
+        """The sizes in an expression are constants where they have the values at hand."""
+        for number in symbols_of(size):
+            self.t.policy.sizes.at_values.setdefault((self.sources[number].path(), self.sizes.hints[number]), Constant(reason, self.t.loc))
+        self.unsettled = True
 
     def _make_constant(self, number: int, reason: str) -> None:
         self.t.policy.sizes.by_value.setdefault(self.sources[number].path(), Constant(reason, self.t.loc))
@@ -190,7 +201,7 @@ class SizeSymbols:
         difference = without_common_factor(constant(left) - right)
         pairs = self._pairs(difference)
         if not pairs:
-            self._pin(difference, f"{difference} == 0 holds for it" if right == 0 else f"{left} == {right} holds for it")
+            self._hold(difference, f"{difference} == 0 holds for it" if right == 0 else f"{left} == {right} holds for it")
             return
         policy = self.t.policy.sizes
         for first, second in pairs:

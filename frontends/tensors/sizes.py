@@ -39,13 +39,19 @@ class Decision(NamedTuple):
 class Sizes:
     """The symbols of one trace, what is known of them, and what was decided.
 
-    `needed` is called with a size whose value is asked for, and gives it; `equal` with two sizes that were found equal by their hints.  Both may note that
-    the trace has to be begun anew with what they learned; without them such a question is refused.
+    `needed` is called with a size whose value is asked for, and gives it; `small` likewise with one of a tensor that is below 2; `equal` with two sizes that
+    were found equal by their hints.  They may note that the trace has to be begun anew with what they learned; without them such a question is refused.
     """
 
-    def __init__(self, needed: Callable[[Expr], int] | None = None, equal: Callable[[Size, Size], None] | None = None) -> None:
+    def __init__(
+        self,
+        needed: Callable[[Expr], int] | None = None,
+        equal: Callable[[Size, Size], None] | None = None,
+        small: Callable[[Expr], int] | None = None,
+    ) -> None:
         self.needed = needed
         self.equal = equal
+        self.small = small
         self.hints: dict[int, int] = {}
         self.bounds: dict[int, Bounds] = {}
         self.decisions: list[Decision] = []
@@ -235,7 +241,7 @@ class Sizes:
         if type(size) is int:
             return size
         if self.hint(size) < LEAST:
-            return self.value(size)  # type: ignore[arg-type]
+            return (self.value if self.small is None else self.small)(size)  # type: ignore[arg-type]
         low = self.known_range(size)[0]
         if low is None or low < LEAST:
             self._decide(Decision(size - LEAST, 0, None))  # type: ignore[arg-type]

@@ -136,6 +136,19 @@ def test_branch_on_a_size_is_guarded_with_its_line():
     assert re.search(r"test_dynamic\.py", miss.reason)
 
 
+def test_a_size_that_is_compared_with_a_number_is_an_integer_for_that_number_alone():
+    def fn(x):
+        return x * 2 if x.shape[0] == 10 else x - 1
+
+    assert check(fn, rows(10, 7, 9, 20, 10, 30, 11), dynamic=True) == 2
+
+
+def test_a_size_of_one_that_comes_of_another_size_leaves_that_a_symbol():
+    assert check(lambda x: x[1:] * 2, rows(2, 7, 9, 2, 20), dynamic=True) == 2
+    lect.reset()
+    assert check(lambda x: x[2:].sum(0), rows(5, 3, 9, 2, 7, 20, 3, 2)) == 4
+
+
 def test_sizes_found_equal_are_one_symbol():
     def fn(x, y):
         return x + y

@@ -22,9 +22,9 @@ from typing import Any
 
 from lect.ir import Context, LectError, Operation, parse_module, print_op
 from lect.runtime.cache_keys import graph_key
-from lect.runtime.stored_sizes import size_from_json, size_to_json
 from lect.runtime.events import CacheLookup, EventLog
 from lect.runtime.store import Damaged, Entry, Store, digest_of
+from lect.runtime.stored_sizes import size_from_json, size_to_json
 
 COUNTED = ("random calls", "random operators seeded")  # statistics of the passes that the runtime reads
 

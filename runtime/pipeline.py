@@ -25,7 +25,6 @@ from lect.ir.collector import collector_off
 from lect.passes.instrument import RoundTripError
 from lect.passes.manager import PassManager
 from lect.runtime.checking import Check
-from lect.runtime.stored_sizes import decisions_from_json, decisions_to_json, symbolic_guards
 from lect.runtime.continuation import ResumePoints, cut_resources, going_on
 from lect.runtime.events import Break, EventLog, Fallback, Note, Passes, StageBegins, StaticSizes
 from lect.runtime.failure_files import FailureFiles
@@ -34,6 +33,7 @@ from lect.runtime.graph_cache import GraphCache, Place, Restored
 from lect.runtime.graph_texts import TextError
 from lect.runtime.linking import link_graph
 from lect.runtime.machines import machine_of
+from lect.runtime.stored_sizes import decisions_from_json, decisions_to_json, symbolic_guards
 from lect.runtime.training_compile import Training, any_results_differentiable, restore_training, take_training
 from lect.runtime.watch import Observer, Watch
 

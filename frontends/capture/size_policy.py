@@ -36,8 +36,8 @@ class SizePolicy:
 
     `dynamic` are those that have changed between calls; with `arguments` all sizes of the tensors among the arguments are symbols from the start.
     `by_value` are those whose value turned out to be needed, `at_values` those that are integers in calls where they have this value, because something
-    holds for it alone (a reason without text: a size of 0 or 1 comes of it); `same` maps a size to one that it was found equal to.  `off` says why there are no symbols
-    at all any more; `in_use` that the compile at hand has some; `reported` are the sizes whose reason the user was told.
+    holds for it alone (a reason without text: a size of 0 or 1 comes of it); `same` maps a size to one that it was found equal to.  `off` says why there are
+    no symbols at all any more; `in_use` that the compile at hand has some; `reported` are the sizes whose reason the user was told.
     """
 
     def __init__(self, arguments: bool = False) -> None:

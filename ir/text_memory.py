@@ -42,7 +42,7 @@ class TextMemory:
         _add_parts(op, parts, nested)
         known = self._whole.get(op)
         changed = [inner for inner, own in nested.items() if self._differs(inner, own)]
-        if known is not None and not changed and _same(known[0], parts):
+        if known is not None and not changed and same_parts(known[0], parts):
             return known[2]
         for inner in changed:
             self._remember(inner, *nested[inner])
@@ -57,11 +57,11 @@ class TextMemory:
 
     def _differs(self, op: Operation, own: tuple[Parts, Parts]) -> bool:
         known = self._nested.get(op)
-        return known is None or not (_same(known.head, own[0]) and _same(known.inside, own[1]))
+        return known is None or not (same_parts(known.head, own[0]) and same_parts(known.inside, own[1]))
 
     def _remember(self, op: Operation, head: Parts, inside: Parts) -> None:
         known = self._nested.get(op)
-        if known is None or not _same(known.inside, inside):
+        if known is None or not same_parts(known.inside, inside):
             self._nested[op] = Nested(head, inside, form_of(op, _outer(op)))
         else:
             self._nested[op] = Nested(head, inside, form_of(op, _outer(op), known.form))
@@ -83,7 +83,15 @@ class TextMemory:
         self._nested.clear()
 
 
-def _same(a: Parts, b: Parts) -> bool:
+def parts_of(op: Operation) -> Parts:
+    """All that the text of an operation is made of: lists of the same objects are one text."""
+    parts: Parts = []
+    _add_parts(op, parts, None)
+    return parts
+
+
+def same_parts(a: Parts, b: Parts) -> bool:
+    """Whether two lists are of the same objects."""
     return len(a) == len(b) and all(map(is_, a, b))
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import os
+import sys
 import weakref
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -15,7 +18,7 @@ from lect.frontends.capture.api import python_function
 from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.interpreter import CodeTable
 from lect.frontends.tensors.marks import mark_dynamic, mark_static
-from lect.ir import Operation
+from lect.ir import LectError, Operation
 from lect.runtime import frame_hook, reporting
 from lect.runtime.cache_commands import Cache
 from lect.runtime.events import CacheProblem, Event, EventLog, Fallback
@@ -51,12 +54,29 @@ class Runtime:
         if environment.log_file is not None:
             reporting.write_json(self.log, kinds or reporting.kinds_of("all"), environment.log_file)
         reporting.show_progress(self.log, environment.progress)
+        if environment.report is not None:
+            self.report_at_exit(environment.report)
 
     def code_table(self) -> CodeTable:
         """What is known of code objects, made when first needed."""
         if self._table is None:
             self._table = CodeTable()
         return self._table
+
+    def report_at_exit(self, path: Path) -> None:
+        """Record all compiles from now on, and write the report of them when the process ends."""
+        from lect.runtime.report.page import write_report
+        from lect.runtime.report.recording import Recorder
+
+        recorder = Recorder(self.log)
+
+        def write() -> None:
+            try:
+                write_report(recorder, path)
+            except LectError as error:
+                print(f"lect: {error.message}", file=sys.stderr)
+
+        atexit.register(write)
 
     def observe(self, stage: str, module: Operation) -> None:
         """Told of each level of each compile."""
@@ -131,7 +151,8 @@ def _make(target: Any, function: FunctionType, front: tuple[Any, ...], settings:
     is_module = isinstance(target, torch.nn.Module)
     eager = type(target).__call__ if is_module else function
     traced = target if is_module and function is type(target).forward else function
-    graphs = RUNTIME.graphs if settings.options.get("cache", True) and not is_watched(settings.options) else None
+    watched = is_watched(settings.options) or RUNTIME.log.recorder is not None
+    graphs = RUNTIME.graphs if settings.options.get("cache", True) and not watched else None
     frame = _frame_kind(function, settings)(traced, function, eager, settings, RUNTIME.log, RUNTIME.code_table, RUNTIME.observe, graphs)
     RUNTIME.frames.add(frame)
     run = _runner(frame)

@@ -10,9 +10,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from lect.runtime.failure_files import FailureFiles
+
+if TYPE_CHECKING:
+    from lect.runtime.report.recording import Recorder
 
 KEPT_EVENTS = 10_000
 
@@ -320,13 +323,15 @@ class Unchecked(Event):
 
 
 class EventLog:
-    """The last events, oldest first, and the listeners that are told of each; `files` are those of the failures among them."""
+    """The last events, oldest first, and the listeners that are told of each; `files` are those of the failures among them, `recorder` keeps what a report
+    of the compiles shows."""
 
     def __init__(self, files: FailureFiles | None = None) -> None:
         self.files = FailureFiles() if files is None else files
         self._events: deque[Event] = deque(maxlen=KEPT_EVENTS)
         self._listeners: list[Callable[[Event], Any]] = []
         self._graphs: dict[str, int] = {}
+        self.recorder: Recorder | None = None
 
     def next_graph(self, function: str) -> int:
         """How many watched compiles of functions with this name there were before, counting from now on this one."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -13,11 +14,15 @@ from lect.frontends.capture.api import python_function
 from lect.frontends.capture.interpreter import CodeTable
 from lect.ir import Operation, print_module
 from lect.runtime.continuation import ResumePoints
-from lect.runtime.events import Break, EventLog, Fallback, Note
-from lect.runtime.frame import CompiledFrame
+from lect.runtime.events import Break, Compile, EventLog, Fallback, Note
+from lect.runtime.frame import CompiledFrame, tell_of
 from lect.runtime.module_calls import call_of, does_more
 from lect.runtime.pipeline import Compiled, break_event, compile_call
 from lect.runtime.settings import Settings
+from lect.runtime.training_compile import Training
+
+if TYPE_CHECKING:
+    from lect.runtime.report.recording import Recorder
 
 
 @dataclass(frozen=True)
@@ -57,11 +62,16 @@ class Part:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The parts of one call, in the order in which they ran.  A call without graph breaks has one.  `raised` is what a call that was run raised."""
+    """The parts of one call, in the order in which they ran.  A call without graph breaks has one.  `raised` is what a call that was run raised.
+
+    `recorder` has what `report` shows, `training` compiles the backwards of the parts that have one.
+    """
 
     function: str
     parts: tuple[Part, ...]
     raised: Exception | None = None
+    recorder: Recorder | None = field(default=None, repr=False, compare=False)
+    training: tuple[Training, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def compiled(self) -> bool:
@@ -103,6 +113,19 @@ class Explanation:
         """The captured modules."""
         return "\n".join(part.text for part in self.parts if part.text)
 
+    def report(self, path: str | Path) -> Path:
+        """Write all that was recorded of this call into one HTML file, which needs nothing else, and return its path.
+
+        The backwards of graphs that need gradients are compiled for it, for gradients of all results.  Raises `LectError` when the file cannot be written.
+        """
+        from lect.runtime.report.page import write_report
+
+        assert self.recorder is not None, "explanations are made by lect.explain"
+        if not any(record.backward for record in self.recorder.records):
+            for training in self.training:
+                training.compile_all_backwards()
+        return write_report(self.recorder, path, self.function)
+
     def __str__(self) -> str:
         lines = [line for part in self.parts for line in part.lines()]
         if self.raised is not None:
@@ -117,6 +140,7 @@ class _Record:
 
     def __init__(self) -> None:
         self.parts: list[Part] = []
+        self.training: list[Training] = []
         self.text = ""
 
     def observe(self, stage: str, module: Operation) -> None:
@@ -127,6 +151,7 @@ class _Record:
     def add(self, name: str, made: Compiled) -> None:
         """A part that has been compiled."""
         self.parts.append(_part(name, made, self.text))
+        self.training += [made.training] if made.training is not None and made.fallback is None and made.note is None else []
         self.text = ""
 
 
@@ -141,6 +166,7 @@ class _Recording(CompiledFrame):
         return functools.partial(_Recording, self.record)
 
     def _report(self, made: Compiled) -> None:
+        super()._report(made)
         self.record.add(self.function.__qualname__, made)
 
 
@@ -149,21 +175,29 @@ def explain_call(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Expl
     name = getattr(fn, "__qualname__", type(fn).__qualname__)
     if isinstance(fn, torch.nn.Module) and does_more(fn):
         fn, args = call_of(fn), (fn, *args)
-    record = _Record()
-    made = compile_call(fn, args, kwargs, CodeTable(), {}, record.observe, points=ResumePoints(_no_rest))
+    from lect.runtime.report.recording import Recorder
+
+    record, log = _Record(), EventLog()
+    recorder = Recorder(log)
+    made = compile_call(fn, args, kwargs, CodeTable(), {}, record.observe, points=ResumePoints(_no_rest), log=log)
     if made.cut is None or made.fallback is not None:
         record.add(name, made)
-        return Explanation(name, tuple(record.parts))
+        tell_of(made, name, log)
+        if made.fallback is None:
+            log.add(Compile(name, 0, tuple(made.stages), made.note.number if made.note is not None else "", made.seeded))
+        return Explanation(name, tuple(record.parts), None, recorder, tuple(record.training))
+    recorder.forget()
+    log.clear()
     function, front = python_function(fn)
     is_module = isinstance(fn, torch.nn.Module)
     table = CodeTable()
-    frame = _Recording(record, fn if is_module else function, function, function, Settings(), EventLog(), lambda: table, record.observe)
+    frame = _Recording(record, fn if is_module else function, function, function, Settings(), log, lambda: table, record.observe)
     raised = None
     try:
         frame.miss((*front, *args), kwargs)
     except Exception as error:
         raised = error
-    return Explanation(name, tuple(record.parts), raised)
+    return Explanation(name, tuple(record.parts), raised, recorder, tuple(record.training))
 
 
 def _no_rest(rest: Any, eager: Any, armed: Any) -> Any:

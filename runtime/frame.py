@@ -237,16 +237,7 @@ class CompiledFrame:
             self.points.clear()
 
     def _report(self, made: Compiled) -> None:
-        name = self.function.__qualname__
-        if made.statistics:
-            counts = made.statistics
-            seconds = dict(made.stages).get("capture", 0.0)
-            self.log.add(Trace(name, seconds, counts.get("frames inlined", 0), counts.get("torch calls", 0), counts.get("guards", 0), counts.get("effects", 0)))
-        reason = made.fallback or made.note
-        if reason is not None:
-            self.log.add(reason)
-        if made.fallback is None and made.cut is not None:
-            self.log.add(break_event(name, made.cut))
+        tell_of(made, self.function.__qualname__, self.log)
 
     def _report_misses(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Say why no version holds; False when no further version may be made."""
@@ -294,6 +285,19 @@ class CompiledFrame:
             return bind_parameters(self.function, decode_code(self.function.__code__)[0], args, kwargs)
         except Exception:
             return None
+
+
+def tell_of(made: Compiled, name: str, log: EventLog) -> None:
+    """The events of a compile: what was followed, what stands in the way, and where the frame is cut."""
+    if made.statistics:
+        counts = made.statistics
+        seconds = dict(made.stages).get("capture", 0.0)
+        log.add(Trace(name, seconds, counts.get("frames inlined", 0), counts.get("torch calls", 0), counts.get("guards", 0), counts.get("effects", 0)))
+    reason = made.fallback or made.note
+    if reason is not None:
+        log.add(reason)
+    if made.fallback is None and made.cut is not None:
+        log.add(break_event(name, made.cut))
 
 
 def _sentence(event: Fallback) -> str:

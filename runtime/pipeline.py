@@ -69,6 +69,7 @@ class Compiled:
     begins: Callable[[str], None] = field(default=lambda stage: None)  # told of each stage
     followed: int = 0  # basic blocks that were entered while the frame was followed
     places: tuple[CodeType, Mapping[int, Location]] | None = None  # the lines of a graph that runs through torch
+    training: Training | None = None  # what compiles its backwards
     graph_codes: frozenset[CodeType] = frozenset()  # set when the call may be made again, as written, if the graph raises
 
     @property
@@ -102,7 +103,7 @@ def compile_call(
     name = getattr(fn, "__qualname__", type(fn).__qualname__)
     again = partial(compile_call, fn, args, kwargs, table, options, observe, numbers, points, log, graphs)
     made = Compiled(begins=lambda stage: log.tell(StageBegins(name, stage)))
-    watch = Watch.of(name, options, observe, log)
+    watch = Watch.of(name, options, observe, log, fn)
     stage, numbers.sizes.in_use = "capture", False
     try:
         module = _timed(made, "capture", lambda: _capture(fn, args, kwargs, ctx, watch))
@@ -112,6 +113,7 @@ def compile_call(
         if not made.statistics.get("torch calls"):
             stage = "emit"
             _link_without_graph(made, ctx, name, fn)
+            watch.keep_record()
             return made
         captured = find_graph(module)
         made.note = _why_through_torch(name, ctx)
@@ -243,7 +245,7 @@ def _lower(
             log.add(Passes(name, stage, tuple([(step.name, step.seconds) for step in steps])))
             watch.observe(stage, module)
             if stage == STAGES[0]:
-                training = take_training(module, graph, name, ctx, watch, log, place)
+                training = made.training = take_training(module, graph, name, ctx, watch, log, place)
         stage = "emit"
         watch.linked(module, ctx)
         watch.checks(graph, ctx, STAGES[: REACHED[level]])

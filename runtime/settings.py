@@ -108,6 +108,7 @@ class Environment:
     override: str | None = None
     round_trip: str | None = None
     check: str | None = None
+    report: Path | None = None
 
     @classmethod
     def read(cls, variables: Mapping[str, str]) -> Environment:
@@ -115,7 +116,8 @@ class Environment:
 
         LECT_DISABLE runs everything eagerly; LECT_LOG, LECT_LOG_JSON and LECT_PROGRESS are those of `reporting`; LECT_TRIGGER, LECT_GUARDS, LECT_DUMP,
         LECT_OVERRIDE, LECT_CHECK and LECT_ROUND_TRIP are the defaults of the options of these names.  LECT_CACHE_DIR is the folder of the cache,
-        LECT_CACHE_LIMIT its size in megabytes, and LECT_CACHE=0 does without.
+        LECT_CACHE_LIMIT its size in megabytes, and LECT_CACHE=0 does without.  LECT_REPORT names the file of a report that is written when the process
+        ends.
         """
         trigger = variables.get("LECT_TRIGGER") or "function"
         if trigger not in TRIGGERS:
@@ -137,6 +139,7 @@ class Environment:
             override=variables.get("LECT_OVERRIDE") or None,
             round_trip=variables.get("LECT_ROUND_TRIP") or None,
             check=variables.get("LECT_CHECK") or None,
+            report=Path(variables["LECT_REPORT"]).absolute() if variables.get("LECT_REPORT") else None,
         )
 
     @property

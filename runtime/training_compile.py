@@ -155,6 +155,11 @@ class Training:
             return replace(made, run=lambda tensors: interpreter(*tensors))
         return replace(made, run=run)
 
+    def compile_all_backwards(self) -> None:
+        """Compile the backward of each group of results, for gradients of all of them."""
+        for group in self.facts.groups:
+            self.compile_backward(group.results, None)
+
     def _place(self, tangents: tuple[int, ...], strides: Layouts) -> Place | None:
         """Where the lowered backward lies in the cache; it is made for the machine as it is now."""
         if self.place is None:

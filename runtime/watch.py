@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lect.dialects.fx.ops import GraphOp
 from lect.ir import Context, Operation
@@ -21,6 +21,9 @@ from lect.runtime.graph_texts import BACKWARD, captured_digest, folder_name
 from lect.runtime.kernel_files import KernelFiles
 from lect.runtime.linking import link_graph
 from lect.runtime.overrides import Overrides
+
+if TYPE_CHECKING:
+    from lect.runtime.report.recording import Record
 
 Observer = Callable[[str, Operation], None]
 WATCHING = frozenset({"check", "dump", "override"})  # options for which every level has to be passed
@@ -44,11 +47,13 @@ class Watch:
     captured: str = ""
     backwards: int = 0
     check: Check | None = None
+    record: Record | None = None
 
     @classmethod
-    def of(cls, function: str, options: Mapping[str, Any], observe: Observer, log: EventLog) -> Watch:
-        """The watch over the next compile of `function`.  Raises `TextError` for an edited file that belongs nowhere."""
+    def of(cls, function: str, options: Mapping[str, Any], observe: Observer, log: EventLog, frame: Any = None) -> Watch:
+        """The watch over the next compile of `function`, which is of `frame`.  Raises `TextError` for an edited file that belongs nowhere."""
         watch = cls(function, observe, log, round_trip=options.get("round_trip", ""))
+        watch.record = log.recorder.begin(function, frame) if log.recorder is not None else None
         if options.get("dump") or options.get("override"):
             graph = folder_name(function, log.next_graph(function))
             watch._open(graph, *[Path(options[name], graph) if options.get(name) else None for name in ("dump", "override")])
@@ -72,6 +77,8 @@ class Watch:
     def instruments(self, stage: str) -> list[Instrument]:
         """What looks at the passes of a stage: behind a pass the last of them comes first."""
         found: list[Instrument] = []
+        if self.record is not None:
+            found.append(self.record.instrument(stage))
         if self.dump is not None:
             found.append(self.dump.instrument(stage))
         if self.overrides is not None:
@@ -83,6 +90,7 @@ class Watch:
     def backward(self) -> Watch:
         """The watch over the next backward of this compile."""
         watch = Watch(self.function, self.observe, self.log, round_trip=self.round_trip, captured=self.captured, check=self.check)
+        watch.record = self.record.recorder.begin_backward(self.record) if self.record is not None else None
         name = f"{BACKWARD}.{self.backwards}"
         self.backwards += 1
         graph, dump = self.dump or self.overrides, self.dump
@@ -106,11 +114,19 @@ class Watch:
             self.dump.linked(module, ctx)
         if self.dump is not None or self.overrides is not None:
             ctx.resources["kernel_texts"] = KernelFiles(self.captured, self.dump, self.overrides)
+        if self.record is not None:
+            self.record.linked(module, ctx.target)
+
+    def keep_record(self) -> None:
+        """What was recorded belongs to the report: the compile is not given up for another."""
+        if self.record is not None:
+            self.record.complete = True
 
     def finish(self, complete: bool = True) -> None:
         """The compile is over; it came to the end when `complete`.  Raises `TextError` when an edited file was not used."""
         if self.dump is not None:
             self.dump.texts.forget()
+        self.keep_record()
         if self.dump is not None and self.dump.files:
             self.log.add(Dumped(self.function, self.dump.files, str(self.dump.folder)))
         if self.overrides is not None and complete:

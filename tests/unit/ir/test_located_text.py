@@ -1,0 +1,50 @@
+"""Lines and where they come from, and names that stay."""
+
+from __future__ import annotations
+
+from lect.dialects import make_context
+from lect.ir import parse_module, print_op
+from lect.ir.located_text import StableNames, located_lines
+
+TEXT = """loop.func @f(%x: !loop.buffer<8xf32>) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 8>} : !loop.buffer<8xf32> {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32 loc("m.py":3:0)
+    %2 = loop.exp(%1) : f32 loc("m.py":4:0)
+    %3 = loop.sin(%2) : f32 loc("m.py":5:0)
+    loop.store(%3) {map = #loop.map<(d0) -> (d0)>} loc("m.py":5:0)
+  } loc("m.py":2:0)
+  loop.return(%0) {views = [#loop.view<8>]} loc("m.py":6:0)
+} loc("m.py":1:0)
+"""
+
+
+def test_each_line_has_the_place_of_what_stands_on_it():
+    func = parse_module(TEXT, make_context()).body.first
+    lines, places = located_lines(func)
+    assert "\n".join(lines) == print_op(func)[0]
+    assert [place.line for place in places] == [1, 2, 2, 3, 4, 5, 5, 2, 6, 1]
+
+
+def test_names_stay_when_something_in_front_of_them_goes():
+    module = parse_module(TEXT, make_context())
+    func = module.body.first
+    names = StableNames()
+    before, _ = located_lines(func, names)
+    assert before == located_lines(func, names)[0]
+    exp, sin = [op for op in func.walk() if op.name in ("loop.exp", "loop.sin")]
+    sin.set_operand(0, exp.operands[0])
+    exp.erase()
+    after, _ = located_lines(func, names)
+    gone = [line.strip() for line in before if line not in after]
+    new = [line.strip() for line in after if line not in before]
+    assert gone == ["%2 = loop.exp(%1) : f32", "%3 = loop.sin(%2) : f32"]
+    assert new == ["%3 = loop.sin(%1) : f32"]
+
+
+def test_values_of_different_functions_have_different_names():
+    module = parse_module(TEXT + TEXT.replace("@f", "@g"), make_context())
+    names = StableNames()
+    first, second = [located_lines(op, names)[0] for op in module.body]
+    assert parse_module("\n".join([*first, *second]), make_context())
+    assert not {line.split(" = ")[0] for line in first if " = loop." in line} & {line.split(" = ")[0] for line in second if " = loop." in line}

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import FunctionType, MethodType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -33,6 +33,9 @@ from lect.runtime.pipeline import fallback
 from lect.runtime.settings import Environment, Settings
 from lect.runtime.store import Store
 from lect.runtime.watch import is_watched
+
+if TYPE_CHECKING:
+    from lect.runtime.report.recording import Recorder
 
 __all__ = ["CompileError", "cache", "compile", "disable", "events", "explain", "mark_dynamic", "mark_static", "reset"]
 
@@ -63,12 +66,17 @@ class Runtime:
             self._table = CodeTable()
         return self._table
 
+    def record(self) -> Recorder:
+        """Record all compiles from now on."""
+        from lect.runtime.report.recording import Recorder
+
+        return Recorder(self.log)
+
     def report_at_exit(self, path: Path) -> None:
         """Record all compiles from now on, and write the report of them when the process ends."""
         from lect.runtime.report.page import write_report
-        from lect.runtime.report.recording import Recorder
 
-        recorder = Recorder(self.log)
+        recorder = self.record()
 
         def write() -> None:
             try:
@@ -206,6 +214,11 @@ def _runner(frame: CompiledFrame) -> Callable[..., Any]:
         return frame.repeat(raised, args, kwargs)
 
     return run
+
+
+def record() -> Recorder:
+    """Record all compiles of this process from now on, for a report.  Functions that were compiled before keep taking graphs from the cache."""
+    return RUNTIME.record()
 
 
 def explain(fn: Any) -> Callable[..., Explanation]:

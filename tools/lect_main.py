@@ -4,6 +4,7 @@
     lect completion bash   lines that make a shell complete these commands
     lect opt FILE ...      lect-opt: run passes over a module
     lect reduce FILE ...   lect-reduce: make a failing module small
+    lect report FILE ...   one HTML file with every level of a program
     lect run FILE ...      lect-run: execute a module at any level
 """
 
@@ -17,7 +18,7 @@ from types import MappingProxyType
 
 from lect.tools.completion import is_asked, offer
 
-TOOLS = MappingProxyType({name: f"lect.tools.lect_{name}" for name in ("cache", "completion", "opt", "reduce", "run")})
+TOOLS = MappingProxyType({name: f"lect.tools.lect_{name}" for name in ("cache", "completion", "opt", "reduce", "report", "run")})
 
 
 def arguments() -> argparse.ArgumentParser:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -39,7 +40,8 @@ def _places(op: Operation) -> list[Location]:
 
 
 def _nest(nest: NestOp, names: Mapping[Location, Sequence[str]]) -> dict[str, Any]:
-    parts = [name for place in _places(nest) for name in names.get(place, ())]
+    count = Counter(inner.loc for inner in nest.body if inner.name != "loop.const")
+    parts = [name for place, _ in count.most_common() for name in names.get(place, ())]
     parts = [name for name in parts if name not in VIEWS] or parts
     return {
         "kind": "nest",

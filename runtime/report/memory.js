@@ -72,7 +72,8 @@ class MemoryView {
       out.push(svg("line", { class: "peak", x1: LEFT, x2: this.picture.width - 20, y1: y(plan.peak), y2: y(plan.peak), title: `predicted peak ${bytes(plan.peak)}` }));
       out.push(svg("text", { x: 8, y: y(plan.peak) + 12, class: "small" }, `peak ${bytes(plan.peak)}`));
       out.push(svg("text", { x: 8, y: y(0), class: "small" }, `${plan.steps.length} steps`));
-      out.push(svgText(Math.max(LEFT, x(this.at)), y(0) + 14, `peak at step ${this.at}, @${plan.steps[this.at]}`, 400, { class: "small" }));
+      const late = this.at > plan.steps.length / 2;
+      out.push(svgText(x(late ? this.at + 1 : this.at), y(0) + 14, `peak at step ${this.at}, @${plan.steps[this.at]}`, 400, { class: "small", "text-anchor": late ? "end" : "start" }));
     }
     for (const row of this.rows) {
       if (row.y > view.bottom || row.y + BAR < view.top) continue;

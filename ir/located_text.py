@@ -9,6 +9,9 @@ Each line of the pretty form holds at most one operation.  Lines that hold none 
 
 from __future__ import annotations
 
+from typing import Any
+
+from .block import Region
 from .location import UNKNOWN, Location
 from .operation import Operation
 from .printer import Printer
@@ -17,13 +20,26 @@ from .value import Value
 LocatedLines = tuple[list[str], list[Location]]
 
 
+class Scope:
+    """The names of one isolated operation: `owners` says of which value a name is, `taken` which are no free names."""
+
+    def __init__(self) -> None:
+        self.owners: dict[str, Value] = {}
+        self.taken: set[str] = set()
+        self.next_number = 0
+
+
 class StableNames:
-    """The names that values had in earlier texts.  A value has one as long as this object lives, so two texts differ only where the IR does."""
+    """The names that values had in earlier texts.  A value has one as long as it and the function around it live, so two texts differ only where the IR
+    does."""
 
     def __init__(self) -> None:
         self.known: dict[Value, str] = {}
-        self.taken: set[str] = set()
-        self.next_number = 0
+        self.scopes: dict[Operation | None, Scope] = {}
+
+    def scope(self, op: Operation | None) -> Scope:
+        """The names of an isolated operation."""
+        return self.scopes.setdefault(op, Scope())
 
 
 class LocatingPrinter(Printer):
@@ -33,21 +49,48 @@ class LocatingPrinter(Printer):
         super().__init__()
         self.stable = stable
         self.locations_of_lines: list[Location] = []
+        self.scope = Scope()
+        if stable is not None:
+            self._open(stable.scope(None))
+
+    def _open(self, scope: Scope) -> None:
+        self.scope.next_number = self.next_number
+        self.scope, self.taken, self.next_number = scope, scope.taken, scope.next_number
 
     def define(self, value: Value) -> str:
         """Give `value` its name: the one that it had before."""
-        stable = self.stable
+        stable, owners = self.stable, self.scope.owners
         if stable is None:
             return super().define(value)
         name = stable.known.get(value)
-        if name is None:
-            taken, number = self.taken, self.next_number
-            self.taken, self.next_number = stable.taken, stable.next_number
+        if name is None or owners.get(name, value) is not value:
             name = stable.known[value] = super().define(value)
-            stable.next_number = self.next_number
-            self.taken, self.next_number = taken, number
+        owners[name] = value
+        self.taken.add(name)
         self.names[value] = name
         return name
+
+    def _enter(self, op: Operation) -> Any:
+        saved = super()._enter(op)
+        if self.stable is None or saved is None:
+            return saved
+        outer = self.scope
+        self.taken, self.next_number = saved
+        self._open(self.stable.scope(op))
+        return outer
+
+    def _leave(self, saved: Any) -> None:
+        if isinstance(saved, Scope):
+            self._open(saved)
+        else:
+            super()._leave(saved)
+
+    def _release_arguments(self, region: Region) -> None:
+        super()._release_arguments(region)
+        if self.stable is not None:
+            for block in region.blocks:
+                for value in block.args:
+                    self.scope.owners.pop(self.names[value], None)
 
     def op(self, op: Operation, indent: str) -> None:
         """Print `op`, and note its location for every line that nothing inside of it has claimed."""
@@ -71,4 +114,5 @@ def located_lines(op: Operation, names: StableNames | None = None) -> LocatedLin
     """The lines of an operation in the pretty form, and the location of each."""
     printer = LocatingPrinter(names)
     printer.op(op, "")
+    printer.scope.next_number = printer.next_number
     return printer.lines, printer.locations_of_lines

@@ -174,7 +174,7 @@ class LevelsView {
     const shown = WANTED.has(pane.name);
     pane.node.hidden = !shown;
     pane.node.style.display = shown ? "" : "none";
-    return el("button", { type: "button", class: "chip", "aria-pressed": String(shown), "data-level": pane.name, onclick: (event) => {
+    return el("button", { type: "button", class: "chip", "aria-pressed": String(shown), "data-chip": pane.name, onclick: (event) => {
       if (WANTED.has(pane.name)) WANTED.delete(pane.name);
       else WANTED.add(pane.name);
       const now = WANTED.has(pane.name);

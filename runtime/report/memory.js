@@ -2,6 +2,9 @@
 
 const CHART = 130, BAR = 20, LEFT = 110;
 
+/** Operations are called @name, parameters %name. */
+const sign = (buffer) => (buffer.kind === "consumed" ? "%" : "@");
+
 /** A row for each buffer: slots have one each, a result in old memory has that of the old one, the others take the first that is free. */
 function memoryRows(plan) {
   const rows = plan.slots.map((size, slot) => ({ label: `slot ${slot}`, size, until: -1 }));
@@ -17,7 +20,7 @@ function memoryRows(plan) {
     }
     row.until = Math.max(row.until, buffer.last);
     buffer.row = row;
-    if (!of.has(`@${buffer.name}`)) of.set(`@${buffer.name}`, row);
+    if (!of.has(sign(buffer) + buffer.name)) of.set(sign(buffer) + buffer.name, row);
   }
   return [...rows, ...own];
 }
@@ -85,13 +88,13 @@ class MemoryView {
       if (top > view.bottom || top + BAR < view.top || left > view.right || left + width < view.left) return;
       out.push(svg("g", { class: "hit", onclick: () => this.pick(number), "data-buffer": number },
         svg("rect", { x: left, y: top, width, height: BAR - 2, rx: 2, class: `${buffer.kind}${number === this.picked ? " picked" : ""}`, title: this.describe(buffer) }),
-        svgText(left + 3, top + 13, `@${buffer.name} ${bytes(buffer.bytes)}`, width - 4)));
+        svgText(left + 3, top + 13, `${sign(buffer)}${buffer.name} ${bytes(buffer.bytes)}`, width - 4)));
     });
     return out;
   }
   describe(buffer) {
-    const where = buffer.over ? `in the memory of ${buffer.over}` : { slot: `in slot ${buffer.slot}`, library: "allocated by the library", result: "returned", own: "memory of its own" }[buffer.kind];
-    return `@${buffer.name}, result ${buffer.at}: ${buffer.type}, ${bytes(buffer.bytes)}, ${where}, from step ${buffer.first} (@${this.plan.steps[buffer.first]}) to step ${buffer.last} (@${this.plan.steps[buffer.last]})`;
+    const where = buffer.over ? `in the memory of ${buffer.over}` : { slot: `in slot ${buffer.slot}`, library: "allocated by the library", result: "returned", own: "memory of its own", consumed: "a parameter that is freed here" }[buffer.kind];
+    return `${sign(buffer)}${buffer.name}, result ${buffer.at}: ${buffer.type}, ${bytes(buffer.bytes)}, ${where}, from step ${buffer.first} (@${this.plan.steps[buffer.first]}) to step ${buffer.last} (@${this.plan.steps[buffer.last]})`;
   }
   pick(number) {
     this.picked = number;

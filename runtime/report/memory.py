@@ -17,7 +17,8 @@ def memory_of(module: Operation) -> list[dict[str, Any]]:
 def _plan(func: FuncOp) -> dict[str, Any]:
     steps = [op for op in func.body if not isinstance(op, ReturnOp | WriteOp)]
     position = {op: number for number, op in enumerate(steps)}
-    buffers = [_buffer(value, number, position, len(steps)) for number, op in enumerate(steps) for value in op.results]
+    buffers = [_parameter(value, position, len(steps)) for value in consumed_by(func)] if steps else []
+    buffers += [_buffer(value, number, position, len(steps)) for number, op in enumerate(steps) for value in op.results]
     lives = _lives(func, position, len(steps))
     return {
         "function": func.sym_name,
@@ -33,8 +34,9 @@ def _plan(func: FuncOp) -> dict[str, Any]:
 
 def _lives(func: FuncOp, position: dict[Operation, int], end: int) -> list[tuple[int, int, int]]:
     """Bytes, first and last step of each piece of memory; a result in the memory of another lengthens its life, one in a parameter's has none."""
-    pieces: dict[Value, list[int]] = {}
-    memory: dict[Value, Value | None] = dict.fromkeys(func.body.args)
+    consumed = consumed_by(func)
+    pieces = {value: [nbytes(value), 0, _last_step(value, position, end)] for value in consumed}
+    memory: dict[Value, Value | None] = {value: value if value in consumed else None for value in func.body.args}
     for op in position:
         pairs = dict(op.attrs.get("in_place", ()))
         begins = {update.to: update.base for update in op.updates} if isinstance(op, NestOp) else {}
@@ -53,7 +55,18 @@ def _last_step(value: Value, position: dict[Operation, int], end: int) -> int:
     readers = readers_of_memory(value)
     if any(isinstance(user, ReturnOp | WriteOp) for user in readers):
         return end - 1
-    return max([position[user] for user in readers if user in position], default=position[value.op])  # type: ignore[index]
+    return max([position[user] for user in readers if user in position], default=position[value.op] if value.op is not None else end - 1)
+
+
+def consumed_by(func: FuncOp) -> list[Value]:
+    """The parameters that are freed behind their last use."""
+    return [func.body.args[number] for number in func.consumed]
+
+
+def _parameter(value: Value, position: dict[Operation, int], end: int) -> dict[str, Any]:
+    """A parameter that the function frees."""
+    found = {"name": value.hint or "parameter", "at": 0, "bytes": nbytes(value), "first": 0, "last": _last_step(value, position, end)}
+    return {**found, "slot": None, "kind": "consumed", "type": str(value.type)}
 
 
 def _buffer(value: Value, number: int, position: dict[Operation, int], end: int) -> dict[str, Any]:

@@ -25,6 +25,8 @@ module = lect.ir.parse_module("builtin.module @m {\\n}", lect.dialects.make_cont
 assert "builtin.module @m" in lect.ir.print_module(module)
 assert "torch" not in sys.modules and "llvmlite" not in sys.modules
 assert pathlib.Path(lect.__file__).with_name("py.typed").is_file()
+report = pathlib.Path(lect.__file__).parent / "runtime/report"
+assert {"page.html", "page.css", "page.js", "data.js"} <= {path.name for path in report.iterdir()}
 print(lect.__file__)
 """
 

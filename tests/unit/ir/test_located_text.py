@@ -42,9 +42,16 @@ def test_names_stay_when_something_in_front_of_them_goes():
     assert new == ["%3 = loop.sin(%1) : f32"]
 
 
-def test_values_of_different_functions_have_different_names():
+def test_a_value_that_moves_to_a_function_where_its_name_is_taken_gets_another():
     module = parse_module(TEXT + TEXT.replace("@f", "@g"), make_context())
     names = StableNames()
-    first, second = [located_lines(op, names)[0] for op in module.body]
-    assert parse_module("\n".join([*first, *second]), make_context())
-    assert not {line.split(" = ")[0] for line in first if " = loop." in line} & {line.split(" = ")[0] for line in second if " = loop." in line}
+    first, second = module.body
+    assert located_lines(first, names)[0][1:] == located_lines(second, names)[0][1:]  # names are those of a function, not of a module
+    moved = next(op for op in second.walk() if op.name == "loop.exp")
+    here = next(op for op in first.walk() if op.name == "loop.sin")
+    here.parent.insert_before(here, moved.detach())
+    moved.set_operand(0, here.operands[0])
+    here.set_operand(0, moved.results[0])
+    lines, _ = located_lines(first, names)
+    assert [line.strip() for line in lines[4:7]] == ["%2 = loop.exp(%1) : f32", "%4 = loop.exp(%2) : f32", "%3 = loop.sin(%4) : f32"]
+    assert located_lines(first, names)[0] == lines

@@ -90,6 +90,7 @@ class Browser:
 
     def open(self, path: Path, fragment: str = "") -> None:
         """Open a file and wait until it is there."""
+        self.send("Page.navigate", url="about:blank")  # the same file again would be a jump in the page that is there
         self.send("Page.navigate", url=path.resolve().as_uri() + fragment)
         end = time.monotonic() + PATIENCE
         while self.ask("document.readyState + (document.querySelector('#tabs button') ? 1 : 0)") != "complete1":

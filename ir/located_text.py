@@ -9,9 +9,10 @@ Each line of the pretty form holds at most one operation.  Lines that hold none 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from .block import Region
+from .block import Block, Region
 from .location import UNKNOWN, Location
 from .operation import Operation
 from .printer import Printer
@@ -36,6 +37,7 @@ class StableNames:
     def __init__(self) -> None:
         self.known: dict[Value, str] = {}
         self.scopes: dict[Operation | None, Scope] = {}
+        self.pending: dict[Block, list[str]] = {}  # the names of values that do not exist yet
 
     def scope(self, op: Operation | None) -> Scope:
         """The names of an isolated operation."""
@@ -50,6 +52,9 @@ class LocatingPrinter(Printer):
         self.stable = stable
         self.locations_of_lines: list[Location] = []
         self.scope = Scope()
+        self.given: list[str] | None = None  # the names that the block at hand had before
+        self.fresh: list[str] = []
+        self.in_pending = False
         if stable is not None:
             self._open(stable.scope(None))
 
@@ -85,12 +90,53 @@ class LocatingPrinter(Printer):
         else:
             super()._leave(saved)
 
-    def _release_arguments(self, region: Region) -> None:
-        super()._release_arguments(region)
+    def release(self, names: Sequence[str]) -> None:
+        """Let others have these names."""
+        super().release(names)
+        for name in names:
+            self.scope.owners.pop(name, None)
+
+    # ---- blocks that are not written down ----------------------------------------------------------------------------
+
+    def _pending(self, block: Block, indent: str, inner: str) -> None:
+        """Print a block that is not written down; its values have the names that they will have when it is."""
+        known = self.stable.pending if self.stable is not None else {}
+        self.given, self.fresh = known.get(block), []
+        self.in_pending = self.locations = True  # with locations, each of its lines is one by itself
+        super()._pending(block, indent, inner)
+        self.in_pending = self.locations = False
+        known[block], self.given = self.fresh, None
+
+    def new_name(self, hint: str | None) -> str:
+        """A name that is free, or in a block that is not written down the one that it had."""
+        name = super().new_name(hint) if self.given is None else self.given[len(self.fresh)]
+        self.fresh.append(name)
+        return name
+
+    def new_numbers(self, count: int) -> list[str]:
+        """So many names without hints."""
+        first = len(self.fresh)
+        names = super().new_numbers(count) if self.given is None else self.given[first : first + count]
+        self.fresh += names
+        return names
+
+    def place(self, loc: Location) -> str:
+        """Note the location of a line instead of printing it."""
+        if self.in_pending:
+            self.locations_of_lines.append(loc)
+        return ""
+
+    def region(self, region: Region, indent: str, header: bool) -> None:
+        """Print the blocks of a region; values of one that has been written down since have the names that they had before."""
         if self.stable is not None:
             for block in region.blocks:
-                for value in block.args:
-                    self.scope.owners.pop(self.names[value], None)
+                if block.pending is None and block in self.stable.pending:
+                    values = [*block.args, *[value for op in block for value in op.results]]
+                    for value, name in zip(values, self.stable.pending.pop(block)):
+                        self.stable.known.setdefault(value, name)
+        super().region(region, indent, header)
+
+    # ---- lines -------------------------------------------------------------------------------------------------------
 
     def op(self, op: Operation, indent: str) -> None:
         """Print `op`, and note its location for every line that nothing inside of it has claimed."""

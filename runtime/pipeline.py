@@ -112,8 +112,7 @@ def compile_call(
         _only_residual(made, module)
         if not made.statistics.get("torch calls"):
             stage = "emit"
-            _link_without_graph(made, ctx, name, fn)
-            watch.keep_record()
+            _link_without_graph(made, ctx, name, fn, watch)
             return made
         captured = find_graph(module)
         made.note = _why_through_torch(name, ctx)
@@ -142,7 +141,8 @@ def compile_call(
     return made
 
 
-def _link_without_graph(made: Compiled, ctx: Context, name: str, fn: Any) -> None:
+def _link_without_graph(made: Compiled, ctx: Context, name: str, fn: Any, watch: Watch) -> None:
+    watch.keep_record()
     if made.cut is None and not ctx.options.get("without_graph"):  # which tests of the capture alone ask for
         made.fallback = fallback(name, "LB0022", "no torch function was called on a tensor", place_of(fn))
     else:

@@ -20,7 +20,7 @@ _PTX_NOISE = re.compile(r"\s*\.section\s+\.debug")
 
 
 def backend_texts(module: Operation, target: Mapping[str, Any]) -> dict[str, LocatedLines]:
-    """Name of a text -> its lines and their places.  A text that a backend refuses to make is left out."""
+    """Name of a text -> its lines and their places.  In the place of one that a backend refuses to make stands why."""
     ctx = make_context()
     ctx.target.update(target)
     kernels = [op for op in module.body if op.name == "kernel.func"]
@@ -43,8 +43,8 @@ def _put(found: dict[str, LocatedLines], name: str, make: Any) -> None:
     """Add a text to those of the same name."""
     try:
         lines, places = make()
-    except LectError as error:
-        lines, places = [f"this text cannot be made: {error.message}"], [UNKNOWN]
+    except Exception as error:  # one text less is no reason to have no report
+        lines, places = [f"this text cannot be made: {type(error).__name__}: {' '.join(str(error).split())}"], [UNKNOWN]
     before = found.setdefault(name, ([], []))
     before[0].extend([""] * bool(before[0]) + lines)
     before[1].extend([UNKNOWN] * (len(before[0]) - len(before[1]) - len(lines)) + places)

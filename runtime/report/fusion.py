@@ -10,7 +10,6 @@ from lect.dialects.loop.ops import ExternOp, FuncOp, NestOp
 from lect.ir import Location, Operation
 from lect.passes.loop.nests import functions, nbytes
 
-
 # Operations that only look at memory in another way: they name a nest where nothing else does.
 VIEWS = frozenset({"reshape", "permute", "slice", "expand", "squeeze", "unsqueeze", "select", "as_strided", "transpose"})
 

@@ -83,7 +83,8 @@ def _buffer(value: Value, number: int, position: dict[Operation, int], end: int)
     pairs = {int(result): int(operand) for result, operand in op.attrs.get("in_place", ())} if isinstance(op, NestOp | ExternOp) else {}
     over = op.operands[pairs[at]] if at in pairs else None
     kind = "result" if returned else "slot" if slot is not None else "library" if isinstance(op, ExternOp) else "own"
-    found = {"name": f"{op.attrs['sym_name']}", "at": at, "bytes": nbytes(value), "first": number, "last": last, "slot": slot, "kind": kind, "type": str(value.type)}
+    found = {"name": op.attrs["sym_name"], "at": at, "bytes": nbytes(value), "type": str(value.type)}
+    found |= {"first": number, "last": last, "slot": slot, "kind": kind}
     if over is not None:
         owner = over.op
         found["over"] = f"@{owner.attrs['sym_name']}" if owner is not None else f"%{over.hint or 'parameter'}"

@@ -20,7 +20,7 @@ class OverviewView {
     const row = el("tr", { class: "pick", tabindex: "0", onclick: choose, ondblclick: () => { choose(); chosenTab.set("levels"); },
       onkeydown: (key) => { if (key.key === "Enter") { choose(); chosenTab.set("levels"); key.preventDefault(); } } },
       el("td", {}, compileName(number)), el("td", { class: tone }, word), el("td", {}, stages), el("td", {}, counts), el("td", {}, String(kernels)), el("td", {}, String(made.guards.length)),
-      el("td", { class: tone }, event ? `${event.kind}: ${event.text}` : ""));
+      el("td", { class: tone }, made.lost ? el("div", { class: "bad" }, `not all of it could be recorded: ${made.lost}`) : null, event ? `${event.kind}: ${event.text}` : ""));
     this.rows.push(row);
     return row;
   }

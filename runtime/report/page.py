@@ -61,7 +61,7 @@ def page_data(recorder: Recorder, title: str = "") -> dict[str, Any]:
     sources = SourceTable()
     records = recorder.complete_records()
     compiles = [_compile(record, recorder.table, sources) for record in records]
-    events = _events(recorder, sources)
+    events = [_event(event, sources) for event in recorder.events]
     table = recorder.table.lines
     places = [sources.place(loc) for _, loc in table]
     flat = [-1 if place is None else place[0] * 1_000_000 + place[1] for place in places]
@@ -101,16 +101,13 @@ def _compile(record: Record, table: LineTable, sources: SourceTable) -> dict[str
         "guards": [[text, *place] for text, loc in record.places if (place := sources.place(loc)) is not None],
         "target": {name: str(value) for name, value in record.target.items()},
         "events": [_event(event, sources) for event in record.events],
+        "lost": record.lost,
     }
 
 
 def _placed(locs: list[Location], sources: SourceTable) -> list[tuple[int, int]]:
     """The lines of the program that these are."""
     return sorted({place for place in map(sources.place, locs) if place is not None})
-
-
-def _events(recorder: Recorder, sources: SourceTable) -> list[dict[str, Any]]:
-    return [_event(event, sources) for event in recorder.log.events() if event.kind != "stage"]
 
 
 def _event(event: Any, sources: SourceTable) -> dict[str, Any]:

@@ -7,6 +7,7 @@ while something is recorded, so they are the compiler's own.
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -35,6 +36,7 @@ LEVEL_OF: Mapping[str, str] = MappingProxyType(
         "host.func": "host",
     }
 )
+MOST_EVENTS = 10_000
 MOST_RECORDS = 400  # compiles in one report; what comes later is counted
 
 
@@ -72,9 +74,10 @@ class Step:
 class Record:
     """What is known of one compile, or of one backward.
 
-    `levels` are the texts of the levels by name, in order; `start_texts` is the module in front of each stage.  `frame` is a number that all versions of one frame
-    share.  `spans` are the stages with their
-    beginning and end in seconds.  `named` are the functional operations of each place; `events` are those of this compile; `complete` is False for a compile that was given up for another.
+    `frame` is a number that all versions of one frame share; `complete` is False for a compile that was given up for another.  `levels` are the texts of
+    the levels by name, in order, `start_texts` the modules in front of each stage.  `spans` are the stages with their beginning and end in seconds.
+    `places` are guards and where they were asked for, `named` the functional operations of each place, `events` those of this compile.  `lost` is what
+    went wrong with recording, which never stops the compile.
     """
 
     recorder: Recorder
@@ -96,6 +99,7 @@ class Record:
     named: dict[Location, list[str]] = field(default_factory=dict)
     lowered: Operation | None = None
     target: Mapping[str, Any] = field(default_factory=dict)
+    lost: str = ""
     _names: StableNames = field(default_factory=StableNames)
     _shown: dict[Operation, tuple[list[Any], list[int]]] = field(default_factory=dict)
     _last: list[int] = field(default_factory=list)
@@ -211,7 +215,7 @@ class _RecordPasses(Instrument):
     def before(self, manager: PassManager, position: int, op: Operation, ctx: Context) -> None:
         recorder = self.record.recorder
         if position == 0:
-            with recorder.paused():
+            with recorder.paused(self.record):
                 self.record.opened(op, self.stage)
             if self.record.backward:
                 self.record.begin_stage(self.stage, recorder.clock())
@@ -220,12 +224,14 @@ class _RecordPasses(Instrument):
     def after(self, manager: PassManager, position: int, op: Operation, ctx: Context) -> None:
         recorder = self.record.recorder
         step = Step(self.stage, manager.passes[position].name, self._start, recorder.clock())
-        with recorder.paused():
+        self.record.steps.append(step)
+        last = position == len(manager.passes) - 1
+        if last:
+            self.record.end_stage(step.end)
+        with recorder.paused(self.record):
             step.text = self.record.passed(op, self.stage)
-            self.record.steps.append(step)
-            if position == len(manager.passes) - 1:
+            if last:
                 self.record.take_levels(op, self.stage)
-                self.record.end_stage(step.end)
 
     def failed(self, manager: PassManager, position: int, op: Operation, ctx: Context, error: LectError) -> None:
         self.record.steps.append(Step(self.stage, manager.passes[position].name, self._start, self.record.recorder.clock()))
@@ -238,6 +244,7 @@ class Recorder:
         self.log = log
         self.records: list[Record] = []
         self.table = LineTable()
+        self.events: deque[Event] = deque(maxlen=MOST_EVENTS)
         self.more = 0
         self._frames: list[Any] = []
         self._lost = 0.0
@@ -251,12 +258,16 @@ class Recorder:
         return time.perf_counter() - self._begun - self._lost
 
     @contextmanager
-    def paused(self) -> Iterator[None]:
-        """What is done here takes no time."""
+    def paused(self, record: Record | None = None) -> Iterator[None]:
+        """What is done here takes no time; what goes wrong with a record is noted there."""
         start = time.perf_counter()
         self._pauses += 1
         try:
             yield
+        except Exception as error:
+            if record is None:
+                raise
+            record.lost = f"{type(error).__name__}: {error}"
         finally:
             self._pauses -= 1
             if not self._pauses:
@@ -295,6 +306,7 @@ class Recorder:
         """Begin anew."""
         self.records.clear()
         self.table = LineTable()
+        self.events.clear()
         self._frames.clear()
 
     def stop(self) -> None:
@@ -303,7 +315,9 @@ class Recorder:
         self.log.recorder = None
 
     def _hear(self, event: Event) -> None:
-        """Take the event to the compile that it is of: the last one of its function."""
+        """Keep an event, and take it to the compile that it is of: the last one of its function."""
+        if event.kind != "stage":
+            self.events.append(event)
         if not self.records:
             return
         record = self.records[-1]

@@ -1,6 +1,6 @@
 """Run the RUN lines of a lit test inside this process.
 
-A RUN line is a list of pipelines (`a | b && c`) with redirections (`> FILE`, `< FILE`, `2> FILE`, `2>&1`).  The commands lect-opt, lect-run, lect-reduce,
+A RUN line is a list of pipelines (`a | b && c`) with redirections (`> FILE`, `< FILE`, `2> FILE`, `2>&1`).  The commands lect, lect-opt, lect-run, lect-reduce,
 filecheck, not, cat, echo and true are functions here, with strings for standard input, output and error; any other command is a process, and
 a line that needs more than the above goes to a shell whole.  Substitutions and directives are those of lit, so plain `lit tests/lit` runs the
 same files.
@@ -118,6 +118,12 @@ def _lect_opt(arguments: list[str], stdin: str, out: io.StringIO, err: io.String
     return run(arguments, stdin, out, err)
 
 
+def _lect(arguments: list[str], stdin: str, out: io.StringIO, err: io.StringIO) -> int:
+    from lect.tools.lect_main import main
+
+    return _called(main, arguments, stdin, out, err)
+
+
 def _lect_run(arguments: list[str], stdin: str, out: io.StringIO, err: io.StringIO) -> int:
     from lect.tools.lect_run import main
 
@@ -180,6 +186,7 @@ def _process(arguments: list[str], stdin: str, out: io.StringIO, err: io.StringI
 
 
 COMMANDS: dict[str, Main] = {
+    "lect": _lect,
     "lect-opt": _lect_opt,
     "lect-run": _lect_run,
     "lect-reduce": _lect_reduce,

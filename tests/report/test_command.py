@@ -6,14 +6,17 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 
 import lect
-from lect.runtime.entry import RUNTIME
+from lect.runtime.entry import RUNTIME, Runtime
+from lect.runtime.settings import Environment
 from lect.tools.lect_main import main
 from tests.meta.tree import ROOT
-from tests.report.programs import data_in
+from tests.report.programs import data_in, spread
 
 PROGRAM = """
 import sys, torch, lect
@@ -37,6 +40,8 @@ def fresh():
     arguments = list(sys.argv)
     yield
     sys.argv = arguments
+    for name in ("levels", "beside", "wrong"):  # other tests load files of these names from elsewhere
+        sys.modules.pop(name, None)
     assert RUNTIME.log.recorder is None
 
 
@@ -58,8 +63,7 @@ def test_a_function_of_a_file(tmp_path, capsys, monkeypatch):
     assert (tmp_path / "report.html").is_file()
 
 
-def test_a_whole_program(tmp_path, capsys, monkeypatch):
-    monkeypatch.delitem(sys.modules, "beside", raising=False)
+def test_a_whole_program(tmp_path, capsys):
     out = tmp_path / "out.html"
     assert main(["report", "-o", str(out), str(program(tmp_path)), "--steps", "3", "-o"]) == 0
     assert capsys.readouterr().out == f"--steps 3 -o\nwrote {out}\n"
@@ -107,7 +111,29 @@ def test_what_is_not_there_is_an_error(target, said, tmp_path, capsys, monkeypat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_environment_asks_for_a_report(tmp_path):
+def test_the_environment_asks_for_a_report(tmp_path, monkeypatch):
+    at_exit: list[Any] = []
+    monkeypatch.setattr("atexit.register", at_exit.append)
+    runtime = Runtime(Environment.read({"LECT_REPORT": str(tmp_path / "out.html"), "LECT_CACHE": "0"}))
+    monkeypatch.setattr("lect.runtime.entry.RUNTIME", runtime)
+    lect.compile(spread)(torch.randn(2, 3))
+    (write,) = at_exit
+    write()
+    assert [made["function"] for made in data_in(tmp_path / "out.html")["compiles"]] == ["spread"]
+    runtime.log.recorder.stop()
+
+
+def test_a_report_that_cannot_be_written_at_the_end_is_told(tmp_path, monkeypatch, capsys):
+    at_exit: list[Any] = []
+    monkeypatch.setattr("atexit.register", at_exit.append)
+    (tmp_path / "file").write_text("")
+    Runtime(Environment.read({"LECT_REPORT": str(tmp_path / "file" / "out.html"), "LECT_CACHE": "0"}))
+    at_exit[0]()
+    assert capsys.readouterr().err.startswith("lect: the report cannot be written to")
+
+
+@pytest.mark.slow
+def test_the_environment_asks_a_process_for_a_report(tmp_path):
     """Also where the program changes its folder before it ends."""
     environment = {**os.environ, "LECT_REPORT": "out.html"}
     command = [sys.executable, str(program(tmp_path, "__import__('os').chdir('/')"))]
@@ -116,6 +142,7 @@ def test_the_environment_asks_for_a_report(tmp_path):
     assert [made["version"] for made in data_in(tmp_path / "out.html")["compiles"]] == [0, 1]
 
 
+@pytest.mark.slow
 def test_a_report_takes_nothing_from_the_cache(tmp_path):
     """What comes from there has passed no level."""
     environment = {**os.environ, "LECT_REPORT": "out.html", "LECT_CACHE": "1", "LECT_CACHE_DIR": str(tmp_path / "cache")}

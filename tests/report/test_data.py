@@ -185,6 +185,24 @@ def test_a_graph_that_torch_runs_shows_how_far_it_came(monkeypatch):
     assert [step["name"] for step in made["steps"]][-1] == "functional-to-loop" and made["fusion"] == []
 
 
+def test_what_goes_wrong_with_recording_stops_no_compile(monkeypatch):
+    def wrong(*given: Any) -> None:
+        raise KeyError("gone")
+
+    monkeypatch.setattr(recording_module.Record, "take_levels", wrong)
+    with recording() as recorder:
+        x = torch.randn(3, 4)
+        torch.testing.assert_close(lect.compile(spread, options={"cache": False, "level": "loop"})(x), spread(x))
+    (made,) = page_data(recorder)["compiles"]
+    assert made["lost"] == "KeyError: 'gone'" and made["steps"]
+    assert [event.kind for event in recorder.log.events(("note", "fallback"))] == []
+    monkeypatch.undo()
+    explanation = lect.explain(spread)(x)
+    monkeypatch.setattr("lect.backends.llvm.kernels.module_text", wrong)
+    data = page_data(explanation.recorder)
+    assert text_of(data, level(data, 0, "llvm")) == "this text cannot be made: KeyError: 'gone'\n"
+
+
 def test_explain_reports_the_backward_and_all_parts(tmp_path):
     weight = torch.randn(8, 8, requires_grad=True)
     path = lect.explain(trained)(torch.randn(4, 8), weight).report(tmp_path / "a.html")
@@ -222,6 +240,13 @@ def test_there_is_an_end_to_what_is_recorded(monkeypatch):
             lect.compile(spread, options={"cache": False}, dynamic=False)(torch.randn(size, 4))
     data = page_data(recorder)
     assert (len(data["compiles"]), data["more"]) == (2, 1)
+
+
+def test_a_reset_takes_nothing_from_a_report():
+    with recording() as recorder:
+        lect.compile(spread, options={"cache": False})(torch.randn(2, 3))
+        lect.reset()
+    assert {"trace", "compile", "passes"} <= {event["kind"] for event in page_data(recorder)["events"]}
 
 
 def test_a_recorder_that_was_stopped_records_nothing():

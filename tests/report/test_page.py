@@ -180,6 +180,7 @@ def test_differences_are_what_turns_one_text_into_the_other(browser, spread_page
     assert browser.ask(f"(() => {{ {script.rpartition(';')[0]}; return wrong; }})()") == []
 
 
+@pytest.mark.slow
 def test_every_part_of_every_compile_can_be_seen(browser, full_page):
     browser.open(full_page)
     count = len(data_in(full_page)["compiles"])

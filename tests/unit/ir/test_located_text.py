@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from lect.dialects import make_context
-from lect.ir import parse_module, print_op
+from lect.ir import Operation, parse_module, print_op
 from lect.ir.located_text import StableNames, located_lines
+from lect.ir.template import BlockTemplate, PendingBlock
 
 TEXT = """loop.func @f(%x: !loop.buffer<8xf32>) {
   %0 = loop.nest @n0(%x) {space = #loop.space<d0: 8>} : !loop.buffer<8xf32> {
@@ -40,6 +41,36 @@ def test_names_stay_when_something_in_front_of_them_goes():
     new = [line.strip() for line in after if line not in before]
     assert gone == ["%2 = loop.exp(%1) : f32", "%3 = loop.sin(%2) : f32"]
     assert new == ["%3 = loop.sin(%1) : f32"]
+
+
+def unwritten(func: Operation) -> PendingBlock:
+    """Let the body of the function's nest be one that is not written down."""
+    nest = func.body.first
+    (block,) = nest.regions[0].blocks
+    places = list(dict.fromkeys(op.loc for op in block))
+    template = BlockTemplate(block, nest.operands, {loc: number for number, loc in enumerate(places)})
+    found = PendingBlock(template, places, [value.type for value in block.args], [value.hint for value in block.args])
+    found.parent = nest.regions[0]
+    nest.regions[0].blocks[0] = found
+    return found
+
+
+def test_a_block_that_is_not_written_down_has_lines_and_stays_so():
+    plain, func = (parse_module(TEXT, make_context()).body.first for _ in range(2))
+    block = unwritten(func)
+    assert located_lines(func) == located_lines(plain)
+    assert block.pending is not None
+
+
+def test_values_keep_the_names_that_they_had_before_they_were_written_down():
+    func = parse_module(TEXT, make_context()).body.first
+    block, names = unwritten(func), StableNames()
+    before = located_lines(func, names)
+    assert located_lines(func, names) == before
+    assert block.pending is not None
+    next(op for op in block if op.name == "loop.sin")
+    assert block.pending is None
+    assert located_lines(func, names) == before
 
 
 def test_a_value_that_moves_to_a_function_where_its_name_is_taken_gets_another():

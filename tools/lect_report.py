@@ -1,7 +1,7 @@
 """lect report: one HTML file with everything that lect did to a program, from the lines of its source to machine code.
 
-    lect report model.py:forward                 one call of a function, with the arguments that forward_inputs() or inputs() of the file returns
-    lect report model.py:forward -o out.html     the same, into another file than report.html
+    lect report f.py:f                           one call of a function, with the arguments that f_inputs() or inputs() of the file returns
+    lect report f.py:f -o out.html               the same, into another file than report.html
     lect report train.py                         a whole program: every version, backward, guard miss and event of its run
     lect report -o out.html train.py --steps 3   with arguments of the program's own; they stand behind it, so options of this command come first
     LECT_REPORT=out.html python train.py         the same without this command, which also works with pytest, torchrun and the like
@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lect.ir import LectError
+from lect.tools.completion import offer
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -33,7 +34,7 @@ def arguments() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """The command; returns the exit status: the program's own, 1 when it raised or nothing can be reported, 0 otherwise."""
     given = list(sys.argv[1:] if argv is None else argv)
-    options = arguments().parse_args(given)
+    options = offer(arguments()).parse_args(given)
     function = is_function(options.target)
     if function and options.arguments:  # options may also stand behind a function, which takes no arguments
         options = arguments().parse_args([*options.arguments, options.target])

@@ -12,7 +12,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from lect.tools import lect_cache, lect_completion, lect_main, lect_opt, lect_reduce, lect_run
+from lect.tools import lect_cache, lect_completion, lect_main, lect_opt, lect_reduce, lect_report, lect_run
 from tests.lit.runner import run_line
 
 TOOLS = {
@@ -21,6 +21,7 @@ TOOLS = {
     "lect-completion": lect_completion,
     "lect-opt": lect_opt,
     "lect-reduce": lect_reduce,
+    "lect-report": lect_report,
     "lect-run": lect_run,
 }
 PROGRAM = '''
@@ -59,6 +60,7 @@ def folder(tmp_path_factory):
     """A folder with the files that the examples name."""
     folder = tmp_path_factory.mktemp("help")
     (folder / "f.py").write_text(PROGRAM)
+    (folder / "train.py").write_text(f"import lect{PROGRAM}\nlect.compile(f)(*inputs())\n")
     (folder / "graph.mlir").write_text(FUNCTIONAL)
     (folder / "original.mlir").write_text(FUNCTIONAL)
     (folder / "edited.mlir").write_text(FUNCTIONAL.replace("2.0", "2.0"))
@@ -87,9 +89,9 @@ def test_each_tool_shows_examples(tool):
     assert all(example in shown for example in examples(TOOLS[tool]))
 
 
-@pytest.mark.parametrize("example", [example for tool in ("lect-opt", "lect-run", "lect-reduce", "lect-completion") for example in examples(TOOLS[tool])])
+@pytest.mark.parametrize("example", [example for tool in ("lect-opt", "lect-run", "lect-reduce", "lect-report", "lect-completion") for example in examples(TOOLS[tool])])
 def test_example(example, folder):
-    if example.startswith(("eval", "lect completion fish >")):
+    if example.startswith(("eval", "lect completion fish >", "LECT_REPORT=")):
         pytest.skip("for the shell of a person")
     status, out, err = run_line(example)
     assert "Traceback" not in err and "unrecognized" not in err

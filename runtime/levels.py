@@ -51,6 +51,11 @@ class Program:
         return self.func.name
 
     @property
+    def symbol(self) -> str:
+        """The name of the function, which passes keep."""
+        return str(self.func.attrs["sym_name"])
+
+    @property
     def inputs(self) -> list[tuple[str, Type]]:
         """Name and type of each parameter; memory at the loop level is given as the tensor that it stands for."""
         found = []

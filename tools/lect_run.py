@@ -5,10 +5,11 @@
     lect-run graph.mlir --random-inputs -p loop,kernel      lower it first
     lect-run graph.mlir --random-inputs --compare-levels    run it before and after every pass on the way to native code
     lect-run edited.mlir --random-inputs --compare original.mlir
+    lect-run frame.mlir --frame f.py:f --compare-eager      a whole frame: its pyframe assembled, its graph at the level that the file has
     lect-run --run-reproducer wrong.mlir                    what the file itself says: see LECT_CHECK in docs/failures.md
 
-fx and functional programs run by their reference interpreters, loop programs through kernels as native code (or, with `--reference`, by the
-interpreter).  The exit status is 0 when everything ran and agreed, 1 otherwise.
+What runs is the program at the lowest level that the module has.  fx and functional programs run by their reference interpreters, loop programs through
+kernels as native code (or, with `--reference`, by the interpreter).  The exit status is 0 when everything ran and agreed, 1 otherwise.
 """
 
 from __future__ import annotations
@@ -37,12 +38,14 @@ def arguments() -> argparse.ArgumentParser:
     source.add_argument("--random-inputs", action="store_true", help="make inputs of the types of the parameters")
     source.add_argument("--inputs", metavar="F.safetensors", help="tensors named as the parameters, or '0', '1', ...")
     source.add_argument("--inputs-inside", action="store_true", help="take the tensors that the file itself carries")
+    source.add_argument("--frame", metavar="FILE.py:FUNCTION", help="run the frame that was made of this function, on the inputs that the file gives")
     parser.add_argument("--seed", type=int, default=0, help="seed of --random-inputs and of torch's generator (default 0)")
     parser.add_argument("--special", action="store_true", help="sprinkle NaN, infinities and signed zeros over random floats")
     completed_by(parser.add_argument("-p", "--pipeline", default="", help="passes to run first, as in lect-opt"), pipeline)
     parser.add_argument("--reference", action="store_true", help="run loop programs by the reference interpreter, too")
     completed_by(parser.add_argument("--target", default="", metavar="KEY=VALUE,...", help="the machine that passes decide for, as in lect-opt"), targets)
     parser.add_argument("--compare-reference", action="store_true", help="run it natively and by the reference interpreter, and compare")
+    parser.add_argument("--compare-eager", action="store_true", help="with --frame, run the function itself, too, and compare")
     parser.add_argument("--compare", metavar="FILE", help="run this module on the same inputs and compare")
     parser.add_argument("--compare-levels", action="store_true", help="run after every pass on the way to native code and compare with the start")
     parser.add_argument("--tolerance", type=float, help="largest relative difference that counts as equal (default: by dtype)")
@@ -86,6 +89,10 @@ def run(options: argparse.Namespace) -> int:
     ctx = make_context()
     ctx.target.update(read_target(options.target))
     module = read(options.file, ctx)
+    if options.frame:
+        return run_frame(module, options, ctx)
+    if options.compare_eager:
+        raise LectError("--compare-eager takes a function: name it with --frame FILE.py:FUNCTION")
     start = find_program(module, options.function)
     tensors = random_inputs(start, options.seed, options.special) if options.random_inputs else read_inputs(options, start)
     if options.compare_reference:
@@ -94,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
         return compare_levels(module, tensors, options, ctx)
     if options.pipeline:
         PassManager.parse(options.pipeline).run(module, ctx)
-    results = execute(find_program(module, options.function), tensors, options, ctx)
+    results = execute(find_program(module, start.symbol), tensors, options, ctx)
     show(results)
     if options.outputs:
         write_outputs(options.outputs, results)
@@ -104,6 +111,33 @@ def run(options: argparse.Namespace) -> int:
     problem = difference(results, other, options.tolerance)
     print(f"compared with {options.compare}: {problem or 'equal'}")
     return 0 if problem is None else 1
+
+
+def run_frame(module: Operation, options: argparse.Namespace, ctx: Context) -> int:
+    """Run the frame of a module, and of the one to compare it with; the exit status."""
+    from lect.passes.manager import PassManager
+    from lect.runtime.levels import difference
+    from lect.tools.run_frame import Call
+
+    call = Call.of(options.frame, options.seed)
+    if options.pipeline:
+        PassManager.parse(options.pipeline).run(module, ctx)
+
+    def run_graph(program: Program, tensors: Sequence[Any]) -> list[Any]:
+        return execute_in_place(program, tensors, options, ctx)
+
+    results = call.run_frame(module, run_graph)
+    show(results)
+    if options.outputs:
+        write_outputs(options.outputs, results)
+    wrong = 0
+    others = [(options.compare, lambda: call.run_frame(read(options.compare, ctx), run_graph))] if options.compare else []
+    others += [("eager", call.run_eagerly)] if options.compare_eager else []
+    for name, other in others:
+        problem = difference(results, other(), options.tolerance)
+        wrong += problem is not None
+        print(f"compared with {name}: {problem or 'equal'}")
+    return 1 if wrong else 0
 
 
 def read(name: str, ctx: Context) -> Operation:
@@ -139,8 +173,8 @@ def execute_in_place(program: Program, tensors: Sequence[Any], options: argparse
         if REMAINING[program.level]:
             module = module.clone()
             PassManager.parse(REMAINING[program.level]).run(module, ctx)
-            program = find_program(module, options.function)
-        executable = build(module, ctx, program.func.attrs["sym_name"])
+            program = find_program(module, program.symbol)
+        executable = build(module, ctx, program.symbol)
         if options.print_host:
             print(executable.host_text, end="")
         return executable(*given(program, tensors))
@@ -157,7 +191,7 @@ def compare_levels(module: Operation, tensors: Sequence[Any], options: argparse.
     wrong = 0
     for single in PassManager.parse(options.pipeline or REMAINING[program.level]).passes:
         PassManager((single,)).run(module, ctx)
-        program = find_program(module, options.function)
+        program = find_program(module, program.symbol)
         problem = difference(execute(program, tensors, options, ctx), first, options.tolerance)
         wrong += problem is not None
         print(f"{'after ' + single.name:<28} {program.level:<16} {problem or 'equal'}")

@@ -77,6 +77,7 @@ def folder(tmp_path_factory):
         (folder / "wrong.mlir").write_text(f"// configuration: {command}\n{loops}")
         (folder / "failed.mlir").write_text(f"// configuration: -p canonicalize\n{FUNCTIONAL.replace('exp', 'expo')}")
         (folder / "big.mlir").write_text(FUNCTIONAL)
+        assert run_line("lect-opt --capture f.py:f -p capture,aot -o frame.mlir")[0] == 0
         yield folder
     finally:
         os.chdir(before)

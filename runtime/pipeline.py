@@ -153,7 +153,7 @@ def _end(made: Compiled, ctx: Context) -> None:
     """Tell that a compile is over; what outlives it must not hold the call's objects."""
     made.followed = ctx.statistics.get("blocks entered", 0)
     made.begins("")
-    for resource in ("frame", "objects", "partial_guards", "function_op", "cut", "points"):
+    for resource in ("called", "frame", "objects", "partial_guards", "function_op", "cut", "points"):
         ctx.resources.pop(resource, None)
 
 

@@ -7,7 +7,7 @@ guards on the objects along its path that were asked for before.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from types import CodeType, MappingProxyType
 from typing import Any, NamedTuple
 
 import torch
@@ -44,6 +44,7 @@ class GuardList:
         self.of_tensors: dict[str, Location] = {}  # the same for names of the class of tensors
         self.whole: dict[str, Location] = {}  # the same for Python functions of torch that the graph holds as one call
         self.by_shape: set[int] = set()  # classes and functions that are known by their shape, and code, by identity
+        self.called: set[tuple[Location, CodeType]] = set()  # the functions that were followed, whose code is guarded, and the lines that called them
         self.loc = UNKNOWN
         self.log: list[Any] | None = None  # takes down what is asked, also what was asked before (see `call_memo`)
 

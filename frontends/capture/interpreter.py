@@ -151,6 +151,7 @@ class CodeTable:
 
     def inline(self, t: Tracer, callee: Box, args: list[Box], kwargs: dict[str, Box]) -> Box:
         """Run a Python function inside of the trace."""
+        t.guards.called.add((t.guards.loc, callee[0].__code__))
         program = self.program(t, callee[0].__code__)
         keeps_its_code(t, callee)
         if t.weakly:

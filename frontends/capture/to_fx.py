@@ -327,6 +327,7 @@ def _write(t: Tracer, search: Search, state: dict[str, Any], returned: Box | Non
     func.erase()
     ctx.resources["objects"] = t.objects.objects
     ctx.resources["cut"] = cut
+    ctx.resources["called"] = t.guards.called
     ctx.resources["graph_numbers"] = {place: number.paths() for place, number in enumerate(t.graph.places) if number is not None}
     ctx.resources["through_torch"] = through_torch
     ctx.resources["assumed"] = bool(t.assumed)

@@ -5,7 +5,8 @@ const ORDER = ["pyframe", "guard", "residual", "fx", "functional", "loop", "kern
 
 /** One column: a text in which the lines of the chosen place are marked. */
 class Pane {
-  constructor(name, rows, language) {
+  constructor(view, name, rows, language) {
+    this.view = view;
     this.name = name;
     this.rows = rows; // {text, place, number, file, marks}
     this.language = language;
@@ -47,6 +48,7 @@ class Pane {
   }
   mark(row, index) {
     const line = this.rows[index];
+    row.classList.toggle("reached", line.place >= 0 && (this.name === "source" ? this.view.related : this.view.callees).has(line.place));
     row.classList.toggle("chosen", line.place >= 0 && line.place === chosenPlace.value);
     row.classList.toggle("hover", line.place >= 0 && line.place === hoveredPlace.value);
     row.classList.toggle("found", this.found !== "" && line.text.toLowerCase().includes(this.found));
@@ -60,7 +62,7 @@ class Pane {
   }
   /** Show where the chosen place is here. */
   follow(origin) {
-    const lines = this.byPlace.get(chosenPlace.value) || [];
+    const lines = this.chosenLines();
     this.count.textContent = chosenPlace.value < 0 ? "" : `${lines.length} of ${this.rows.length} lines`;
     this.markAll();
     if (lines.length && origin !== this) {
@@ -68,9 +70,14 @@ class Pane {
       this.list.reveal(lines[0]);
     }
   }
+  /** The lines of the chosen place, or where there are none those of what it calls. */
+  chosenLines() {
+    const own = this.byPlace.get(chosenPlace.value);
+    if (own || !this.view.callees.size) return own || [];
+    return [...this.view.callees].flatMap((place) => this.byPlace.get(place) || []).sort((a, b) => a - b);
+  }
   step(by) {
-    const lines = this.byPlace.get(chosenPlace.value) || [];
-    this.jump(lines, by);
+    this.jump(this.chosenLines(), by);
   }
   jump(lines, by) {
     if (!lines.length) return;
@@ -140,6 +147,10 @@ function sourceRows(made, marks) {
 class LevelsView {
   constructor() {
     this.panes = [];
+    this.reaches = new Map(); // place -> what the functions that are called there consist of
+    this.callees = new Set();
+    this.callers = [];
+    this.related = new Set();
     this.chips = el("span", { role: "group", "aria-label": "levels that are shown" });
     this.search = el("input", { type: "search", placeholder: "find in all columns ( / )", "aria-label": "find in all columns", oninput: () => this.find(0),
       onkeydown: (event) => { if (event.key === "Enter") { this.find(event.shiftKey ? -1 : 1); event.preventDefault(); } } });
@@ -155,11 +166,18 @@ class LevelsView {
     const marks = marksByPlace(made);
     this.marks = marks;
     this.made = made;
-    const source = new Pane("source", sourceRows(made, marks), "python");
+    this.reaches = new Map();
+    for (const [file, line, ...rest] of made.reaches) {
+      const places = new Set();
+      for (let at = 0; at < rest.length; at += 2) places.add(rest[at] * FILE + rest[at + 1]);
+      this.reaches.set(file * FILE + line, places);
+    }
+    this.relate();
+    const source = new Pane(this, "source", sourceRows(made, marks), "python");
     const texts = [...made.levels].sort((a, b) => ORDER.indexOf(a.name) - ORDER.indexOf(b.name));
     this.panes = [source, ...texts.map(({ name, text }) => {
       const rows = Array.from(expand(text), (line, index) => ({ text: LINES[line], place: PLACES[line], number: index + 1 }));
-      return new Pane(name, rows, LANGUAGE_OF[name] || "ir");
+      return new Pane(this, name, rows, LANGUAGE_OF[name] || "ir");
     })];
     this.columns.replaceChildren(...this.panes.map((pane) => pane.node));
     this.chips.replaceChildren(...this.panes.map((pane) => this.chip(pane)));
@@ -184,7 +202,15 @@ class LevelsView {
       if (now) pane.follow(null);
     } }, pane.name);
   }
+  /** What the chosen place calls, and what calls it. */
+  relate() {
+    const place = chosenPlace.value;
+    this.callees = this.reaches.get(place) || new Set();
+    this.callers = [...this.reaches].filter(([, places]) => places.has(place)).map(([caller]) => caller);
+    this.related = new Set([...this.callees, ...this.callers]);
+  }
   follow(origin) {
+    this.relate();
     this.panes.forEach((pane) => pane.follow(origin));
     const place = chosenPlace.value, marks = this.marks && this.marks.get(place);
     if (place < 0) {
@@ -193,6 +219,9 @@ class LevelsView {
     }
     const where = this.panes.filter((pane) => pane.byPlace.has(place)).map((pane) => `${pane.name} ${pane.byPlace.get(place).length}`);
     const parts = [el("div", {}, el("b", {}, placeName(place)), ` · lines at each level: ${where.join(", ") || "none"}`)];
+    const go = (to) => el("button", { type: "button", onclick: () => chosenPlace.set(to) }, placeName(to));
+    if (this.callers.length) parts.push(el("div", {}, "called from ", ...this.callers.slice(0, 20).map(go)));
+    if (this.callees.size) parts.push(el("div", { class: "dim" }, `calls functions of ${this.callees.size} lines, which are marked more faintly`));
     for (const event of marks ? marks.breaks : []) parts.push(el("div", { class: "bad" }, `${event.kind}: ${event.text}`));
     if (marks && marks.guards.length) {
       parts.push(el("div", { class: "guard" }, `${marks.guards.length} guards were asked for by this line:`), el("ul", {}, ...marks.guards.slice(0, 50).map((text) => el("li", { class: "code" }, text))));

@@ -98,6 +98,7 @@ def _compile(record: Record, table: LineTable, sources: SourceTable) -> dict[str
         "spans": [list(span) for span in record.spans],
         "fusion": [{**func, "nodes": [{**node, "lines": _placed(node["lines"], sources)} for node in func["nodes"]]} for func in record.fusion],
         "memory": record.memory,
+        "reaches": sources.reached(record.called, [loc for _, loc in table.lines]),
         "guards": [[text, *place] for text, loc in record.places if (place := sources.place(loc)) is not None],
         "target": {name: str(value) for name, value in record.target.items()},
         "events": [_event(event, sources) for event in record.events],

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import MappingProxyType
+from types import CodeType, MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from lect.ir import UNKNOWN, Context, LectError, Location, Operation
@@ -76,7 +76,8 @@ class Record:
 
     `frame` is a number that all versions of one frame share; `complete` is False for a compile that was given up for another.  `levels` are the texts of
     the levels by name, in order, `start_texts` the modules in front of each stage.  `spans` are the stages with their beginning and end in seconds.
-    `places` are guards and where they were asked for, `named` the functional operations of each place, `events` those of this compile.  `lost` is what
+    `places` are guards and where they were asked for, `called` the functions that were followed and from where, `named` the functional
+    operations of each place, `events` those of this compile.  `lost` is what
     went wrong with recording, which never stops the compile.
     """
 
@@ -96,6 +97,7 @@ class Record:
     places: list[tuple[str, Location]] = field(default_factory=list)
     fusion: list[dict[str, Any]] = field(default_factory=list)
     memory: list[dict[str, Any]] = field(default_factory=list)
+    called: Set[tuple[Location, CodeType]] = frozenset()
     named: dict[Location, list[str]] = field(default_factory=dict)
     lowered: Operation | None = None
     target: Mapping[str, Any] = field(default_factory=dict)
@@ -232,6 +234,8 @@ class _RecordPasses(Instrument):
             step.text = self.record.passed(op, self.stage)
             if last:
                 self.record.take_levels(op, self.stage)
+                if self.stage == CAPTURE:
+                    self.record.called = ctx.resources.get("called", frozenset())
 
     def failed(self, manager: PassManager, position: int, op: Operation, ctx: Context, error: LectError) -> None:
         self.record.steps.append(Step(self.stage, manager.passes[position].name, self._start, self.record.recorder.clock()))

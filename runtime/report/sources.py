@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
+from types import CodeType
 from typing import Any
 
 from lect.ir import Location
@@ -33,6 +34,33 @@ class SourceTable:
         number = self.files.setdefault(file, len(self.files))
         self.used.setdefault(number, set()).add(line)
         return number, line
+
+    def reached(self, called: Set[tuple[Location, CodeType]], locs: Iterable[Location]) -> list[list[int]]:
+        """For each line that calls functions, as [file, line, file, line, ...], itself and all lines of these functions and of what they call.
+
+        `called` are places and the code that was called there, `locs` the places that texts speak of.  It is not known which call of a function a line is of.
+        """
+        lines: dict[tuple[str, str | None], set[Location]] = {}
+        for loc in locs:
+            lines.setdefault((loc.file, loc.function), set()).add(loc)
+        calls: dict[tuple[int, int], set[tuple[str, str | None]]] = {}
+        inside: dict[tuple[str, str | None], set[tuple[str, str | None]]] = {}
+        for loc, code in called:
+            place, callee = self.place(loc), (code.co_filename, code.co_qualname)
+            if place is not None:
+                calls.setdefault(place, set()).add(callee)
+                inside.setdefault((loc.file, loc.function), set()).add(callee)
+        found = []
+        for place, callees in sorted(calls.items()):
+            known, work = set(callees), list(callees)
+            while work:
+                new = inside.get(work.pop(), set()) - known
+                known |= new
+                work += new
+            places = {self.place(loc) for function in known for loc in lines.get(function, ())} - {None, place}
+            if places:
+                found.append([number for pair in (place, *sorted(places)) for number in pair])  # type: ignore[misc, union-attr]
+        return found
 
     def spelled(self, text: str) -> tuple[int, int] | None:
         """The place that an event spells as `file:line` or `file:line:column`; None when it is none."""

@@ -25,6 +25,18 @@ def spread(x: torch.Tensor) -> torch.Tensor:
     return torch.softmax(h, dim=-1)
 
 
+def outer(x: torch.Tensor) -> torch.Tensor:
+    return inner(x) + torch.cos(x)
+
+
+def inner(x: torch.Tensor) -> torch.Tensor:
+    return torch.exp(deepest(x))
+
+
+def deepest(x: torch.Tensor) -> torch.Tensor:
+    return torch.tanh(x)
+
+
 def helped(x: torch.Tensor, n: int = 3) -> torch.Tensor:
     y = torch.sin(x) + n
     note("</script><script>window.hurt = 3</script>")

@@ -13,7 +13,7 @@ import torch
 import lect
 from lect.runtime.report.page import html, write_report
 from tests.report.browser import Browser, missing
-from tests.report.programs import data_in, everything, level, source_line, spread
+from tests.report.programs import data_in, everything, level, outer, source_line, spread
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
 TABS = ("overview", "levels", "passes", "fusion", "timeline", "memory", "guards", "events")
@@ -72,6 +72,21 @@ def test_a_source_line_that_is_clicked_is_marked_at_all_levels(browser, spread_p
         assert wanted and browser.ask(MARKED.format(name, "chosen")) == [each for each in wanted if each in shown], name
         assert wanted[0] in shown  # it was scrolled there
     assert "lines at each level" in browser.ask("document.querySelector('#part-levels .detail').textContent")
+
+
+def test_a_line_that_calls_functions_marks_what_they_do(browser, tmp_path):
+    path = lect.explain(outer)(torch.randn(4, 8)).report(tmp_path / "calls.html")
+    data = data_in(path)
+    calling, called, other = [source_line(data, part) for part in ("return inner(x) + torch.cos(x)", "return torch.exp(deepest(x))", "return torch.tanh(x)")]
+    browser.open(path, "#levels")
+    browser.click(f"[data-level=source] .row[data-index='{source_row(browser, calling)}']")
+    assert browser.ask(MARKED.format("functional", "chosen")) == lines_at(data, calling, "functional")
+    assert browser.ask(MARKED.format("functional", "reached")) == sorted(lines_at(data, called, "functional") + lines_at(data, other, "functional"))
+    browser.click(f"[data-level=functional] .row[data-index='{lines_at(data, other, 'functional')[0]}']")
+    assert browser.ask(MARKED.format("source", "reached")) == sorted(source_row(browser, place) for place in (calling, called))
+    assert browser.ask(MARKED.format("functional", "reached")) == []  # what its callers do besides is not of it
+    browser.click("#part-levels .detail button")
+    assert browser.ask(MARKED.format("source", "chosen")) in ([source_row(browser, calling)], [source_row(browser, called)])
 
 
 def test_an_operation_that_is_clicked_marks_its_source(browser, spread_page):
@@ -260,7 +275,7 @@ CONTRAST = """(() => {
   };
   const ratio = (a, b) => { const [x, y] = [color(a), color(b)]; return (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05); };
   const texts = ["--text", "--dim", "--accent", "--bad", "--warn", "--good", "--word", "--name", "--string", "--number", "--type", "--remark"];
-  const pairs = texts.map((name) => [name, "--back"]).concat(["--back", "--panel", "--chosen", "--hover", "--active", "--added", "--removed", "--nest", "--library", "--own", "--result"].map((name) => ["--text", name]), [["--on-accent", "--accent"]]);
+  const pairs = texts.map((name) => [name, "--back"]).concat(["--back", "--panel", "--chosen", "--reached", "--hover", "--active", "--added", "--removed", "--nest", "--library", "--own", "--result"].map((name) => ["--text", name]), [["--on-accent", "--accent"]]);
   return pairs.map(([a, b]) => [a, b, ratio(a, b)]).filter(([, , found]) => found < 4.5);
 })()"""
 

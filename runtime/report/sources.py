@@ -57,9 +57,10 @@ class SourceTable:
                 new = inside.get(work.pop(), set()) - known
                 known |= new
                 work += new
-            places = {self.place(loc) for function in known for loc in lines.get(function, ())} - {None, place}
+            reached = [self.place(loc) for function in known for loc in lines.get(function, ())]
+            places = sorted({each for each in reached if each is not None} - {place})
             if places:
-                found.append([number for pair in (place, *sorted(places)) for number in pair])  # type: ignore[misc, union-attr]
+                found.append([number for pair in (place, *places) for number in pair])
         return found
 
     def spelled(self, text: str) -> tuple[int, int] | None:

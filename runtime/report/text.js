@@ -28,15 +28,14 @@ const PYTHON_TOKENS = [
   ["number", /\b\d[\w.]*/y],
 ];
 const MACHINE_TOKENS = [
-  ["remark", /(?:;|\/\/).*/y],
   ["string", /"(?:[^"\\]|\\.)*"/y],
   ["name", /[%@$][\w$.]+/y],
   ["type", /\b(?:i\d+|float|double|half|ptr|void|x)\b|\.(?:[bfsu]\d+|pred)\b/y],
   ["word", /\b(?:[a-z][a-z_]*\.)+[a-z0-9_.]+|\b(?:define|declare|call|load|store|br|ret|phi|label|getelementptr)\b/y],
   ["number", /\b\d[\w.]*/y],
 ];
-const LANGUAGES = { python: PYTHON_TOKENS, machine: MACHINE_TOKENS, ir: IR_TOKENS };
-const LANGUAGE_OF = { "host.py": "python", triton: "python", source: "python", llvm: "machine", ptx: "machine" };
+const LANGUAGES = { python: PYTHON_TOKENS, llvm: [["remark", /;.*/y], ...MACHINE_TOKENS], ptx: [["remark", /\/\/.*/y], ...MACHINE_TOKENS], ir: IR_TOKENS };
+const LANGUAGE_OF = { "host.py": "python", triton: "python", source: "python", llvm: "llvm", ptx: "ptx" };
 const LONGEST = 2000; // characters of a line that are shown
 
 /** Put a line into an element, in colours. */

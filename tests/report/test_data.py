@@ -123,6 +123,13 @@ def test_what_is_live_at_once_is_the_predicted_peak(name):
             assert all(0 <= each["first"] <= each["last"] < len(plan["steps"]) for each in plan["buffers"])
 
 
+def test_plans_of_symbolic_sizes_are_those_of_the_captured_call(all_data):
+    plans = [(made["function"], plan) for made in all_data["compiles"] for plan in made["memory"]]
+    assert len(plans) > 5
+    for name, plan in plans:
+        assert max(plan["live"]) == plan["peak"], name
+
+
 def test_the_fusion_graph_says_what_became_one_and_what_did_not():
     linear = nn.Linear(32, 32)
     data = data_of(lambda x: torch.softmax(torch.tanh(linear(x)) * 2, -1) + x.sum(), torch.randn(16, 32))

@@ -24,7 +24,7 @@ from lect.frontends.capture.targets import name_of
 from lect.frontends.capture.tensor_methods import guard_operator
 from lect.frontends.capture.torch_callees import stands_whole
 from lect.frontends.capture.tracer import NONE, Box, Tracer
-from lect.frontends.tensors import LT, DataDependent, layout_of, make_lt, meta_of
+from lect.frontends.tensors import LT, DataDependent, layout_of, make_lt, meta_of, plain_sizes
 from lect.frontends.tensors.torch_functions import expected_reads
 from lect.ir import LectError
 
@@ -287,7 +287,7 @@ def _run_with_numbers(t: Tracer, function: Any, raw: list[Any], raw_kwargs: dict
 def _run(t: Tracer, function: Any, raw: list[Any], raw_kwargs: dict[str, Any], name: str) -> Any:
     t.known.expected = expected_reads(name, raw, raw_kwargs)
     try:
-        return function(*raw, **raw_kwargs)
+        return plain_sizes.call(function, raw, raw_kwargs) if t.symbols else function(*raw, **raw_kwargs)
     except DataDependent as error:
         raise t.stop("LB0002", f"{name}: {error.message}") from None
     except Exception as error:

@@ -1,9 +1,9 @@
 """Keeps torch's Python meta kernels from importing symbolic algebra.
 
 Many of them ask `guard_or_false(a == b)` and the like of torch's module for symbolic sizes, which they import when they are called, and which takes
-longer than a whole compile of ours.  Sizes are plain numbers here, for which these functions do nothing.  While a meta kernel runs, small modules of
-the same names stand where those would be imported from.  For any other thread, any other name and any argument that is symbolic they hand out what the
-true module has; once that is loaded they are never used again.
+longer than a whole compile of ours.  Sizes are plain numbers here, or those of `sizes.py`, which decide when they are asked: for both these functions do
+nothing.  While a meta kernel runs, small modules of the same names stand where those would be imported from.  For any other thread, any other name and any
+argument that is symbolic in torch's own way they hand out what the true module has; once that is loaded they are never used again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from typing import Any, Final
 
 import torch
 
+from lect.frontends.tensors.sizes import SizeNode, Truth
+
 SYMBOLIC: Final = (torch.SymInt, torch.SymFloat, torch.SymBool)
+OURS: Final = (SizeNode, Truth)
 
 
 def _unchanged(value: Any) -> Any:
@@ -52,6 +55,8 @@ PLAIN: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
                 **dict.fromkeys(("guard_or_false", "guard_or_true", "guard_size_oblivious", "statically_known_true", "guard_int", "expect_true"), _unchanged),
                 "guarding_hint_or_throw": _unchanged,
                 "has_guarding_hint": lambda value: True,
+                "has_hint": lambda value: True,
+                "size_hint": _unchanged,
                 "is_nested_int": lambda value: False,
                 "free_unbacked_symbols": lambda value: set(),
                 "sym_and": _all,
@@ -83,7 +88,7 @@ class StandIn(ModuleType):
 
     def _for_plain_numbers(self, name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
         def ask(*values: Any) -> Any:
-            if any(isinstance(value, SYMBOLIC) for value in values):
+            if any(isinstance(value, SYMBOLIC) and type(value.node) not in OURS for value in values):
                 return getattr(self._switch.true_module(self.__name__), name)(*values)
             return plain(*values)
 

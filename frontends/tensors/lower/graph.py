@@ -22,6 +22,7 @@ from lect.dialects.fx.region_rules import RULES
 from lect.dialects.fx.regions import AutogradFunctionOp, CheckpointOp, TransformOp, YieldOp, yields
 from lect.dialects.fx.types import NumberType, ObjectRef
 from lect.dialects.fx.types import TensorType as FxTensorType
+from lect.frontends.tensors import plain_sizes
 from lect.frontends.tensors.elements import meta_of_type
 from lect.frontends.tensors.errors import internal
 from lect.frontends.tensors.lower.emitter import Emitter, type_of
@@ -139,7 +140,7 @@ class Execution:
             self.recorder.read = self.recorder.expected = self._asked if self.answers else None
             if op.target.leaf in WHOLE and _functorch_is_off():
                 target = functools.partial(self.recorder.whole, WHOLE[op.target.leaf], meta_of_type(functional_type(op, op.results[0].type)))
-            returned = target(*given, **named)
+            returned = target(*given, **named) if self.sizes is None else plain_sizes.call(target, given, named)
         except LectError as error:
             if error.op is None:
                 error.op, error.loc = op, op.loc

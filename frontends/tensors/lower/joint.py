@@ -16,6 +16,7 @@ from lect.dialects.functional.ops import FuncOp, OpaqueOp
 from lect.dialects.fx.modes import kept_modes, without_saved_tensor_hooks
 from lect.dialects.fx.ops import GraphOp
 from lect.dialects.fx.ops import ReturnOp as FxReturnOp
+from lect.frontends.tensors import plain_sizes
 from lect.frontends.tensors.elements import type_of
 from lect.frontends.tensors.errors import internal
 from lect.frontends.tensors.lower.graph import Execution, functional_type
@@ -26,6 +27,7 @@ from lect.frontends.tensors.lt import LT, layout_of, make_lt
 from lect.ir import Block, Builder, Context, LectError, Operation, Region, Value
 from lect.ir.symbolic import Size
 
+RUN_BACKWARD: Any = torch.autograd.Variable._execution_engine.run_backward  # type: ignore[attr-defined]
 
 def build_joints(module: Operation, ctx: Context, tangents: Sequence[int] = (), strides: Sequence[Size] = ()) -> None:
     """Replace each `fx.graph` one of whose results requires a gradient.  Raises `LectError` at the call that cannot be differentiated so."""
@@ -191,10 +193,10 @@ class _Backward:
         outputs = tuple([self.results[number] for number in tangents])
         wanted = {number: tensor for number, tensor in self.inputs.items() if type(tensor) is LT and tensor.requires_grad}
         draws = recorder.draws
+        again = again or self.run.sizes is not None  # what asks for plain sizes runs twice
+        given = outputs, tuple(tangents.values()), again, False, tuple(wanted.values())
         try:
-            found = torch.autograd.Variable._execution_engine.run_backward(  # type: ignore[attr-defined]
-                outputs, tuple(tangents.values()), again, False, tuple(wanted.values()), allow_unreachable=True, accumulate_grad=False
-            )
+            found = plain_sizes.call(RUN_BACKWARD, given, {"allow_unreachable": True, "accumulate_grad": False})
         except LectError:
             raise
         except Exception as error:

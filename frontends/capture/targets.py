@@ -12,7 +12,7 @@ import torch
 from torch._ops import OpOverload, OpOverloadPacket
 from torch.nn.modules._functions import BackwardHookFunction
 
-from lect.dialects.fx.python_values import BUILTINS, MODULES, OPERATORS, is_callable_name, namespace, resolve
+from lect.dialects.fx.python_values import BUILTINS, MODULES, OPERATORS, is_callable_name, is_renewed, namespace, resolve
 
 _CALLABLE: tuple[Any, ...] = (
     types.FunctionType,
@@ -55,7 +55,12 @@ def name_of(function: Callable[..., Any]) -> str | None:
     kind = type(function)
     if kind is types.FunctionType:
         name = _function_name(function) if _is_of_torch(function) else None
-        return name if name is None or resolve(name) is function else None  # not so for one that has taken the place of another
+        if name is None or resolve(name) is function:
+            return name
+        if is_renewed(function, name):
+            _names.cache_clear()
+            return name
+        return None  # it has taken the place of another
     if kind is types.BuiltinFunctionType:
         return _lasting_name(function) if _is_of_torch(function) else None
     if kind in _CALLABLE:

@@ -3,6 +3,8 @@
 import builtins
 import math
 import operator
+import subprocess
+import sys
 import types
 import weakref
 
@@ -22,11 +24,30 @@ from lect.runtime.guards import HOLDS, RAISED, build_predicate
 
 
 def test_every_name_leads_back_to_its_function():
+    _names.cache_clear()  # it may be older than what importing torch's compiler puts in the place of some
     wrong = [name for value, name in _names().values() if python_values._function.__wrapped__(name) is not value]
     assert wrong == []
 
 
+def test_a_function_that_torch_itself_replaces_keeps_its_name():
+    program = """
+import torch, lect
+from lect.frontends.capture.targets import name_of
+from lect.dialects.fx.python_values import resolve
+print(name_of(torch.manual_seed))
+old = torch.manual_seed
+torch.manual_seed = torch._disable_dynamo(old)  # as when torch's compiler is imported
+print(name_of(torch.manual_seed), resolve("torch.manual_seed") is torch.manual_seed, name_of(old))
+torch.manual_seed = lambda seed: old(seed)
+torch.manual_seed.__name__, torch.manual_seed.__module__ = "manual_seed", "torch.random"
+print(name_of(torch.manual_seed))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.splitlines() == ["torch.manual_seed", "torch.manual_seed True None", "None"], done.stderr
+
+
 def test_names_are_found_without_the_table_that_holds_them_all():
+    _names.cache_clear()
     table = _names()
     others = [value for namespace in (builtins, operator, math, list, dict, str, object, pytest, torch, torch.nn) for value in vars(namespace).values()]
     others = [value for value in others if not isinstance(value, torch._ops.OpOverloadPacket)]

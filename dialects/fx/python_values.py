@@ -72,19 +72,9 @@ def resolve(name: str) -> Callable[..., Any]:
     return _operator(name) if name.startswith(OPERATORS) else _function(name)
 
 
-def is_renewed(function: Any, name: str) -> bool:
-    """True when torch itself has put `function`, which calls what the name stood for, in the place of that: its compiler does so when it is imported."""
-    if getattr(function, "__code__", None) is not _wrapper_of_torch() or function.__wrapped__ is not resolve(name):
-        return False
+def resolve_anew() -> None:
+    """Look for functions again where the names lead now."""
     _function.cache_clear()
-    return True
-
-
-@cache
-def _wrapper_of_torch() -> Any:
-    import torch
-
-    return getattr(torch._disable_dynamo(is_renewed), "__code__", None)  # of the one function that all of these share
 
 
 @cache

@@ -12,7 +12,7 @@ import torch
 from torch._ops import OpOverload, OpOverloadPacket
 from torch.nn.modules._functions import BackwardHookFunction
 
-from lect.dialects.fx.python_values import BUILTINS, MODULES, OPERATORS, is_callable_name, is_renewed, namespace, resolve
+from lect.dialects.fx.python_values import BUILTINS, MODULES, OPERATORS, is_callable_name, namespace, resolve, resolve_anew
 
 _CALLABLE: tuple[Any, ...] = (
     types.FunctionType,
@@ -57,7 +57,8 @@ def name_of(function: Callable[..., Any]) -> str | None:
         name = _function_name(function) if _is_of_torch(function) else None
         if name is None or resolve(name) is function:
             return name
-        if is_renewed(function, name):
+        if function.__code__ is _wrapper_of_torch() and function.__wrapped__ is resolve(name):
+            resolve_anew()
             _names.cache_clear()
             return name
         return None  # it has taken the place of another
@@ -70,6 +71,12 @@ def name_of(function: Callable[..., Any]) -> str | None:
     if kind is types.MethodType and function.__self__ is BackwardHookFunction and function.__name__ == "apply":  # type: ignore[attr-defined]
         return "torch.nn.modules._functions.BackwardHookFunction.apply"
     return _table_name(function) if function is torch.nn.Parameter else None
+
+
+@cache
+def _wrapper_of_torch() -> types.CodeType | None:
+    """The code of the functions that torch's compiler, when it is imported, puts in the place of some, and which call those."""
+    return getattr(torch._disable_dynamo(name_of), "__code__", None)
 
 
 def _is_of_torch(function: Any) -> bool:

@@ -73,10 +73,10 @@ class Runtime:
         return Recorder(self.log)
 
     def report_at_exit(self, path: Path) -> None:
-        """Record all compiles from now on, and write the report of them when the process ends."""
+        """Record all compiles from now on, and write the report of them when the process ends; `%p` in the path is the number of the process."""
         from lect.runtime.report.page import write_report
 
-        recorder = self.record()
+        recorder, path = self.record(), Path(str(path).replace("%p", str(os.getpid())))
 
         def write() -> None:
             try:

@@ -21,16 +21,14 @@ function recompiles() {
 
 class GuardsView {
   constructor() {
-    this.found = recompiles();
+    const found = recompiles(), obstacles = DATA.events.filter((event) => OBSTACLES.has(event.kind));
+    this.always = [el("h3", {}, `Recompiles: ${found.length || "none"}`), ...found.flatMap((each) => this.recompile(each)),
+      el("h3", {}, `What stands in the way: ${obstacles.length || "nothing"}`), ...(obstacles.length ? [this.obstacles(obstacles)] : [])];
     this.body = el("div", { class: "scroll", tabindex: "0" });
     this.node = el("section", {}, this.body);
   }
   show(number) {
-    const parts = [el("h3", {}, `Recompiles: ${this.found.length || "none"}`)];
-    this.found.forEach((each) => parts.push(...this.recompile(each)));
-    const obstacles = DATA.events.filter((event) => OBSTACLES.has(event.kind));
-    parts.push(el("h3", {}, `What stands in the way: ${obstacles.length || "nothing"}`));
-    if (obstacles.length) parts.push(this.obstacles(obstacles));
+    const parts = [...this.always];
     const guard = compileAt(number).levels.find((level) => level.name === "guard");
     const lines = guard ? expand(guard.text) : [];
     parts.push(el("h3", {}, `Guards of ${compileName(number)}: ${compileAt(number).backward ? "those of its forward" : `${lines.length ? lines.length - 2 : 0} operations`}`));

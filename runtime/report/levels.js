@@ -57,8 +57,10 @@ class Pane {
     for (const [index, row] of this.list.rows) this.mark(row, index);
   }
   choose(index) {
-    const place = this.rows[index].place;
-    if (place >= 0) chosenPlace.set(place, this);
+    const { place, text } = this.rows[index];
+    this.view.whole = text.length > LONGEST ? text : "";
+    if (place >= 0 && place !== chosenPlace.value) chosenPlace.set(place, this);
+    else this.view.describe();
   }
   /** Show where the chosen place is here. */
   follow(origin) {
@@ -151,6 +153,7 @@ class LevelsView {
     this.callees = new Set();
     this.callers = [];
     this.related = new Set();
+    this.whole = ""; // the chosen line, where a column shows only its beginning
     this.chips = el("span", { role: "group", "aria-label": "levels that are shown" });
     this.search = el("input", { type: "search", placeholder: "find in all columns ( / )", "aria-label": "find in all columns", oninput: () => this.find(0),
       onkeydown: (event) => { if (event.key === "Enter") { this.find(event.shiftKey ? -1 : 1); event.preventDefault(); } } });
@@ -212,13 +215,17 @@ class LevelsView {
   follow(origin) {
     this.relate();
     this.panes.forEach((pane) => pane.follow(origin));
+    this.describe();
+  }
+  /** What is below the columns. */
+  describe() {
     const place = chosenPlace.value, marks = this.marks && this.marks.get(place);
-    if (place < 0) {
+    if (place < 0 && !this.whole) {
       this.detail.replaceChildren(el("span", { class: "dim" }, "Choose a line in any column (click, or arrow keys and Enter): what it came from and what became of it is marked in all of them."));
       return;
     }
     const where = this.panes.filter((pane) => pane.byPlace.has(place)).map((pane) => `${pane.name} ${pane.byPlace.get(place).length}`);
-    const parts = [el("div", {}, el("b", {}, placeName(place)), ` · lines at each level: ${where.join(", ") || "none"}`)];
+    const parts = place < 0 ? [] : [el("div", {}, el("b", {}, placeName(place)), ` · lines at each level: ${where.join(", ") || "none"}`)];
     const go = (to) => el("button", { type: "button", onclick: () => chosenPlace.set(to) }, placeName(to));
     if (this.callers.length) parts.push(el("div", {}, "called from ", ...this.callers.slice(0, 20).map(go)));
     if (this.callees.size) parts.push(el("div", { class: "dim" }, `calls functions of ${this.callees.size} lines, which are marked more faintly`));
@@ -226,6 +233,7 @@ class LevelsView {
     if (marks && marks.guards.length) {
       parts.push(el("div", { class: "guard" }, `${marks.guards.length} guards were asked for by this line:`), el("ul", {}, ...marks.guards.slice(0, 50).map((text) => el("li", { class: "code" }, text))));
     }
+    if (this.whole) parts.push(el("div", { class: "code whole" }, this.whole));
     this.detail.replaceChildren(...parts);
   }
   find(by) {

@@ -322,24 +322,19 @@ class Recorder:
         """Keep an event, and take it to the compile that it is of: the last one of its function."""
         if event.kind != "stage":
             self.events.append(event)
-        if not self.records:
+        record = next((each for each in reversed(self.records) if each.function == event.function and each.backward == (event.kind in OF_A_BACKWARD)), None)
+        if record is None:
             return
-        record = self.records[-1]
         if event.kind == "stage":
-            if record.function == event.function and not record.backward:
-                record.begin_stage(event.stage, self.clock())  # type: ignore[attr-defined]
-            return
-        if event.kind in OF_A_COMPILE:
-            record = next((each for each in reversed(self.records) if each.function == event.function), record)
-            if event.kind == "backward":
-                record = next((each for each in reversed(self.records) if each.function == event.function and each.backward), record)
-                record.begin_stage("", self.clock())
+            record.begin_stage(event.stage, self.clock())  # type: ignore[attr-defined]
+        elif event.kind in OF_A_COMPILE:
             record.events.append(event)
-            if event.kind == "compile":
-                record = next((each for each in reversed(self.records) if each.function == event.function and not each.backward), record)
-                record.version = event.version  # type: ignore[attr-defined]
+        elif event.kind in OF_A_BACKWARD:
+            record.begin_stage("", self.clock())
+            record.events.append(event)
+        if event.kind == "compile":
+            record.version = event.version  # type: ignore[attr-defined]
 
 
-OF_A_COMPILE = frozenset(
-    {"trace", "compile", "backward", "not native", "static sizes", "graph break", "fallback", "note", "backward fallback", "override", "not checked"}
-)
+OF_A_COMPILE = frozenset({"trace", "compile", "not native", "static sizes", "graph break", "fallback", "note", "override", "not checked"})
+OF_A_BACKWARD = frozenset({"backward", "backward fallback"})

@@ -114,12 +114,12 @@ def test_what_is_not_there_is_an_error(target, said, tmp_path, capsys, monkeypat
 def test_the_environment_asks_for_a_report(tmp_path, monkeypatch):
     at_exit: list[Any] = []
     monkeypatch.setattr("atexit.register", at_exit.append)
-    runtime = Runtime(Environment.read({"LECT_REPORT": str(tmp_path / "out.html"), "LECT_CACHE": "0"}))
+    runtime = Runtime(Environment.read({"LECT_REPORT": str(tmp_path / "out-%p.html"), "LECT_CACHE": "0"}))
     monkeypatch.setattr("lect.runtime.entry.RUNTIME", runtime)
     lect.compile(spread)(torch.randn(2, 3))
     (write,) = at_exit
     write()
-    assert [made["function"] for made in data_in(tmp_path / "out.html")["compiles"]] == ["spread"]
+    assert [made["function"] for made in data_in(tmp_path / f"out-{os.getpid()}.html")["compiles"]] == ["spread"]
     runtime.log.recorder.stop()
 
 

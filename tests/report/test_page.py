@@ -89,6 +89,30 @@ def test_a_line_that_calls_functions_marks_what_they_do(browser, tmp_path):
     assert browser.ask(MARKED.format("source", "chosen")) in ([source_row(browser, calling)], [source_row(browser, called)])
 
 
+def test_a_program_whose_source_is_not_there(browser, tmp_path):
+    space: dict[str, Any] = {"torch": torch}
+    exec(compile("def made(x):\n    return torch.sin(x) * 2\n", "<made here>", "exec"), space)
+    path = lect.explain(space["made"])(torch.randn(3)).report(tmp_path / "made.html")
+    browser.open(path, "#levels")
+    assert "<made here> (its source is not there)" in browser.ask("document.querySelector('[data-level=source]').textContent")
+    browser.click("[data-level=functional] .row[data-index='1']")
+    assert browser.ask(MARKED.format("fx", "chosen")) == [1, 2]
+
+
+def test_a_line_that_is_too_long_for_a_column_is_shown_whole_below(browser, spread_page, tmp_path):
+    data = data_in(spread_page)
+    number = level(data, 0, "fx")[1]
+    data["lines"][number] = "x" * 5000 + "the end"
+    path = tmp_path / "long.html"
+    path.write_text(html(data), encoding="utf-8")
+    browser.open(path, "#levels")
+    assert "more characters" in browser.ask("document.querySelector(\"[data-level=fx] .row[data-index='1']\").textContent")
+    browser.click("[data-level=fx] .row[data-index='1']")
+    assert browser.ask("document.querySelector('#part-levels .detail').textContent").endswith("the end")
+    browser.click("[data-level=fx] .row[data-index='2']")
+    assert "the end" not in browser.ask("document.querySelector('#part-levels .detail').textContent")
+
+
 def test_an_operation_that_is_clicked_marks_its_source(browser, spread_page):
     data = data_in(spread_page)
     place = source_line(data, "return torch.softmax(h, dim=-1)")

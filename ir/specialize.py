@@ -17,6 +17,8 @@ def at_values(value: Any, values: Mapping[int, int]) -> Any:
         return as_size(UNBOUNDED.substitute(value, {symbol(number).terms[0][0][0]: constant(size) for number, size in values.items()}))
     if kind is tuple:
         return tuple([at_values(item, values) for item in value])
+    if isinstance(value, tuple):  # a named one, as a part of an attribute
+        return kind(*[at_values(item, values) for item in value])
     if kind is dict:
         return {name: at_values(item, values) for name, item in value.items()}
     names = getattr(kind, "fields", ()) if isinstance(value, Attribute) else ()

@@ -220,6 +220,18 @@ def test_a_wrong_fusion_is_found_and_replayed(capsys):
     assert "--random-inputs --seed 0" in text and "// inputs: " not in text
 
 
+@pytest.mark.parametrize("grad", [False, True], ids=["results", "gradients"])
+def test_a_wrong_fusion_of_a_graph_with_symbolic_sizes(capsys, grad):
+    x, y = torch.randn(8, 16, requires_grad=grad), torch.randn(8, 16)
+    compiled = lect.compile(lambda x, y: (fused(x, y) * x.sin()).exp().sum(0), dynamic=True, options=BUG)
+    with pytest.raises(WrongValue, match="the first pass behind which they do is loop-fuse-vertical"):
+        compiled(x, y).sum().backward()
+    (event,) = told()
+    status, shown = replayed(event, capsys)
+    assert status == 1 and "after loop-fuse-vertical" in shown
+    assert "symbols" in open(event.file).read()
+
+
 def test_the_same_without_the_bug():
     lect.compile(fused, options={"seed_bug": "", "check": "eager"})(torch.randn(8, 16), torch.randn(8, 16))
     assert not told()

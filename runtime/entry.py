@@ -199,9 +199,12 @@ def _runner(frame: CompiledFrame) -> Callable[..., Any]:
     def run(*args: Any, **kwargs: Any) -> Any:
         version = native.find(args, kwargs)
         if version is None:
+            fits = True
             try:
                 version = cache.search(args, kwargs)
-            except TypeError:  # the arguments do not fit the function, whose own error is the right one
+            except TypeError:  # the arguments do not fit the function, whose own error, raised outside of this handler, is the right one
+                fits = False
+            if not fits:
                 return eager(*args, **kwargs)
             if version is None:
                 return frame.miss(args, kwargs)

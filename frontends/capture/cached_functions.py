@@ -2,7 +2,8 @@
 
 A function from outside is called with plain values.  What its cache holds for them is the result: that it is still there is guarded, and the residual
 code makes the call again, so that hits are counted and what was used last is kept.  Where the cache holds nothing, the function runs while the frame is
-followed, and the residual code leaves out that one call; where it raises, the frame is cut in front of the call.
+followed, and the residual code leaves out that one call.  Where it would raise or write to what the frame has read, which a trial says, it does not run:
+the frame is cut in front of the call.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from lect.frontends.capture.keys import check_held, key_of
 from lect.frontends.capture.numbers import plain
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.tracer import Box, Effect, Tracer, entry
+from lect.frontends.capture.trials import try_call
 from lect.frontends.tensors import LT
 
 Kwargs = dict[str, Box]
@@ -126,8 +128,14 @@ def _call_now(t: Tracer, callee: Box, key: Any, args: list[Any], kwargs: dict[st
     value = callee[0]
     seen = [effect for effect in t.effects if type(effect.function) is not CallAgain and (not logs or issubclass(type(effect.target[0]), logging.Logger))]
     raised = t.code_table.raised.setdefault(value, set())
-    if seen or key in raised:
+    if seen or key in raised or t.is_trial:
         raise t.stop("LB0003", f"the cached function {value.__qualname__}, which is called with these arguments for the first time")
+    trial = try_call(t, value.__dict__.get("__wrapped__", value), args, kwargs)
+    if trial.raises:
+        raised.add(key)
+        raise t.stop("LB0003", f"the cached function {value.__qualname__}, which raises")
+    if any(id(target) in t.seen or (type(target) is dict and "__builtins__" in target) for target in trial.written):
+        raise t.stop("LB0003", f"the cached function {value.__qualname__}, which writes to what the frame has read")
     for effect in t.effects:
         again = effect.function
         if type(again) is CallAgain and effect.target[0] is value and not again.called:  # what was used last is kept, so that the order counts

@@ -413,7 +413,8 @@ class ResidualBuilder:
             return self.emit(py.LoadAttrOp(self.value(owner), name))
         if wanted is None:
             raise GraphBreak("LB0008", describe(value), self.loc)
-        return self.call(type(entries[wanted]).__get__, self.resource(entries[wanted]), self.value(owner))
+        made = self.value(owner)
+        return self.call(type(entries[wanted]).__get__, self.resource(entries[wanted]), made, self.call(type, made))
 
     def _callable(self, function: Any) -> Value:
         known = self.t.seen.get(id(function))
@@ -540,8 +541,11 @@ def _own_names(value: Any) -> Any:
 
 
 def _binds_to(entry: Any, owner: Any, method: Any) -> bool:
-    """True if C code's `entry` of a class dictionary gives `method` for the object `owner`."""
-    return issubclass(type(entry), types.MethodDescriptorType | types.WrapperDescriptorType) and entry.__get__(owner) == method
+    """True if C code's `entry` of a class dictionary gives `method` for the object `owner`.
+
+    A method that is told its class (`re.Scanner.search`) cannot be bound without one: Python 3.11 follows a null pointer then.
+    """
+    return issubclass(type(entry), types.MethodDescriptorType | types.WrapperDescriptorType) and entry.__get__(owner, type(owner)) == method
 
 
 def _is_allocated_by_object(kind: type) -> bool:

@@ -160,7 +160,7 @@ class Tracer:
         self._know_no_classes()
         self.calls = self.depth = self.asked = self.assumed = self.register_depth = 0  # `asked` counts items of iterators
         self.entered = self.horizon = self.calls_seen = 0  # blocks, which number the moments of a trace; up to where; calls of torch when that was set
-        self.autocast_read = self.asked_compiling = self.left_inference = self.asked_handled = False
+        self.autocast_read = self.asked_compiling = self.left_inference = self.asked_handled = self.is_trial = False
         self.called_in_handler = sys.exc_info()[1] is not None
         self.inference: list[tuple[Any, Any]] = []  # the open blocks of inference mode: the program's context manager and torch's
         self.mode: Any = None  # the dispatch mode under which torch functions run

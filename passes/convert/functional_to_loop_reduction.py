@@ -41,7 +41,9 @@ class Fold:
         return self.body.read(self.x)
 
     def sum(self, number: Num) -> Num:
-        """The sum over the folded dims."""
+        """The sum over the folded dims: one of a single element is that element added to zero, so never -0.0."""
+        if not self.over and number.type.is_float:
+            return number + 0.0
         return number.reduce("sum", self.over)
 
     def mean(self, number: Num) -> Num:

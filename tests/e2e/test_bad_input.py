@@ -111,3 +111,18 @@ def test_a_dtype_that_no_level_has(dtype):
         wide = torch.complex64 if dtype.is_complex else torch.float32
         assert torch.equal(found.to(wide), wanted.to(wide))
         assert "LB0020" not in {event.number for event in lect.events("fallback", "note", "graph break")}
+
+
+def test_arguments_that_do_not_fit_while_an_exception_is_handled():
+    def program(x, y):
+        return x + y
+
+    compiled = lect.compile(program)
+    compiled(torch.ones(2), torch.ones(2))
+    for run in (program, compiled):
+        try:
+            raise KeyError(1)
+        except KeyError as handled:
+            with pytest.raises(TypeError, match="missing 1 required positional argument: 'y'") as raised:
+                run(torch.ones(2))
+            assert raised.value.__context__ is handled

@@ -134,6 +134,47 @@ def error_is_not_remembered():
     yield program
 
 
+def error_of_the_first_calls():
+    log = []
+
+    @functools.lru_cache
+    def number(a):
+        log.append(a)
+        if len(log) < 3:
+            raise ValueError(a)
+        return a * 2
+
+    def program(x):
+        try:
+            return x + number(3), list(log), tuple(number.cache_info())
+        except ValueError:
+            return x - 1, list(log)
+
+    for _ in range(5):
+        yield program
+
+
+def error_in_a_helper():
+    log = []
+
+    @functools.cache
+    def number(a):
+        log.append(a)
+        return {1: 2}[a]
+
+    def helper(a):
+        try:
+            return number(a)
+        except KeyError:
+            return -1
+
+    def program(x, a):
+        return x + helper(a), list(log), [helper(each) for each in (1, 5)]
+
+    for a in (7, 1, 7, 8):
+        yield program, a
+
+
 def reads_what_the_frame_has_written():
     state = {"k": 2}
 
@@ -176,6 +217,8 @@ CASES = [
     variable_around_is_bound_again,
     list_that_is_remembered,
     error_is_not_remembered,
+    error_of_the_first_calls,
+    error_in_a_helper,
     reads_what_the_frame_has_written,
     cleared_in_the_frame,
 ]

@@ -60,6 +60,8 @@ ROWS = {
     "logsumexp": lambda x: x.logsumexp(1),
     "sum": lambda x: x.sum(0),
     "prod": lambda x: x.prod(0),
+    "sum along a dim of one": lambda x: x.reshape(-1, 1).sum(1),
+    "mean along a dim of one": lambda x: x.reshape(-1, 1).mean(1),
     "softmax": lambda x: x.softmax(1),
     "var": lambda x: x.var(1),
     "cummax": lambda x: x.cummax(1)[0],

@@ -225,3 +225,37 @@ def test_numbers_that_change(level):
         check(program, torch.randn(3, 4), scale, compiled=compiled)
     assert stops() == []
     assert versions() == 2
+
+
+DERIVED = {
+    "sines": lambda v: v.sin().sum(),
+    "exponentials": lambda v: v.exp().sum(),
+    "products": lambda v: (v * v.sin()).sum(),
+    "quotients": lambda v: (v / (v + 1)).sum() + v.log().sum(),
+    "differences": lambda v: v.tanh().mean() - v.abs().sum(),
+    "dot products": lambda v: torch.dot(v, v).sqrt() + v.prod(),
+}
+SECOND = {
+    "hessian": hessian,
+    "forward twice": lambda f: jacfwd(jacfwd(f)),
+    "backward twice": lambda f: jacrev(jacrev(f)),
+    "backward over forward": lambda f: jacrev(jacfwd(f)),
+}
+
+
+@pytest.mark.parametrize("of", list(DERIVED))
+@pytest.mark.parametrize("twice", list(SECOND))
+def test_zeros_that_torch_does_not_compute_with(of, twice):
+    """What does not depend on an input has a derivative that is zero beside infinity too, and leaves the signs of other zeros as they are."""
+
+    def program(x):
+        return SECOND[twice](DERIVED[of])(x)
+
+    lect.reset()
+    compiled = lect.compile(program)
+    inf, nan = float("inf"), float("nan")
+    for numbers in ([1.0, -1.0, 2.0], [inf, 0.0, -1.0], [nan, -0.0, 1.0], [-inf, 1e30, -1e30]):
+        want, got = program(torch.tensor(numbers)), compiled(torch.tensor(numbers))
+        same(want, got)
+        assert torch.equal(want.signbit() | want.isnan(), got.signbit() | got.isnan())
+    assert fallbacks() == []

@@ -20,7 +20,7 @@ from lect.dialects.functional.types import TensorType
 from lect.frontends.tensors.elements import meta_of_type
 from lect.frontends.tensors.elements import type_of as type_of_meta
 from lect.frontends.tensors.errors import NumberNeeded, UnsupportedTensor
-from lect.frontends.tensors.lower.emitter import Emitter, RunTimeScalar, restride, type_of
+from lect.frontends.tensors.lower.emitter import Emitter, Rule, RunTimeScalar, restride, type_of
 from lect.frontends.tensors.lower.inplace import functional_variant, with_defaults, without_outputs
 from lect.frontends.tensors.lower.memory import Entry, Storage, overlaps_in_part, path_between, repeats_elements
 from lect.frontends.tensors.lower.opaque import emit_opaque, gives_nothing
@@ -28,6 +28,7 @@ from lect.frontends.tensors.lower.recipes import Recipe, signature, write, writt
 from lect.frontends.tensors.lower.rules_views import constant
 from lect.frontends.tensors.lower.symbols import with_dims_of
 from lect.frontends.tensors.lower.table import RULES
+from lect.frontends.tensors.lower.zeros import MADE, zero_rule
 from lect.frontends.tensors.lt import LT, layout_of, make_lt
 from lect.frontends.tensors.metadata import TensorMeta
 from lect.frontends.tensors.numbers import SYMBOLIC, NumberNode, SizeNumber, node_of
@@ -70,6 +71,7 @@ class Recorder(Propagation):
         super().__init__()
         self.emitter = emitter
         self.entries: dict[int, Entry] = {}
+        self.zeros: set[Value] = set()  # those of tensors that torch knows to be zero
         self.operation: Operation | None = None
         self.failure: Exception | None = None
 
@@ -140,7 +142,7 @@ class Recorder(Propagation):
 
     def observe_known(self, facts: OpFacts, known: Known, tensors: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         """Write again what was written for such a call before; when there was none, remember what is written now."""
-        if not (facts.is_repeatable and known.is_new):
+        if not (facts.is_repeatable and known.is_new) or self.zeros or facts.func is MADE:
             self.observe(facts.func, args, kwargs, result)
             return
         entries, values = self.entries, []
@@ -214,7 +216,11 @@ class Recorder(Propagation):
         if func in ABSOLUTE:
             args, kwargs = self._relative(func, args, kwargs)
         tensors = [result] if type(result) is LT else list(_tensors(result))
-        values = self._emit(func, args, kwargs, [_result_type(tensor) for tensor in tensors], exact=True)
+        types = [_result_type(tensor) for tensor in tensors]
+        if self.zeros or func is MADE:
+            values = self._emit_beside_zeros(facts, func, args, kwargs, types)
+        else:
+            values = self._emit(func, args, kwargs, types, exact=True)
         source = None if facts.shares is None else self.entry(args[facts.shares])
         for tensor, value in zip(tensors, values):
             if tensor is None or value is None:
@@ -225,6 +231,17 @@ class Recorder(Propagation):
                 self.bind_view(tensor, value, source)
                 if func in LAZY:
                     self.entries[id(tensor)].lazy = True
+
+    def _emit_beside_zeros(
+        self, facts: OpFacts, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], types: list[TensorType | None]
+    ) -> list[Value | None]:
+        """`_emit` where tensors are known to be zero, by torch's rules for these."""
+        first, second = [position < len(args) and type(args[position]) is LT and self.entry(args[position]).value in self.zeros for position in (0, 1)]
+        rule, is_zero = zero_rule(func, first, second) if first or second else (None, False)
+        values = self._emit(func, args, kwargs, types, exact=True, rule=rule)
+        if is_zero or func is MADE or (first and facts.shares == 0):
+            self.zeros.update([value for value in values if value is not None])
+        return values
 
     def _relative(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """as_strided counts from the start of the storage; a value has none, so the offset is made one from its first element."""
@@ -239,14 +256,19 @@ class Recorder(Propagation):
             raise LectError(f"{func} reads memory outside of the tensor it is given", op=self.operation)
         return (x, size, stride, offset), {}
 
-    def _emit(self, func: Any, args: Any, kwargs: dict[str, Any], types: list[TensorType | None], exact: bool, known: bool = False) -> list[Value | None]:
-        """Write one call; a value for each result, typed as eager has it if `exact`.  An opaque one gives these types if they are `exact` or `known`."""
+    def _emit(
+        self, func: Any, args: Any, kwargs: dict[str, Any], types: list[TensorType | None], exact: bool, known: bool = False, rule: Rule | None = None
+    ) -> list[Value | None]:
+        """Write one call, by `rule` or the table's; a value for each result, typed as eager has it if `exact`.
+
+        An opaque one gives these types if they are `exact` or `known`.
+        """
         e = self.emitter
         e.results = types
         arguments = self._values(args)
         named = {name: self._values(value) for name, value in kwargs.items()}
         behind = e.block.last
-        rule = RULES.get(func)
+        rule = rule or RULES.get(func)
         if rule is not None and not _has_complex(arguments, types):
             try:
                 found = rule(e, *arguments, **named)

@@ -122,6 +122,19 @@ functional.func @strided_argument(%x: !functional.tensor<4x3xf32, strides [8, 2]
 
 // -----
 
+// A sum of one element is that element added to zero, which -0.0 is not.
+// CHECK-LABEL: @sum_of_one_element
+// CHECK:         %[[X:.*]] = loop.load(%x)
+// CHECK-NEXT:    %[[Z:.*]] = loop.const() {value = 0.0} : f32
+// CHECK-NEXT:    %[[S:.*]] = loop.add(%[[X]], %[[Z]]) : f32
+// CHECK-NEXT:    loop.store(%[[S]])
+functional.func @sum_of_one_element(%x: !functional.tensor<4x1xf32>) {
+  %0 = functional.sum(%x) {dims = [1]} : !functional.tensor<4xf32>
+  functional.return(%0)
+}
+
+// -----
+
 // A write copies a view into a view; a result in the written memory is that memory.
 // CHECK-LABEL: loop.func @write_to_a_part(%x: !loop.buffer<3x4xf32>, %y: !loop.buffer<3xf32>)
 // CHECK:         %[[N:.*]] = loop.nest @n0(%y)

@@ -1,0 +1,36 @@
+"""Following a call apart from the trace, to know what it does before it runs for real: nothing of it becomes part of the frame."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from lect.frontends.capture.breaks import GraphBreak, UserError
+from lect.frontends.capture.tracer import Tracer
+from lect.frontends.tensors import propagating
+
+
+class Trial(NamedTuple):
+    """How a call ends, with an exception or not, and the objects that it writes to, as far as it can be followed."""
+
+    raises: bool
+    written: tuple[Any, ...]
+
+
+def try_call(t: Tracer, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Trial:
+    """Follow a call of a function with plain values from here.  Where it cannot be followed on says nothing about how it ends."""
+    from lect.frontends.capture.calls import call
+
+    trial, raises = Tracer(t.code_table), False
+    trial.is_trial = True
+    trial.deepest = t.deepest
+    trial.guards.loc = t.loc
+    try:
+        with propagating() as trial.mode:
+            call(trial, trial.static(function), [trial.static(value) for value in args], {name: trial.static(value) for name, value in kwargs.items()})
+    except UserError:
+        raises = True
+    except (GraphBreak, Exception):  # the function runs for real then, and has the last word
+        pass
+    written = tuple([effect.target[0] for effect in trial.effects])
+    trial.close()
+    return Trial(raises, written)

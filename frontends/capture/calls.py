@@ -331,7 +331,8 @@ def pure_argument(t: Tracer, function: Any, box: Box) -> Any:
     if function in policy.CALLBACKS and python_method(t, kind, "__call__") is not None:
         raise t.stop("LB0003", f"{describe(function)} with an object that is called")
     for name in policy.CALLED_BY_C:
-        if python_method(t, kind, name) is not None and kind.__module__ != "enum":
+        method = python_method(t, kind, name)
+        if method is not None and kind.__module__ != "enum" and method.__module__ != "enum":
             raise t.stop("LB0003", f"{describe(function)} of a {kind.__name__}")
     if t.is_fresh(value) or issubclass(type(value), _IMMUTABLE):
         if source is not None and issubclass(type(value), type | enum.Enum | re.Pattern | re.Match):

@@ -12,10 +12,12 @@ from typing import Any
 
 import torch
 
+from lect.dialects.guard.containers import elements
 from lect.frontends.capture.attributes import MISSING, find_in_type, instance_dict, load_attr
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import run_real
 from lect.frontends.capture.iteration import iterate, mapping_items
+from lect.frontends.capture.keys import hashed_in_python
 from lect.frontends.capture.numbers import RunTimeNumber
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
@@ -84,6 +86,9 @@ def _deep(t: Tracer, box: Box, memo: dict[int, Any]) -> Box:
         made = {}
         memo[id(value)] = t.made(made)[0]
         made.update({key: _deep(t, item, memo)[0] for key, item in mapping_items(t, box).items()})
+    elif (kind is set or kind is frozenset) and not hashed_in_python(elements(t.now(box))):
+        made = run_real(kind, [_deep(t, item, memo)[0] for item in iterate(t, box)])
+        memo[id(value)] = t.made(made)[0]
     elif not _is_plain_class(t, value):
         return t.code_table.inline(t, t.static(copy.deepcopy), [box, (memo, None)], {})  # type: ignore[no-any-return]
     else:

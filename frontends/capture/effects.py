@@ -553,12 +553,28 @@ def store_global(t: Tracer, names: Box, name: str, item: Box) -> None:
     """Bind a global variable."""
     value = names[0]
     raw = t.stored(item)
-    if t.is_fresh(value):  # given to `exec`
-        value[name] = raw
-        return
-    if id(value) not in t.shadows:
-        t.shadows[id(value)] = t.made(dict(value))[0]
-        t.keep.append(value)
-    t.shadows[id(value)][name] = raw
-    t.written.add((id(value), name))
-    t.effects.append(Effect(dict.__setitem__, names, [name, raw], {}, t.loc))
+    _namespace_to_write(t, value)[name] = raw
+    if not t.is_fresh(value):
+        t.written.add((id(value), name))
+        t.effects.append(Effect(dict.__setitem__, names, [name, raw], {}, t.loc))
+
+
+def delete_global(t: Tracer, names: Box, name: str) -> None:
+    """Unbind a global variable that is bound."""
+    value = names[0]
+    if t.as_before(value, name) and not t.is_fresh(value):
+        t.guards.has_key(names[1], name, True)
+    del _namespace_to_write(t, value)[name]
+    if not t.is_fresh(value):
+        t.written.add((id(value), name))
+        t.effects.append(Effect(dict.__delitem__, names, [name], {}, t.loc))
+
+
+def _namespace_to_write(t: Tracer, names: dict[str, Any]) -> Any:
+    """The dictionary that takes the trace's writes to global variables."""
+    if t.is_fresh(names):  # given to `exec`
+        return names
+    if id(names) not in t.shadows:
+        t.shadows[id(names)] = t.made(dict(names))[0]
+        t.keep.append(names)
+    return t.shadows[id(names)]

@@ -8,6 +8,7 @@ into C code; errors of lect pass it by as `Crossing`.
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 import types
 from collections.abc import Callable, Collection, Mapping
@@ -328,7 +329,8 @@ def known(t: Tracer, value: Any) -> Box:
             return t.make_tuple(boxes)
         t.tuples[id(value)] = (value, boxes)
         return (value, None)
-    return t.made(value) if type(value) is GROUP else t.wrap(value)
+    of_iterator = type(value) is GROUP or (type(value) is re.Match and id(value) not in t.seen)  # C code has just made it
+    return t.made(value) if of_iterator else t.wrap(value)
 
 
 class IndexIterator:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import operator
 import types
 from collections import defaultdict, deque
@@ -198,6 +199,9 @@ def _guard_identity(t: Tracer, left: Box, right: Box) -> None:
             t.guards.equals(source, value) if type(value) in SCALAR_TYPES else t.guards.is_object(source, value)
 
 
+_COMPARED_AND_SHOWN = tuple(f"__{name}__" for name in "eq ne lt le gt ge hash str repr format".split())
+
+
 def check_plain(t: Tracer, value: Any, around: frozenset[int] = frozenset()) -> None:
     """Break unless C code may compare or print `value`: no tensors, user objects or shadowed containers inside.
 
@@ -226,10 +230,18 @@ def check_plain(t: Tracer, value: Any, around: frozenset[int] = frozenset()) -> 
                 check_plain(t, item, inside)
     elif issubclass(type(value), torch.Tensor):
         raise t.stop("LB0019", "a container with tensors")
-    elif not issubclass(type(value), type | FunctionType) and kind.__module__ not in ("enum", "typing"):
+    elif not issubclass(type(value), type | FunctionType) and kind.__module__ not in ("enum", "typing") and not _is_plain_member(t, value):
         raise t.stop("LB0019", f"a {kind.__name__} compared or printed by C code")
     else:
         pin(t, value)
+
+
+def _is_plain_member(t: Tracer, value: Any) -> bool:
+    """True for a member of an enum with a plain value whose class leaves comparing and showing it to `enum` and to C code."""
+    if not issubclass(type(value), enum.Enum) or type(value._value_) not in SCALAR_TYPES:
+        return False
+    methods = [python_method(t, type(value), name) for name in _COMPARED_AND_SHOWN]
+    return all(method is None or method.__module__ == "enum" for method in methods)
 
 
 def _check_plain_items(t: Tracer, value: Any) -> None:

@@ -41,7 +41,7 @@ def read_reference(t: Tracer, reference: Box) -> Box:
 
 
 def is_watched(value: Any, given: Collection[int] = (), inside: bool = True) -> bool:
-    """True when letting go of a value may be seen: it is a weak reference, or there is one to it, or to what a container holds.
+    """True when letting go of a value may be seen: it is a weak reference, or there is one to it, or it has a finaliser, or a container holds such a thing.
 
     Of an object whose identity is among `given`, to which the next operation may make one, the same is said.
     """
@@ -49,6 +49,8 @@ def is_watched(value: Any, given: Collection[int] = (), inside: bool = True) -> 
     if kind in SCALAR_TYPES or issubclass(kind, _OUTLIVE):
         return False
     if issubclass(kind, REFERENCES):
+        return True
+    if type(find_in_type(kind, "__del__")) is types.FunctionType:
         return True
     if kind.__weakrefoffset__ and (weakref.getweakrefcount(value) or (kind is not LT and id(value) in given)):
         return True

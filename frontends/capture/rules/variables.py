@@ -12,7 +12,7 @@ from lect.dialects.guard.builtin_names import OWN
 from lect.dialects.pyframe.attributes import to_python
 from lect.frontends.capture.attributes import find_in_type
 from lect.frontends.capture.breaks import UserError
-from lect.frontends.capture.effects import globals_box, load_cell, store_cell, store_global
+from lect.frontends.capture.effects import delete_global, globals_box, load_cell, store_cell, store_global
 from lect.frontends.capture.iteration import acts_when_released
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.sources import Source
@@ -169,6 +169,18 @@ def store_global_rule(frame: Any, op: Any) -> None:
     store_global(frame.t, globals_of(frame), op.attrs["id"], frame.env[op.operands[0]])
 
 
+def delete_global_rule(frame: Any, op: Any) -> None:
+    t, names, name = frame.t, frame.globals, op.attrs["id"]
+    if type(names) is not dict:
+        raise t.stop("LB0003", f"{name}, a global name in a {type(names).__name__}")
+    if name in (t.shadows.get(id(names), names) if t.shadows.some else names):
+        delete_global(t, globals_of(frame), name)
+        return
+    if not t.is_fresh(names) and name not in names:
+        t.guards.has_key(globals_of(frame)[1], name, False)
+    raise UserError(NameError(f"name '{name}' is not defined", name=name))
+
+
 def _empty_cell(frame: Any, name: str) -> NameError:
     """What reading a variable raises that nested functions share and that has no value: another error in the function that it belongs to."""
     if name in frame.program.cells:
@@ -240,6 +252,7 @@ RULES: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
         "pyframe.restore_local": restore_local,
         "pyframe.load_global": load_global,
         "pyframe.store_global": store_global_rule,
+        "pyframe.delete_global": delete_global_rule,
         "pyframe.load_deref": load_deref,
         "pyframe.store_deref": store_deref,
         "pyframe.delete_deref": delete_deref,

@@ -28,6 +28,7 @@ from lect.dialects.functional.symbols import Place, places_of
 from lect.dialects.fx.ops import GraphOp
 from lect.ir import Value
 from lect.ir.symbolic import Size
+from lect.runtime.engine_order import as_edges
 from lect.runtime.random_replay import Plan, Replay
 from lect.runtime.training_sizes import at, layout_with_symbols, numbers_of
 
@@ -84,6 +85,7 @@ def picker(numbers: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]
 class Group:
     """Results that hang on one node of autograd: their numbers, what that keeps of the forward, and the inputs that it leads to.
 
+    It is made with these in the order in which eager's engine is done with their gradients, and holds them in that in which the node has to have them.
     Where eager keeps nothing at all, the backward may run `again` without having been told to retain anything.
     """
 
@@ -92,10 +94,28 @@ class Group:
     inputs: tuple[int, ...]
     again: bool
     backwards: dict[tuple[int, ...], dict[Layouts | None, Backward | None]] = field(default_factory=dict)
+    orders: dict[tuple[int, ...], Callable[[Sequence[Any]], tuple[Any, ...]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.inputs = as_edges(self.inputs)
         self.pick_inputs = picker(self.inputs)
         self.pick_results = picker(self.results)
+
+    def in_order(self, gradients: tuple[int, ...]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+        """A function that puts the gradients of these inputs into the order of the node's, with None for those that there are not."""
+        found = self.orders.get(gradients)
+        if found is None:
+            places = {number: place for place, number in enumerate(gradients)}
+            if places.keys() >= set(self.inputs):
+                found = picker([places[number] for number in self.inputs])
+            else:
+                wanted = [places.get(number) for number in self.inputs]
+
+                def found(given: Sequence[Any]) -> tuple[Any, ...]:
+                    return tuple([None if place is None else given[place] for place in wanted])
+
+            self.orders[gradients] = found
+        return found
 
     def prepare(self, step: TrainingStep, arguments: int) -> None:
         """Find where everything is for a step that is called with so many arguments."""
@@ -309,11 +329,7 @@ def _run(call: _Call, backward: Backward, arguments: list[torch.Tensor], slopes:
         if slope.stride() != strides:
             slope = torch.empty_strided(slope.shape if call.sizes else shape, strides, dtype=dtype, device=slope.device).copy_(slope)
         arguments.append(slope)
-    given = backward.run(arguments)
-    if backward.gradients == group.inputs:
-        return given
-    found = dict(zip(backward.gradients, given))
-    return [found.get(number) for number in group.inputs]
+    return group.in_order(backward.gradients)(backward.run(arguments))
 
 
 def _input(call: _Call, place: tuple[str, int]) -> Any:

@@ -99,14 +99,13 @@ def _facts_of_group(graph: GraphOp, backward: FuncOp) -> GroupFacts:
 
 
 def _followed(graph: GraphOp, backward: FuncOp) -> tuple[int, ...]:
-    """The inputs that autograd connects to the results of a backward.
+    """The inputs that autograd connects to the results of a backward, in the order in which it is done with their gradients.
 
     One whose elements are only read, as by `item()`, gets no gradient.  It is not connected: the engine would run through what it was computed
     from all the same, which may have been freed long ago.
     """
-    asking = [n for n, value in enumerate(graph.body.args) if getattr(value.type, "requires_grad", False)]
-    reached = set(backward.training["gradients"])
-    return tuple([n for n in asking if n in reached] or asking)
+    asking = {n: None for n, value in enumerate(graph.body.args) if getattr(value.type, "requires_grad", False)}
+    return tuple([n for n in backward.training["gradients"] if n in asking] or asking)
 
 
 def backward_to_json(backward: Backward) -> dict[str, Any]:

@@ -213,3 +213,59 @@ def test_a_tensor_with_a_hook_is_written_to():
         found.append(x.grad)
     same(*found)
     assert stops()[:1] == ["LB0021"]
+
+
+class Tied(nn.Module):
+    """An embedding that is the last layer too, and layers that are used twice."""
+
+    def __init__(self):
+        super().__init__()
+        self.embedding = nn.Embedding(5, 4)
+        self.layers = nn.ModuleList([nn.Linear(4, 4) for _ in range(3)])
+        self.scale = nn.Parameter(torch.ones(4))
+        self.last = nn.Linear(4, 5, bias=False)
+        self.last.weight = self.embedding.weight
+
+    def forward(self, x):
+        x = self.embedding(x.abs().long().clamp(max=4)[0])
+        for layer in self.layers:
+            x = x + torch.tanh(layer(x * self.scale)) + layer(x)
+        return self.last(x)
+
+
+class Sums(nn.Module):
+    """Parameters that several operations use."""
+
+    def __init__(self):
+        super().__init__()
+        for name in "abcd":
+            self.register_parameter(name, nn.Parameter(torch.randn(4)))
+
+    def forward(self, x):
+        return (self.a + self.b) * (self.c * x).sin() + self.d * self.a + torch.stack([self.b, self.d]).sum(0)
+
+
+MODELS = {
+    "few layers": lambda: nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4), nn.LayerNorm(4), nn.Linear(4, 2)),
+    "layers that repeat": lambda: nn.Sequential(*[layer for _ in range(8) for layer in (nn.Linear(4, 4), nn.LayerNorm(4), nn.GELU())]),
+    "tied": Tied,
+    "sums": Sums,
+}
+
+
+@pytest.mark.parametrize("name", list(MODELS))
+def test_hooks_on_parameters_run_in_the_order_of_eager(name):
+    lect.reset()
+    model, log = MODELS[name](), []
+    for of, parameter in model.named_parameters():
+        parameter.register_hook(lambda gradient, of=of: log.append(("gradient", of)))
+        parameter.register_post_accumulate_grad_hook(lambda parameter, of=of: log.append(("gathered", of)))
+    x = torch.randn(2, 4)
+    model(x).sum().backward()
+    want = log.copy()
+    compiled = lect.compile(model)
+    for _ in range(2):
+        log.clear()
+        compiled(x).sum().backward()
+        assert log == want
+    assert stops() == []

@@ -188,13 +188,18 @@ class _Backward:
         return {number: self._tangent(number, tuple(islice(stated, self.results[number].dim())) if self.strides else None) for number in chosen}
 
     def _gradients(self, tangents: Mapping[int, torch.Tensor], again: bool) -> dict[int, torch.Tensor]:
-        """The gradients of the inputs that get one, by number of the input.  `again` says that others will be asked for."""
+        """The gradients of the inputs that get one, by number of the input, in the order in which the engine is done with them.
+
+        `again` says that others will be asked for.
+        """
         recorder = self.run.recorder
         outputs = tuple([self.results[number] for number in tangents])
         wanted = {number: tensor for number, tensor in self.inputs.items() if type(tensor) is LT and tensor.requires_grad}
         draws = recorder.draws
         again = again or self.run.sizes is not None  # what asks for plain sizes runs twice
         given = outputs, tuple(tangents.values()), again, False, tuple(wanted.values())
+        done: dict[int, None] = {}
+        hooks = [tensor.register_hook(lambda slope, number=number: done.setdefault(number)) for number, tensor in wanted.items()]
         try:
             found = plain_sizes.call(RUN_BACKWARD, given, {"allow_unreachable": True, "accumulate_grad": False})
         except LectError:
@@ -204,9 +209,13 @@ class _Backward:
                 raise recorder.failure from None
             message = (str(error).splitlines() or [""])[0]
             raise LectError(f"the backward of the graph raises {type(error).__name__}: {message}", op=self.end) from internal(error)
+        finally:
+            for hook in hooks:
+                hook.remove()
         if recorder.draws != draws:
             raise LectError("the backward draws random numbers, whose place among those of the forward is not known", op=self.end)
-        return {number: tensor for number, tensor in zip(wanted, found) if tensor is not None}
+        gradients = {number: tensor for number, tensor in zip(wanted, found) if tensor is not None}
+        return {number: gradients[number] for number in (*done, *gradients) if number in gradients}
 
     def _tangent(self, number: int, strides: tuple[Size, ...] | None) -> torch.Tensor:
         """What stands for the gradient of a result: a new argument of the block."""

@@ -57,10 +57,14 @@ class Traced:
 
 
 class Gradients(NamedTuple):
-    """How the gradients of a call's operands are computed: positions among operands, values of the forward, given gradients and steps; None for none."""
+    """How the gradients of a call's operands are computed: positions among operands, values of the forward, given gradients and steps; None for none.
+
+    `done` are the numbers of the operands in the order in which the engine is done with them.
+    """
 
     steps: list[Step]
     positions: tuple[int | None, ...]
+    done: tuple[int, ...]
 
 
 class Plan:
@@ -178,6 +182,9 @@ class Plan:
                 given.append(stand_in)
         last, draws = block.last, recorder.draws
         wanted = [number for number, leaf in enumerate(self.leaves) if leaf.requires_grad and self.same[number] == number]
+        done: dict[int, None] = {}
+        for number in wanted:
+            self.leaves[number].register_hook(lambda slope, number=number: done.setdefault(number))
         found = torch.autograd.Variable._execution_engine.run_backward(  # type: ignore[attr-defined]
             tuple(roots), tuple(given), False, False, tuple([self.leaves[number] for number in wanted]), allow_unreachable=True, accumulate_grad=False
         )
@@ -190,7 +197,7 @@ class Plan:
         for number, tensor in zip(wanted, found):
             if tensor is not None:
                 gradients[number] = positions[recorder.entry(tensor).value]
-        return Gradients(steps, tuple(gradients))
+        return Gradients(steps, tuple(gradients), tuple(done))
 
 
 # The results of the first depend on whether autograd is on when it runs; the gradients of the second lie otherwise where torch differentiates traced tensors.
@@ -265,6 +272,7 @@ class _Joint:
             traced = self.tensors[value] = Traced(argument, object(), value.type.requires_grad)
             self.memories[argument] = [traced.storage]
         self.inputs = list(self.tensors.values())
+        self.done: dict[Traced, None] = {}  # tensors whose gradient is there, in the order in which the engine adds the last part of each
 
     def build(self, calls: Sequence[CallOp], tangents: tuple[int, ...], strides: tuple[Size, ...]) -> FuncOp:
         """Write forward and backward.  Raises `Unlike`, and what a call raises."""
@@ -286,7 +294,8 @@ class _Joint:
             gradients[results[number]] = self.block.add_arg(type, "tangent")
         for plan, operands, made, values in reversed(done):
             self.backward(plan, operands, made, values, gradients)
-        found = {number: gradients[traced] for number, traced in enumerate(self.inputs) if traced.requires_grad and traced in gradients}
+        numbers = {traced: number for number, traced in enumerate(self.inputs) if traced.requires_grad and traced in gradients}
+        found = {numbers[traced]: gradients[traced] for traced in (*self.done, *numbers) if traced in numbers}
         training = {
             "inputs": len(self.inputs),
             "results": len(results),
@@ -337,6 +346,9 @@ class _Joint:
         for traced, position in zip(operands, found.positions):
             if position is not None:
                 gradients[traced] = values[position]
+        for number in found.done:
+            self.done.pop(operands[number], None)
+            self.done[operands[number]] = None
 
     def held(self, last: Operation | None, results: list[Traced]) -> tuple[tuple[str, int], ...]:
         """The inputs and results in whose memory something lies that the operations behind `last` read."""

@@ -140,6 +140,8 @@ class Arming:
         if type(value) in IMMUTABLE:
             self.keep.append(value)
             return True
+        if issubclass(type(value), torch.Tensor) and self.where.dict_tag_mask:
+            return False  # the version of the dictionary tells it too, and `torch.utils.swap_tensors` takes no tensor with a weak reference to it
         return id(value) in self._dicts or id(value) in self._lists or self.watch(value)
 
     # ---- rows ----------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import linecache
+import sys
 
 import pytest
 import torch
@@ -29,17 +30,29 @@ def shown(value):
     return repr(value) if isinstance(value, str | int | float | dict | type(None)) else type(value).__name__
 
 
+@contextlib.contextmanager
+def what_is_only_told():
+    """Exceptions that nobody can catch, such as those of a generator that does not end when it is closed as garbage."""
+    told, before = [], sys.unraisablehook
+    sys.unraisablehook = lambda raised: told.append((type(raised.exc_value).__name__, str(raised.exc_value)))
+    try:
+        yield told
+    finally:
+        sys.unraisablehook = before
+
+
 def outcome(function, a, b):
     """What a call gives or raises, with what is chained to it, and all that it tells."""
     log, xs = [], [1, 2, 3, 4]
-    try:
-        found = shown(function(torch.arange(3.0), log, a, b, xs))
-    except Exception as error:
-        found = []
-        while error is not None:
-            found.append((type(error).__name__, str(error), type(error.__cause__).__name__))
-            error = error.__context__
-    return found, shown(log), xs
+    with what_is_only_told() as told:
+        try:
+            found = shown(function(torch.arange(3.0), log, a, b, xs))
+        except Exception as error:
+            found = []
+            while error is not None:
+                found.append((type(error).__name__, str(error), type(error.__cause__).__name__))
+                error = error.__context__
+    return found, shown(log), xs, told
 
 
 def run(seed):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import collections.abc
 import copy
 import dataclasses
+import enum
 import functools
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -62,6 +64,16 @@ class Tagged(list):
 class Counter(dict):
     def __missing__(self, key):
         return 0
+
+
+class Flags(enum.IntFlag):
+    ONE = 1
+    TWO = 2
+
+
+class Size(enum.IntEnum):
+    SMALL = 1
+    LARGE = 3
 
 
 SETTINGS = Settings()
@@ -139,7 +151,37 @@ def types_by_dtype(x):
     return x.type(torch.float64) * 2, x.type(x.dtype) + 1, x.type(torch.int32)
 
 
+def copies_of_sets(x):
+    several = {1, 2, (3, 4)}
+    copied = copy.deepcopy({"a": several, "b": [several]})
+    copied["a"].add(5)
+    return x * len(copied["a"]), copied, copied["b"][0] is copied["a"], several, copy.deepcopy(frozenset(several))
+
+
+def members_in_c_code(x):
+    both = Flags.ONE | Flags.TWO
+    told = f"{both} {both!r} {Size.LARGE}", str(Size.SMALL), [Size.LARGE, Flags.TWO]
+    ordered = sorted([Size.LARGE, Size.SMALL]), max(Size), Size.LARGE > 2, list(both), Flags.ONE in both
+    return x * int(both) + float(Size.LARGE), told, ordered, [5, 6, 7, 8][both], {1: "a", 3: "b"}[Size.LARGE]
+
+
+def matches_one_by_one(x):
+    found = [(match[1], match.start()) for match in re.finditer(r"(\w)=", "a=1, b=2")]
+    return x * len(found), found
+
+
+def global_for_a_while(x):
+    global made_for_a_while
+    made_for_a_while = x * 2
+    y = made_for_a_while + 1
+    del made_for_a_while
+    try:
+        del made_for_a_while
+    except NameError as error:
+        return y, "made_for_a_while" in globals(), str(error)
+
+
 PROGRAMS: tuple[Callable[..., Any], ...] = (
     deep_copies, identities, signatures, unfinished_iteration, outer_of_wrapper, outputs_with_fields, derived_containers, tracing_state,
-    types_by_dtype,
+    types_by_dtype, copies_of_sets, members_in_c_code, matches_one_by_one, global_for_a_while,
 )  # fmt: skip

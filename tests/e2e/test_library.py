@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import re
 import sys
 
 import pytest
@@ -211,3 +212,23 @@ def test_sum_of_floats_that_change(compensated, monkeypatch):
         same(program(torch.ones(2), values, n), compiled(torch.ones(2), values, n), exact=True)
     assert fallbacks() == []
     assert len(lect.events("trace")) == 2
+
+
+@lect.disable
+def cut():
+    """Where the graph breaks."""
+
+
+def test_matches_on_both_sides_of_a_cut():
+    def program(x, text):
+        found = []
+        for match in re.finditer(r"(\w)(\d)", text):
+            x = x * int(match[2])
+            cut()
+            found.append(match.group(1))
+        return x, found
+
+    compiled = lect.compile(program)
+    for text in ("a1 b2", "a1 b2", "c3", ""):
+        check(program, torch.randn(4), text, compiled=compiled)
+    assert stops().count("LB0028") > 0

@@ -393,4 +393,19 @@ def chained_comparisons(wrap, call, note):
         call(f, tensor(1, -2 + i), i)
 
 
+def assertions(wrap, call, note):
+    def f(x, n):
+        assert n < 3, f"n={n} shape={tuple(x.shape)}"
+        x.add_(1)
+        if n == 2:
+            raise type("Dyn", (RuntimeError,), {})(n)
+        return x.reshape(n + 1, -1)
+
+    f = wrap(f)
+    for n in range(5):
+        x = tensor(1, 2, 3, 4)
+        call(f, x, n)
+        note(x)
+
+
 PROGRAMS = [each for each in list(globals().values()) if type(each) is type(cut) and each.__code__.co_varnames[:3] == ("wrap", "call", "note")]

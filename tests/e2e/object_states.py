@@ -583,19 +583,4 @@ def locals_of_threads(wrap, call, note):
         note(tl.v)
 
 
-def assertions(wrap, call, note):
-    def f(x, n):
-        assert n < 3, f"n={n} shape={tuple(x.shape)}"
-        x.add_(1)
-        if n == 2:
-            raise type("Dyn", (RuntimeError,), {})(n)
-        return x.reshape(n + 1, -1)
-
-    f = wrap(f)
-    for n in range(5):
-        x = tensor(1, 2, 3, 4)
-        call(f, x, n)
-        note(x)
-
-
 PROGRAMS = [each for each in list(globals().values()) if type(each) is type(cut) and each.__code__.co_varnames[:3] == ("wrap", "call", "note")]

@@ -8,6 +8,7 @@ from functools import cache, cached_property
 from types import CodeType
 from typing import Any
 
+from lect.backends.code_store import CodeStore
 from lect.ir import Context, LectError, Operation
 from lect.runtime.launches import check_launches
 from lect.runtime.openmp import openmp_libraries
@@ -104,11 +105,11 @@ def _executable(func: Operation, entries: dict[str, Any], compiled: Any, ctx: Co
     """A graph on the CPU: its host program is native code, unless the option `host` says otherwise or it cannot be."""
     from lect.backends import native_host, python_host
 
-    launcher = shared_launcher() if entries else None
+    store = copy(ctx.resources.get("code_store"))  # one of its own, as the store notes what the kernels of a graph are
+    launcher = shared_launcher(store) if entries else None
     made = Executable(func, lambda: python_host.load(func, entries, launcher), compiled)
     if ctx.options.get("host", "native") == "native" and all(getattr(value.type, "device", "cpu") == "cpu" for op in func.body for value in op.results):
         try:
-            store = copy(ctx.resources.get("code_store"))  # one of its own, as the store notes what the kernels of a graph are
             made.native = native_host.load(func, entries, launcher, compiled, store)
         except LectError as error:
             made.refused = error.message
@@ -127,12 +128,26 @@ def find_host_function(module: Operation, name: str | None) -> Operation:
     return found[0]
 
 
+class _Launcher:
+    """The launcher of this process, once it is made."""
+
+    def __init__(self) -> None:
+        self.made: Callable[[int, Any, int, int], None] | None = None
+
+
 @cache
-def shared_launcher() -> Callable[[int, Any, int, int], None]:
-    """The launcher of this process."""
+def _launcher() -> _Launcher:
+    return _Launcher()
+
+
+def shared_launcher(store: CodeStore | None = None) -> Callable[[int, Any, int, int], None]:
+    """The launcher of this process, made when first asked for; `store` may have its code."""
     from lect.backends.llvm.launcher import make_launcher
 
-    return make_launcher(openmp_libraries())
+    here = _launcher()
+    if here.made is None:
+        here.made = make_launcher(openmp_libraries(), store)
+    return here.made
 
 
 Tensors = Sequence[Any]

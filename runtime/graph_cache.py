@@ -96,8 +96,8 @@ class Place:
         facts = entry.facts()
         module = parse_module(entry.text("host.mlir"), ctx, "host.mlir")
         ctx.statistics.update({name: int(number) for name, number in facts["statistics"].items()})
+        ctx.resources["code_store"] = self.objects  # also for what all programs share, which runs kernels and host programs
         if facts["object"] is None:  # for a GPU, or without kernels
-            ctx.resources["code_store"] = self.objects
             return Restored(module, None, facts)
         from lect.backends.llvm.jit import load_object
         from lect.backends.llvm.loaded import CompiledKernels

@@ -13,14 +13,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 
 import llvmlite.binding as llvm
 
 from lect.ir.diagnostics import LectError, ParseError, source_excerpt
 from lect.ir.location import Location
 
-# The C library's mathematics, and what LLVM calls for halves on processors without instructions for them.
-LIBRARIES = ("m", "gcc_s")
+# The C library's mathematics, and what LLVM calls for halves on processors without instructions for them: names on Linux, and for a search elsewhere.
+LIBRARIES = MappingProxyType({"libm.so.6": "m", "libgcc_s.so.1": "gcc_s"})
 
 
 @dataclass(frozen=True)
@@ -61,9 +62,13 @@ def initialise() -> None:
     """Prepare LLVM for the host, once per process."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    for path in map(ctypes.util.find_library, LIBRARIES):
-        if path is not None:
+    for path, name in LIBRARIES.items():
+        try:
             llvm.load_library_permanently(path)
+        except RuntimeError:  # of another system; a search runs other programs, which takes 10 ms
+            found = ctypes.util.find_library(name)
+            if found is not None:
+                llvm.load_library_permanently(found)
 
 
 @cache

@@ -10,7 +10,8 @@ import ctypes
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lect.backends.llvm.jit import compile_object, load_object
+from lect.backends.code_store import CodeStore
+from lect.backends.llvm.loaded import stored_object
 
 SYMBOL = "lect_launch"
 
@@ -85,13 +86,13 @@ declare i64 @llvm.smin.i64(i64, i64)
 """
 
 
-def make_launcher(openmp_libraries: Sequence[str] = ()) -> Callable[[int, Any, int, int], None]:
-    """Compile `launch(address, pointers, grid, grain)`; without an OpenMP library it runs all programs on the calling thread.
+def make_launcher(openmp_libraries: Sequence[str] = (), store: CodeStore | None = None) -> Callable[[int, Any, int, int], None]:
+    """`launch(address, pointers, grid, grain)` as native code; without an OpenMP library it runs all programs on the calling thread.
 
-    The GIL is released while a kernel runs.
+    `store` may have its code.  The GIL is released while a kernel runs.
     """
     text = PARALLEL if openmp_libraries else SERIAL
-    code = load_object(compile_object(text, 1), openmp_libraries)
+    code = stored_object(text, 1, store, openmp_libraries)
     prototype = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
     launch = prototype(code.address(SYMBOL))
     launch.code = code  # type: ignore[attr-defined]  # the address is valid as long as the code is alive

@@ -11,6 +11,7 @@ import opcode
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import compress
 from types import CodeType, MappingProxyType
 from typing import Any, NamedTuple
 
@@ -87,6 +88,7 @@ _COMBINED = numbers_of(COMBINED)
 NEVER_RAISES_NUMBERS = numbers_of(NEVER_RAISING)
 _LEAVES = numbers_of(NEVER_FALLS_THROUGH)
 CACHE = dis.opmap["CACHE"]
+assert CACHE == 0
 
 
 def _any_of(numbers: Iterable[int]) -> re.Pattern[bytes]:
@@ -127,8 +129,15 @@ class Listing:
     def positions(self) -> list[tuple[int | None, ...]]:
         """The positions of all instructions."""
         if self._positions is None:
-            of_units = list(self.code.co_positions())
-            self._positions = [of_units[unit] for unit in self.units]
+            units = self.units
+            wanted = bytearray(units[-1] + 1)
+            for unit in units:
+                wanted[unit] = 1
+            found = list(compress(self.code.co_positions(), wanted))  # those of inline caches, more than half of all, are not kept
+            if len(found) != len(units):  # several instructions have one unit
+                of_units = dict(zip(dict.fromkeys(units), found))
+                found = [of_units[unit] for unit in units]
+            self._positions = found
         return self._positions
 
     def handler(self, place: int) -> Handler | None:
@@ -161,10 +170,10 @@ def read_instructions(code: CodeType) -> list[Instruction]:
 def read_listing(code: CodeType) -> Listing:
     """The instructions of `code` and where its blocks begin."""
     raw = code.co_code
-    numbers, plain_args = raw[::2], raw[1::2]
-    units = [unit for unit, number in enumerate(numbers) if number != CACHE]
-    numbers = numbers.replace(_CACHE_BYTE, b"")  # `co_code` shows inline caches as empty
-    args: list[Any] = [plain_args[unit] for unit in units]
+    numbers = raw[::2]
+    units = list(compress(range(len(numbers)), numbers))  # the number of CACHE is 0, and `co_code` shows inline caches as empty
+    args: list[Any] = list(compress(raw[1::2], numbers))
+    numbers = numbers.replace(_CACHE_BYTE, b"")
     starts = units
     if EXTENDED_ARG in numbers:
         numbers, args, units, starts = _with_wide_arguments(numbers, args, units)

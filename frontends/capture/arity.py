@@ -43,13 +43,15 @@ _KNOWN: Mapping[Any, tuple[int, int, bool]] = MappingProxyType(
 
 
 def with_arity(function: Any, rule: Rule) -> Rule:
-    """`rule` for the calls that `function` accepts."""
-    limits = _limits(function)
-    if limits is None:
-        return rule
-    fewest, most, keywords = limits
+    """`rule` for the calls that `function` accepts.  Which these are is looked up at the first call: of some hundred functions a program calls few."""
+    known = False
+    fewest, most, keywords = 0, ANY, True
 
     def checked(t: Tracer, args: list[Box], kwargs: dict[str, Box]) -> Box:
+        nonlocal known, fewest, most, keywords
+        if not known:
+            fewest, most, keywords = _limits(function) or (fewest, most, keywords)
+            known = True
         if not fewest <= len(args) <= most or (kwargs and not keywords):
             run_real(function, *[box[0] for box in args], **{name: box[0] for name, box in kwargs.items()})
             raise t.stop("LB0003", f"{getattr(function, '__qualname__', function)} with {len(args)} arguments")

@@ -133,7 +133,8 @@ class Listing:
             wanted = bytearray(units[-1] + 1)
             for unit in units:
                 wanted[unit] = 1
-            found = list(compress(self.code.co_positions(), wanted))  # those of inline caches, more than half of all, are not kept
+            # those of inline caches, more than half of all, are not kept
+            found: list[tuple[int | None, ...]] = list(compress(self.code.co_positions(), wanted))
             if len(found) != len(units):  # several instructions have one unit
                 of_units = dict(zip(dict.fromkeys(units), found))
                 found = [of_units[unit] for unit in units]

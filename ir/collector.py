@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 FEW = 5_000  # young objects that the collector walks in about a millisecond
-ALLOWANCE = 400_000  # objects that may pass the collector before it has walked all there are
+ALLOWANCE = 200_000  # objects that may pass the collector before it has walked all there are: if all are garbage, 20 MB
 IMMORTAL = 1_000  # Python 3.12 puts the objects that never die where `gc.freeze` puts its own, 375 in a bare interpreter
 
 

@@ -23,7 +23,7 @@ import torch
 from lect.frontends.tensors.sizes import SizeNode, Truth
 
 SYMBOLIC: Final = (torch.SymInt, torch.SymFloat, torch.SymBool)
-OURS: Final = (SizeNode, Truth)
+OURS: Final = (SizeNode, Truth)  # which answer every question by themselves
 
 
 def _unchanged(value: Any) -> Any:

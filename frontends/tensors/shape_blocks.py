@@ -20,6 +20,7 @@ from lect.dialects.functional.shapes import (
 )
 from lect.frontends.tensors.metadata import TensorMeta
 from lect.frontends.tensors.shape_pointwise import Result, ShapeFunction, category, common_device, pointwise_meta
+from lect.frontends.tensors.sizes import Dim
 
 aten = torch.ops.aten
 MAX_REDUCED_RANK: Final = 64  # eager keeps the dims to reduce in a set of bits; meta kernels do not mind
@@ -234,7 +235,7 @@ def places_of_nonzero(x: TensorMeta, *, size: int, fill_value: int = -1) -> Resu
 
 def arange(end: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None) -> Result:
     """arange(n) of integers."""
-    if type(end) is not int or end < 0 or dtype not in (None, torch.int64) or layout not in (None, torch.strided):
+    if type(end) not in (int, Dim) or end < 0 or dtype not in (None, torch.int64) or layout not in (None, torch.strided):
         return None
     return _created((end,), torch.int64, device)
 

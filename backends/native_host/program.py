@@ -265,6 +265,7 @@ class _Writer:
                 raise LectError(f"the host program does not say what the size s{symbol} is", op=ops[0])
             print_operation(self.source, known)
             given += [known.tensor] if known.tensor not in given else []
+            self._keep(known.tensor)
         for op in ops:
             if isinstance(op, host.MemoryOp):
                 self.source.names[op.buffer] = self.source.use(op.tensor)
@@ -286,6 +287,12 @@ class _Writer:
             if isinstance(value.op, host.MemoryOp):
                 self.slots[value] = self.slots[self._whole(value)]
         self.segments.append((name, given, kept))
+
+    def _keep(self, value: Value) -> None:
+        """Let a tensor live to the end, which was to be freed by now, and of which a size is asked."""
+        row = ("free", [self.slots[value]])
+        if row in self.rows:
+            self.rows.remove(row)
 
     def _whole(self, value: Value) -> Value:
         """The tensor that a value is the memory of, or the value itself."""

@@ -8,7 +8,7 @@
 A loop of at least `steps` steps that carries a sum is cut into chunks of `fan` steps, long ones into chunks of chunks; each chunk starts from zero
 and is added to the whole.  Of loops in each other the inner is taken first: its sum starts from zero and is added to what the outer carries.
 Other carried values pass through all loops.  What the chunks leave over is loops of its own behind them.  A loop whose length is known only at run time
-is cut into chunks and chunks of chunks, unless it is surely short.
+is cut into greater chunks, and these into none, unless it is surely short: so its error grows with the root of the length there where that is very long.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from lect.ir.symbolic import Size, as_size
 from lect.ir.types import index
 from lect.passes.base import Pass, option
 
-LEVELS = 2  # of chunks, for a loop whose length is not known
+UNKNOWN = 4  # times the fan are the steps of a chunk of a loop whose length is not known: there is one level, as each is a text of its own to compile
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,8 @@ def _cut(func: kernel.FuncOp, loop: kernel.ForOp, steps: int, fan: int) -> bool:
     sums = float_sums(loop)
     if not _is_long(func, loop, max(steps, 2 * fan)) or not sums or not all(_is_zero(loop.initial[position]) for position in sums):
         return False
-    count = extent // block if type(extent) is int else (2 * fan + 1) * fan ** (LEVELS - 1)
-    cascade = Cascade(loop, sums, _chunk_sizes(count, fan, block))
+    chunks = _chunk_sizes(extent // block, fan, block) if type(extent) is int else [UNKNOWN * fan * block]
+    cascade = Cascade(loop, sums, chunks)
     assert loop.parent is not None
     results = list(loop.initial)
     begin: Size = 0

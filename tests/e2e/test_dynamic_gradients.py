@@ -120,6 +120,21 @@ def test_repeated_layers():
     only_one_version(backwards=1)
 
 
+def test_sizes_of_what_a_backward_frees():
+    """What is kept of the first dim is freed behind its last use, and the last step still asks for the size."""
+
+    def fn(x):
+        x = x.softmax(-1)
+        return (x @ x.transpose(1, 2)).softmax(-1) @ x
+
+    compiled = lect.compile(fn)
+    for batch in (4, 3, 9):
+        x, slope = torch.randn(batch, 2, 6, requires_grad=True), torch.randn(batch, 2, 6)
+        lect.mark_dynamic(x, 0)
+        same(*[torch.autograd.grad(each(x), x, slope) for each in (fn, compiled)])
+    only_one_version(backwards=1)
+
+
 def test_attention_with_dropout():
     fn = lambda q: F.scaled_dot_product_attention(q, q * 2, q + 1, dropout_p=0.25)  # noqa: E731
     compiled = lect.compile(fn, options={"rng": "eager"})

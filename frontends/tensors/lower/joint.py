@@ -224,7 +224,7 @@ class _Backward:
             raise LectError("the gradient of a complex result is left to torch", op=self.end)
         layout = layout_of(result)._replace(storage_offset=0)
         if strides is not None:
-            layout = layout._replace(strides=strides if self.run.sizes is None else self.run.sizes.dims(strides))
+            layout = layout._replace(strides=strides if self.run.sizes is None else self.run.sizes.dims(strides))  # type: ignore[arg-type]
         argument = self.run.emitter.block.add_arg(type_of(layout))
         argument.hint = "tangent"
         tensor = make_lt(layout)

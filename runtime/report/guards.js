@@ -39,7 +39,8 @@ class GuardsView {
     this.body.replaceChildren(...parts);
   }
   recompile({ event, misses, from, to }) {
-    const parts = [el("p", {}, el("b", {}, `${event.function}: version ${event.versions + 1}`), ` · ${event.text}`)];
+    const parts = [el("p", {}, el("b", {}, `${event.function}: version ${event.versions}`), ` was made, as ${event.reason}`,
+      ...(event.numbers || []).map((path) => ` · ${path} became a run-time number`), ...(event.sizes || []).map((change) => ` · ${change}: dynamic from now on`))];
     if (misses.length) parts.push(el("table", {}, el("tr", {}, ...["version", "guard", "of", "expected", "found", "asked for at"].map((name) => el("th", {}, name))),
       ...misses.map((miss) => el("tr", {}, el("td", {}, String(miss.version)), ...[miss.guard, miss.source, miss.expected, miss.found].map((text) => el("td", { class: "code" }, text)), el("td", {}, this.link(miss))))));
     const guards = [from, to].map((number) => (number < 0 ? null : compileAt(number).levels.find((level) => level.name === "guard")));

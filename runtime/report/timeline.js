@@ -57,7 +57,8 @@ class TimelineView {
   }
   draw(view) {
     const out = [];
-    const step = 10 ** Math.ceil(Math.log10(80 / this.scale));
+    const wish = 90 / this.scale, ten = 10 ** Math.floor(Math.log10(wish));
+    const step = [1, 2, 5, 10].find((each) => each * ten >= wish) * ten;
     for (let at = Math.max(0, Math.floor(view.left / this.scale / step)) * step; at * this.scale < Math.min(view.right, this.picture.width); at += step) {
       out.push(svg("line", { class: "axis", x1: at * this.scale + 10, x2: at * this.scale + 10, y1: 18, y2: 3 * LANE + 50 }), svg("text", { class: "small", x: at * this.scale + 12, y: 14 }, milliseconds(at)));
     }

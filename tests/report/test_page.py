@@ -257,9 +257,26 @@ def test_a_recompile_is_a_difference_of_guards(browser, full_page):
     browser.open(full_page, "#guards")
     text = browser.ask("document.querySelector('#part-guards').textContent")
     assert 'L["x"]' in text and "Tensor (5,)" in text and "LB0013" in text
+    assert "helped: version 1 was made, as version 0: tensor of" in text and "was 4 and is 5: dynamic from now on" in text
     removed = browser.ask("[...document.querySelectorAll('#part-guards .removed')].map((row) => row.textContent)")
     added = browser.ask("[...document.querySelectorAll('#part-guards .added')].map((row) => row.textContent)")
     assert any("sizes = [4]" in line for line in removed) and any("#lect.size<s0>" in line for line in added)
+
+
+def test_the_timeline_shows_compiles_stages_and_passes(browser, full_page):
+    browser.open(full_page, "#timeline")
+    bars = "[...document.querySelectorAll('#part-timeline g.hit title')].map((each) => each.textContent)"
+    shown = browser.ask(bars)
+    assert all(any(part in text for text in shown) for part in ("0: helped (version 0): ", "(stage emit)", "(pass of kernel"))
+    ticks = "[...document.querySelectorAll('#part-timeline svg > text')].map((each) => parseFloat(each.textContent))"
+    seen = browser.ask(ticks)
+    assert len(seen) > 4 and seen == sorted(set(seen))
+    before = len(browser.ask(bars))
+    browser.click("#part-timeline .bar button:nth-of-type(4)")
+    assert len(browser.ask(bars)) != before and browser.ask("document.querySelector('#part-timeline .picture').scrollLeft") == 0
+    first = browser.ask("document.querySelector('#part-timeline .list .row').textContent")
+    browser.click("#part-timeline .list .row")
+    assert browser.ask("document.querySelectorAll('#part-timeline .picked').length") == 1 and "emit" in first
 
 
 def test_events_can_be_filtered(browser, full_page):

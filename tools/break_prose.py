@@ -30,7 +30,7 @@ Functions that raise out of the frame (LB0012) or compute nothing (LB0022) are r
 copies that classes make of themselves, dispatch and caches made in the frame, JSON of plain data: these are followed, or done by the residual code.
 Calls of functions with `functools.lru_cache` give what the cache holds and are made again by the residual code, so that hits are counted; where the cache
 holds nothing yet, the function runs once while the frame is followed, or the frame is cut in front of it, when the function could see what the frame has
-written, or raises.
+written, writes to what it has read, or would raise, which a trial apart from the frame says.
 
 Warnings are effects like messages of a logger: they name the program's line, and the filters of the moment decide what becomes of them.  Under a filter
 that makes errors of warnings they are breaks.

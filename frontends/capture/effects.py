@@ -563,6 +563,7 @@ def delete_global(t: Tracer, names: Box, name: str) -> None:
     """Unbind a global variable that is bound."""
     value = names[0]
     if t.as_before(value, name) and not t.is_fresh(value):
+        assert names[1] is not None
         t.guards.has_key(names[1], name, True)
     del _namespace_to_write(t, value)[name]
     if not t.is_fresh(value):

@@ -57,7 +57,7 @@ def name_of(function: Callable[..., Any]) -> str | None:
         name = _function_name(function) if _is_of_torch(function) else None
         if name is None or resolve(name) is function:
             return name
-        if function.__code__ is _wrapper_of_torch() and function.__wrapped__ is resolve(name):
+        if function.__code__ is _wrapper_of_torch() and getattr(function, "__wrapped__", None) is resolve(name):
             resolve_anew()
             _names.cache_clear()
             return name

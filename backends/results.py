@@ -8,6 +8,10 @@ from typing import Any
 import torch
 
 
+class OtherSize(RuntimeError):
+    """A call has found a size for which the program was not compiled."""
+
+
 def tensors_of(returned: Any, count: int) -> list[Any]:
     """The `count` tensors of what an operator returned, lists flattened.
 

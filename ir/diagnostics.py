@@ -6,7 +6,7 @@ turned into a reproducer by the pass manager.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .location import UNKNOWN, Location
 
@@ -69,7 +69,17 @@ class PassFailure(LectError):
 
 
 class SymbolicSizeError(LectError, ValueError):
-    """A number was needed where a size is known only at run time.  Whoever compiles may compile again with the sizes at hand."""
+    """A number was needed where a size is known only at run time.  Whoever compiles may compile again with the sizes at hand.
+
+    `sizes` are the expressions of which one was needed, as far as that is known.
+    """
+
+    sizes: tuple[Any, ...] = ()
+
+    def of(self, *sizes: Any) -> SymbolicSizeError:
+        """The error itself, which says that these sizes were needed."""
+        self.sizes = sizes
+        return self
 
 
 def require(condition: object, op: Operation, message: str, *values: object) -> None:

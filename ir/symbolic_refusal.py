@@ -19,30 +19,30 @@ class NoNumber:
     const: int
     terms: tuple
 
-    def _decided(self, found: bool | None, what: str) -> bool:
-        return self._refuse(what) if found is None else found
+    def _decided(self, found: bool | None, what: str, other: Any = 0) -> bool:
+        return self._refuse(what, other) if found is None else found
 
-    def _refuse(self, what: str) -> NoReturn:
-        raise SymbolicSizeError(f"the size {self} is known only at run time, and here {what}")
+    def _refuse(self, what: str, other: Any = 0) -> NoReturn:
+        raise SymbolicSizeError(f"the size {self} is known only at run time, and here {what}").of(self, other)
 
     def __lt__(self, other: Any) -> bool:
-        return self._decided(symbolic.SIZES.less(self, other), f"it is asked whether it is less than {other}")  # type: ignore[arg-type]
+        return self._decided(symbolic.SIZES.less(self, other), f"it is asked whether it is less than {other}", other)  # type: ignore[arg-type]
 
     def __le__(self, other: Any) -> bool:
-        return self._decided(symbolic.SIZES.less_equal(self, other), f"it is asked whether it is at most {other}")  # type: ignore[arg-type]
+        return self._decided(symbolic.SIZES.less_equal(self, other), f"it is asked whether it is at most {other}", other)  # type: ignore[arg-type]
 
     def __gt__(self, other: Any) -> bool:
-        return self._decided(symbolic.SIZES.less(other, self), f"it is asked whether it is greater than {other}")  # type: ignore[arg-type]
+        return self._decided(symbolic.SIZES.less(other, self), f"it is asked whether it is greater than {other}", other)  # type: ignore[arg-type]
 
     def __ge__(self, other: Any) -> bool:
-        return self._decided(symbolic.SIZES.less_equal(other, self), f"it is asked whether it is at least {other}")  # type: ignore[arg-type]
+        return self._decided(symbolic.SIZES.less_equal(other, self), f"it is asked whether it is at least {other}", other)  # type: ignore[arg-type]
 
     def __bool__(self) -> bool:
         zero = symbolic.SIZES.equal(self, 0)  # type: ignore[arg-type]
         return not self._decided(zero, "it is asked whether it is zero")
 
     def _no_arithmetic(self, other: Any) -> NoReturn:
-        self._refuse(f"it is reckoned with as a number, with {other}")
+        self._refuse(f"it is reckoned with as a number, with {other}", other)
 
     __truediv__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __pow__ = __rpow__ = __divmod__ = __rdivmod__ = _no_arithmetic
 

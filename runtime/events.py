@@ -147,16 +147,27 @@ class Recompile(Event):
 
 @dataclass(frozen=True)
 class StaticSizes(Event):
-    """A size that changes or might is compiled as the integer at hand: `size` is its path, or "all", `reason` what needs it, `location` where."""
+    """A size that changes or might is compiled as the integer at hand: `size` is its path, or "all", `reason` what needs it, `location` where.
+
+    `value` is the size that was seen, `marked` the mark by which the program wants it dynamic, `hint` what can be done.  With "found" for `size`, frames are
+    cut in front of the calls that find sizes, such as `nonzero`.
+    """
 
     kind: ClassVar[str] = "static sizes"
     size: str = ""
     reason: str = ""
     location: str = ""
+    value: int | None = None
+    marked: str = ""
+    hint: str = ""
 
     def text(self) -> str:
-        what = "all sizes are" if self.size == "all" else f"{self.size} is"
-        return f"{what} compiled as at hand: {self.reason}" + (f" ({self.location})" if self.location else "")
+        what = "all sizes are compiled as at hand" if self.size == "all" else f"{self.size} is compiled as at hand"
+        what = "frames are cut where elements decide a size" if self.size == "found" else what
+        what += f", {self.value}" if self.value is not None else ""
+        what += f", though the program says {self.marked}" if self.marked else ""
+        hint = f"; {self.hint}" if self.hint else ""
+        return f"{what}: {self.reason}" + (f" ({self.location})" if self.location else "") + hint
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,19 @@ from typing import Any
 
 import torch
 
+from lect.backends.python_sizes import size_source
 from lect.dialects.fx.types import ObjectRef, OperandRef
 from lect.dialects.guard import ops as guard
 from lect.dialects.guard.arithmetic import FUNCTIONS, SYMBOLS
 from lect.dialects.guard.builtin_names import OWN
 from lect.dialects.pyframe.attributes import LONG_INT_BITS
+from lect.frontends.capture.size_policy import LEAST
 from lect.ir import Operation, Value, attribute_text
+from lect.ir.facts import value_of
 from lect.runtime.events import GuardMiss
 from lect.runtime.guard_checks import read_path
 from lect.runtime.kept_objects import Gone, KeptObjects
+from lect.runtime.sizes import sizes_of_symbols
 
 SHOWN = 120
 _NAMED = (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
@@ -38,8 +42,30 @@ def explain_miss(
         expected, found = ("an object at this path", "none") if not isinstance(error, Gone) else (str(error), "nothing, as it was deleted")
         return GuardMiss(name, version, "present", _path(op), expected, found, _place(op))
     op = conditions[failed]
+    if isinstance(op, guard.SymbolicOp):
+        return _size_miss(name, version, op, conditions, function, bound)
     found = _found(op, function, bound, objects)[:SHOWN]
     return GuardMiss(name, version, op.name.partition(".")[2], _path(op), _expected(op), found, _place(op))
+
+
+def _size_miss(
+    name: str, version: int, op: guard.SymbolicOp, conditions: Sequence[Operation], function: Any, bound: Mapping[str, Any]
+) -> GuardMiss:
+    """The event for a condition on a size: the expression with the program's names for its sizes, what has to hold, and the value in this call."""
+    values, names = sizes_of_symbols(conditions, function, bound)
+    size = size_source(op.size, names)
+    if op.differs:
+        expected = "another value than 0"
+    elif op.low == LEAST and op.high is None:
+        expected = f"at least {LEAST}, as sizes 0 and 1 have versions of their own"
+    else:
+        expected = " and ".join([*([f"at least {op.low}"] if op.low is not None else []), *([f"at most {op.high}"] if op.high is not None else [])])
+    marked = [f", as marked by {op.why}"] if op.why else []
+    try:
+        found = str(value_of(op.size, values))
+    except KeyError:
+        found = "a tensor without this size"
+    return GuardMiss(name, version, "symbolic", size, "".join([expected, *marked]), found, _place(op))
 
 
 def _expected(op: Operation) -> str:

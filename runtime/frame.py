@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from lect.backends.results import OtherSize
 from lect.frontends.capture.api import Rest, bind_parameters
 from lect.frontends.capture.assumptions import MESSAGE
 from lect.frontends.capture.interpreter import decode_code
@@ -123,16 +124,23 @@ class CompiledFrame:
 
     def repeat(self, raised: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Make a call again whose graph raised and changed nothing: as it is written, so that it has the program's effects and exception."""
-        if raised.startswith("LectError"):
+        if raised.startswith(OtherSize.__name__):
+            self.log.add(fallback(self.function.__qualname__, "LB0002", raised, place_of(self.function), "run"))
+            self._assumed_wrongly()
+        elif raised.startswith("LectError"):
             front = args[1:] if isinstance(self.target, torch.nn.Module) else args
             self._fail(Failure(self.function.__qualname__, "run", raised[:80], f"the graph raised {raised}", ()), front, kwargs)
         else:
             self.log.add(fallback(self.function.__qualname__, "LB0012", f"the graph raised {raised}", place_of(self.function), "run"))
-            self.assumed_wrongly += raised.endswith(MESSAGE)
-            if self.numbers.assumes and self.assumed_wrongly >= WRONG_ASSUMPTIONS:
-                self.numbers.assumes = False  # from now on the frame is cut there
-                self.cache.clear()
+            if raised.endswith(MESSAGE):
+                self._assumed_wrongly()
         return self.eager(*args, **kwargs)
+
+    def _assumed_wrongly(self) -> None:
+        self.assumed_wrongly += 1
+        if self.numbers.assumes and self.assumed_wrongly >= WRONG_ASSUMPTIONS:
+            self.numbers.assumes = False  # from now on the frame is cut there
+            self.cache.clear()
 
     def _no_native_guards(self, reason: str) -> None:
         self.log.add(NotNative(self.function.__qualname__, "guards are", reason))

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from lect.dialects import make_context
+from lect.dialects.fx.ops import GraphOp
 from lect.dialects.fx.python_values import dtype_of
 from lect.dialects.fx.types import NumberType
 from lect.frontends.capture.api import DoesNotBind, Rest, open_frame
@@ -19,8 +20,10 @@ from lect.frontends.capture.breaks import REASONS, Refused
 from lect.frontends.capture.cut import Cut
 from lect.frontends.capture.interpreter import CodeTable
 from lect.frontends.capture.numbers import NumberPolicy
+from lect.frontends.capture.size_policy import Constant
 from lect.frontends.tensors.errors import NumberNeeded
-from lect.ir import Context, LectError, Location, Operation
+from lect.frontends.tensors.lower.symbols import found_symbols
+from lect.ir import UNKNOWN, Context, LectError, Location, Operation
 from lect.ir.collector import collector_off
 from lect.passes.instrument import RoundTripError
 from lect.passes.manager import PassManager
@@ -33,12 +36,14 @@ from lect.runtime.graph_cache import GraphCache, Place, Restored
 from lect.runtime.graph_texts import TextError
 from lect.runtime.linking import link_graph
 from lect.runtime.machines import machine_of
+from lect.runtime.sizes import needed_sizes, what_to_do
 from lect.runtime.stored_sizes import decisions_from_json, decisions_to_json, symbolic_guards
 from lect.runtime.training_compile import Training, any_results_differentiable, restore_training, take_training
 from lect.runtime.watch import Observer, Watch
 
 STAGES = ("aot", "loop", "kernel")
 RAISED = "LB0012"
+FOUND = "found"  # stands for all sizes that elements decide
 # Level at which the graph runs -> how many stages lead there.
 REACHED: Mapping[str, int] = MappingProxyType({"fx": 0, "functional": 1, "loop": 2, "native": 3})
 
@@ -63,6 +68,7 @@ class Compiled:
     note: Note | None = None
     seeded: int = 0
     cut: Cut | None = None
+    needed: tuple[frozenset[int], Location] = (frozenset(), UNKNOWN)  # the size symbols whose values a stage needed, and where
     failure: Failure | None = None  # of lect itself, until its file is written
     numbers: Mapping[int, Any] = field(default_factory=dict)  # the graph's arguments that are numbers, and their dtypes
     constants: tuple[int, ...] = ()  # the graph's arguments whose value a lowering needs
@@ -104,7 +110,7 @@ def compile_call(
     again = partial(compile_call, fn, args, kwargs, table, options, observe, numbers, points, log, graphs)
     made = Compiled(begins=lambda stage: log.tell(StageBegins(name, stage)))
     watch = Watch.of(name, options, observe, log, fn)
-    stage, numbers.sizes.in_use = "capture", False
+    stage, numbers.sizes.in_use, numbers.sizes.finds = "capture", False, False
     try:
         module = _timed(made, "capture", lambda: _capture(fn, args, kwargs, ctx, watch))
         _take_capture(made, module, ctx)
@@ -119,7 +125,7 @@ def compile_call(
         if made.note is None:
             made.numbers = number_places(captured := captured.clone({}))
             _lower(module, captured, name, made, ctx, watch, log, graphs)
-        if _learns_constants(made, ctx, numbers) or _gives_up_symbols(made, captured, name, numbers, log):
+        if _learns_constants(made, ctx, numbers) or _gives_up_symbols(made, ctx, captured, name, numbers, log):
             return again()
         stage = "emit"
         made.run = made.run or _timed(made, "emit", lambda: _link_through_torch(captured, made, ctx))
@@ -262,6 +268,7 @@ def _lower(
         made.constants = error.arguments
         made.note = note(_reason(made, name, stage, error))
     except Exception as error:
+        made.needed = needed_sizes(error)
         lowering = Lowering(graph, STAGES[: REACHED[level]], dict(ctx.options), dict(ctx.target), link_graph)
         made.note = note(_reason(made, name, stage, error, lowering))
 
@@ -300,12 +307,33 @@ def _learns_constants(made: Compiled, ctx: Context, numbers: NumberPolicy | None
     return len(numbers.by_value) > known
 
 
-def _gives_up_symbols(made: Compiled, graph: Operation, name: str, numbers: NumberPolicy | None, log: EventLog) -> bool:
+def _learns_sizes(made: Compiled, ctx: Context, graph: Operation, numbers: NumberPolicy) -> bool:
+    """Sizes whose values a lowering needed are compiled as at hand from now on; False when that is not known of any more."""
+    assert made.note is not None
+    symbols, loc = made.needed
+    known = numbers.sizes.by_value
+    paths = [path for number, path in ctx.resources.get("graph_sizes", {}).items() if number in symbols and path not in known]
+    hints = {path: number for number, path in ctx.resources.get("graph_sizes", {}).items()}
+    symbols_of_graph = graph.attrs["symbols"]
+    known.update((path, Constant(made.note.detail or made.note.title, loc, symbols_of_graph[f"s{hints[path]}"]["hint"])) for path in paths)
+    made.failure = None if paths else made.failure
+    return bool(paths)
+
+
+def _gives_up_symbols(made: Compiled, ctx: Context, graph: Operation, name: str, numbers: NumberPolicy | None, log: EventLog) -> bool:
     """A graph with symbols for sizes that is not compiled to its end is compiled for the sizes at hand, as all later ones of this function."""
     if not made.raises:
         _report_static_sizes(name, numbers, log)
     if made.note is None or numbers is None or not graph.attrs.get("symbols"):
         return False
+    assert isinstance(graph, GraphOp)
+    if found_symbols(graph) and not numbers.sizes.never_found:
+        numbers.sizes.never_found = made.note.detail or made.note.title
+        log.add(StaticSizes(name, FOUND, numbers.sizes.never_found, made.note.location))
+        made.failure = None
+        return True
+    if _learns_sizes(made, ctx, graph, numbers):
+        return True
     numbers.sizes.off = made.note.detail or made.note.title
     log.add(StaticSizes(name, "all", numbers.sizes.off, made.note.location))
     made.failure = None
@@ -318,6 +346,10 @@ def _goes_on_without_symbols(error: Exception, name: str, numbers: NumberPolicy,
     sizes = numbers.sizes
     if not sizes.in_use or sizes.off or isinstance(error, Refused):
         return False
+    if sizes.finds and not sizes.never_found:
+        sizes.never_found = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:160]}"
+        log.add(StaticSizes(name, FOUND, sizes.never_found, ""))
+        return True
     sizes.off = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:160]}"
     log.add(StaticSizes(name, "all", sizes.off, ""))
     return True
@@ -332,7 +364,8 @@ def _report_static_sizes(name: str, numbers: NumberPolicy | None, log: EventLog)
     for path, constant in told:
         if path not in sizes.reported:
             sizes.reported.add(path)
-            log.add(StaticSizes(name, path.print_body(), constant.reason, str(constant.loc) if constant.loc.known else ""))
+            place, marked = str(constant.loc) if constant.loc.known else "", sizes.marked.get(path, "")
+            log.add(StaticSizes(name, path.print_body(), constant.reason, place, constant.value, marked, what_to_do(constant.reason)))
 
 
 def note(event: Fallback) -> Note:

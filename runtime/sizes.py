@@ -1,4 +1,4 @@
-"""Which sizes have changed between two calls: they are integers of the first version, and symbols from then on."""
+"""Which sizes have changed between two calls: they are integers of the first version, and symbols from then on.  And which ones a lowering needs to know."""
 
 from __future__ import annotations
 
@@ -11,10 +11,66 @@ from lect.dialects.fx.types import ObjectRef
 from lect.dialects.guard import ops as guard
 from lect.dialects.guard.types import PathAttr
 from lect.frontends.capture.size_policy import LEAST
-from lect.ir import Operation
+from lect.ir import UNKNOWN, Location, Operation, SymbolicSizeError
+from lect.ir.facts import symbols_of
+from lect.ir.symbolic import Expr
 from lect.runtime.guard_checks import read_path
 
 PLAIN = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)  # of which a question runs no code of the program
+
+
+def needed_sizes(error: BaseException) -> tuple[frozenset[int], Location]:
+    """The symbols of the sizes that an error is about, and where: those it names, else those of the tensors of the operation that it is about."""
+    step: BaseException | None = error
+    while step is not None:
+        op = getattr(step, "op", None)
+        loc = getattr(step, "loc", UNKNOWN)
+        if isinstance(step, SymbolicSizeError) and step.sizes:
+            return frozenset(number for size in step.sizes if type(size) is Expr for number in symbols_of(size)), loc
+        if op is not None and (found := symbols_of_tensors(op)):
+            return found, op.loc
+        step = step.__cause__
+    return frozenset(), UNKNOWN
+
+
+def symbols_of_tensors(op: Operation) -> frozenset[int]:
+    """The symbols in the sizes of the operands and results of an operation, at the levels where tensors have types with sizes."""
+    types = [value.type for value in (*op.operands, *op.results)]
+    return frozenset(number for type in types for size in getattr(type, "shape", ()) for number in symbols_of(size))
+
+
+def what_to_do(reason: str) -> str:
+    """What a person can do about a size that is compiled as at hand, by the reason for that."""
+    if reason == "its value is needed":
+        return "range(), a key, a text or an index in Python wants the number: compute with the size, or say lect.mark_static"
+    if reason.endswith("holds for it"):
+        return "the program wants it to be so: say lect.mark_static where that is meant, or check it with torch._check"
+    return "this has no form for all sizes: call it outside of the compiled function, or say lect.mark_static"
+
+
+def sizes_of_symbols(conditions: Iterable[Operation], function: Any, bound: Mapping[str, Any]) -> tuple[dict[int, int], dict[int, str]]:
+    """For each size symbol of some guards its value in a call, and what it is called there: the path of the first size that tells it."""
+    values: dict[int, int] = {}
+    names: dict[int, str] = {}
+    for op in conditions:
+        if not isinstance(op, guard.TensorOp):
+            continue
+        path: PathAttr = op.operands[0].owner.path  # type: ignore[union-attr]
+        for dim, size in enumerate(op.sizes):
+            if type(size) is not Expr or size.const or len(size.terms) != 1 or len(size.terms[0][0]) != 1:
+                continue
+            (atom,), factor = size.terms[0]
+            if atom.kind != "s" or atom.index in names:
+                continue
+            name = f"{path.print_body()}.size({dim})"
+            names[atom.index] = name if factor == 1 else f"{name} // {factor}"
+            try:
+                tensor = read_path(path, function, bound, ())
+                if type(tensor) in PLAIN and tensor.dim() > dim:
+                    values[atom.index] = tensor.shape[dim] // factor
+            except Exception:  # it is not there: another guard tells of that
+                continue
+    return values, names
 
 
 def changed_sizes(conditions: Iterable[Operation], function: Any, bound: Mapping[str, Any]) -> dict[PathAttr, tuple[int, int]]:

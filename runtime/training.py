@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from operator import attrgetter, itemgetter
 from typing import Any, Protocol
 
@@ -27,6 +28,7 @@ from lect.dialects.functional.ops import FuncOp
 from lect.dialects.functional.symbols import Place, places_of
 from lect.dialects.fx.ops import GraphOp
 from lect.ir import Value
+from lect.ir.facts import symbols_of
 from lect.ir.symbolic import Size
 from lect.runtime.engine_order import as_edges
 from lect.runtime.random_replay import Plan, Replay
@@ -69,8 +71,19 @@ class SharedResult:
     strides: tuple[Size, ...]
     differentiable: bool
 
-    def show(self, tensor: torch.Tensor, numbers: dict[int, int]) -> torch.Tensor:
-        """The result, given what it lies in and the values of size symbols."""
+    @cached_property
+    def symbols(self) -> frozenset[int]:
+        """The size symbols in its layout."""
+        return frozenset(number for size in (*self.shape, *self.strides, self.offset) for number in symbols_of(size))
+
+    def show(self, tensor: torch.Tensor, numbers: dict[int, int], given: torch.Tensor, base: torch.Tensor) -> torch.Tensor:
+        """The result, given what it lies in and the values of size symbols.
+
+        Where these do not tell it, it lies in its memory as what the forward `given` does in that of its `base`.
+        """
+        if not self.symbols <= numbers.keys():
+            shape, strides, offset = given.shape, given.stride(), given.storage_offset() - base.storage_offset()
+            return tensor.as_strided(shape, strides, tensor.storage_offset() + offset)
         return tensor.as_strided(at(self.shape, numbers), at(self.strides, numbers), tensor.storage_offset() + at((self.offset,), numbers)[0])
 
 
@@ -143,6 +156,7 @@ class TrainingStep:
     graph: GraphOp
     compiler: BackwardCompiler
     draws: Plan | None  # finds the random operators of the graph that have numbers of lect's own stream; None when nothing is drawn
+    found: tuple[tuple[int, int, int, int], ...] = ()  # symbols that the forward finds: the result or kept value, the dim, and by what that is divided
     restored: tuple[int, ...] = ()  # inputs that the graph writes to, of which an old value decides results
     torch_calls: Run | None = None
 
@@ -171,7 +185,8 @@ class TrainingStep:
             shown = arguments[view.base] if view.kind == "input" else results[view.base]
             if shown.requires_grad and not view.differentiable:
                 shown = shown.detach()
-            results[view.result] = view.show(shown, run.sizes)
+            base = arguments[view.base] if view.kind == "input" else run.returned[view.base]
+            results[view.result] = view.show(shown, run.sizes, run.returned[view.result], base)
         return results
 
     def backward_for(self, group: Group, tangents: tuple[int, ...], slopes: Sequence[torch.Tensor], numbers: dict[int, int]) -> Backward | None:
@@ -222,6 +237,8 @@ class _Run:
             arguments[number] = torch.scalar_tensor(arguments[number], dtype=dtype, device="cpu")
         before = {number: arguments[number].clone() for number in step.restored}
         self.returned = step.forward(*arguments)
+        for symbol, position, dim, divisor in step.found:
+            self.sizes[symbol] = self.returned[position].shape[dim] // divisor
         for number, value in before.items():
             arguments[number] = value
         self.versions = _versions(arguments)

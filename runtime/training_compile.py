@@ -110,6 +110,7 @@ class Training:
             compiler=self.compile_backward,
             draws=self.find_draws if facts.draws else None,
             restored=facts.restored,
+            found=facts.found,
         )
 
     @cached_property

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from lect.dialects.functional.ops import FuncOp
+from lect.dialects.functional.symbols import found_in
 from lect.dialects.fx.ops import GraphOp
 from lect.ir.symbolic import Expr, Size
 from lect.runtime.stored_sizes import size_from_json, size_to_json
@@ -35,6 +36,7 @@ class StepFacts:
     views: tuple[SharedResult, ...]
     restored: tuple[int, ...]
     draws: bool
+    found: tuple[tuple[int, int, int, int], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The facts as what JSON can hold."""
@@ -49,6 +51,7 @@ class StepFacts:
             views=tuple([_view_from_json(view) for view in told["views"]]),
             restored=_numbers(told["restored"]),
             draws=bool(told["draws"]),
+            found=tuple([_numbers(each) for each in told["found"]]),  # type: ignore[misc]
         )
 
 
@@ -89,7 +92,21 @@ def facts_of(graph: GraphOp, forward: FuncOp, backwards: Sequence[FuncOp], draws
         views=tuple(views),
         restored=restored_inputs(forward),
         draws=draws,
+        found=_found(forward),
     )
+
+
+def _found(forward: FuncOp) -> tuple[tuple[int, int, int, int], ...]:
+    """The symbols that a forward finds, and which of its results and kept values tells them."""
+    last = forward.body.last
+    wanted = set(found_in(forward))
+    told: dict[int, tuple[int, int, int, int]] = {}
+    for position, value in enumerate(last.operands if last is not None and wanted else ()):
+        for dim, size in enumerate(value.type.shape):
+            atoms, divisor = size.terms[0] if type(size) is Expr and not size.const and len(size.terms) == 1 else ((), 1)
+            if len(atoms) == 1 and atoms[0].kind == "s" and atoms[0].index in wanted:
+                told.setdefault(atoms[0].index, (atoms[0].index, position, dim, divisor))
+    return tuple(told.values())
 
 
 def _facts_of_group(graph: GraphOp, backward: FuncOp) -> GroupFacts:

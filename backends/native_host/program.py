@@ -259,7 +259,8 @@ class _Writer:
         last = self.place[ops[-1]]
         given = list(dict.fromkeys(self._whole(value) for op in ops for value in op.operands if value not in made and self._whole(value) not in made))
         start = len(self.source.lines)
-        for symbol in sorted({number for op in ops for number in symbols_of_operation(op)}):
+        own = {int(name[1:]) for op in ops if isinstance(op, host.ExternOp) for name in op.finds}
+        for symbol in sorted({number for op in ops for number in symbols_of_operation(op)} - own):
             known = self.symbols.get(symbol)
             if known is None:
                 raise LectError(f"the host program does not say what the size s{symbol} is", op=ops[0])

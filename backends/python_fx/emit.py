@@ -62,6 +62,7 @@ class Source:
         self.lines: list[str] = []
         self.places: dict[int, Location] = {}  # by the number of the line
         self.names: dict[Value, str] = {}
+        self.found = {int(name[1:]) for name in graph.symbols or ()} - places_of(graph).keys()
         self.sizes: dict[int, str] = {}  # number of a symbol -> variable
         self.taken: set[str] = {self.name}
         self.functions: dict[str, str] = {}  # identifier -> public name
@@ -122,6 +123,16 @@ class Source:
             value = self.names[self.graph.body.args[argument]]
             whole = value if dim is None else f"{value}.size({dim})"
             self.emit(f"{name} = {whole}" if divisor == 1 else f"{name} = {whole} // {divisor}")
+
+    def read_found_sizes(self, op: Operation) -> None:
+        """A variable for each size symbol that an operation of the graph finds."""
+        for value in op.results if self.found else ():
+            for dim, size in enumerate(getattr(value.type, "shape", ())):
+                if type(size) is Expr and size.atom is not None and size.atom.index in self.found and value in self.names:
+                    number = size.atom.index
+                    self.found.discard(number)
+                    name = self.sizes[number] = self._fresh(f"s{number}")
+                    self.emit(f"{name} = {self.names[value]}.size({dim})")
 
     # ---- statements --------------------------------------------------------------------------------------------------
 
@@ -258,6 +269,7 @@ def _statement(source: Source, op: Operation, last_use: Mapping[Value, Operation
     if any(value in last_use for value in op.results):
         call = f"{_targets(source, op, last_use)} = {call}"
     source.emit(call, op.loc)
+    source.read_found_sizes(op)
     used = dict.fromkeys((*op.operands, *_free_values(op)))
     ended = [source.names[value] for value in used if last_use.get(value) is op and value not in kept]
     ended += [source.names[value] for value in op.results if value not in last_use and value in source.names]

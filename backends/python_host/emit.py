@@ -317,6 +317,9 @@ def _extern(source: Source, op: host.ExternOp) -> None:
         source.emit(f"{results[0]} = tensors_of({call}, 1)[0]" if several else f"{results[0]} = {call}")
     else:
         source.emit(f"{', '.join(results)} = tensors_of({call}, {len(results)})")
+    for name, (number, dim, low, high) in op.finds.items():
+        source.symbols[int(name[1:])] = variable = free_name(name, source.taken)
+        source.emit(f"{variable} = found_size({str(op.callee)!r}, {results[number]}.size({dim}), {low}, {high})")
     for name, value in zip(results, op.results):
         if all(user.name == "host.free" for user in value.users):
             continue  # an operator may give None where nobody looks

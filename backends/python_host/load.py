@@ -11,7 +11,7 @@ import torch
 
 from lect.backends.python_host.emit import Source, print_python
 from lect.backends.python_source import SourceProgram, load_source
-from lect.backends.results import single, tensors_of
+from lect.backends.results import OtherSize, single, tensors_of
 from lect.backends.writes import write, written
 from lect.dialects.fx import generators
 from lect.ir import LectError, Operation
@@ -71,6 +71,7 @@ def namespace_of(source: Source, kernels: Mapping[str, Any], launch: Launch | No
         "empty_cuda": EMPTY_CUDA,
         "seen_as": SEEN_AS,
         "check": check_layout,
+        "found_size": found_size,
         "tensors_of": tensors_of,
         "write": write,
         "written": written,
@@ -123,6 +124,13 @@ def torch_constant(kind: str, name: str, op: Operation) -> Any:
     if type(found).__name__ != kind:
         raise LectError(f"torch has no {kind} called '{name}'", op=op)
     return found
+
+
+def found_size(callee: str, size: int, low: int | None, high: int | None) -> int:
+    """A size that a call has found.  Raises `OtherSize` for one that the program is not for."""
+    if (low is not None and size < low) or (high is not None and size > high):
+        raise OtherSize(f"{callee} finds a size of {size}, and this version is for {low or 'any'} to {'any' if high is None else high}")
+    return size
 
 
 def check_layout(callee: str, tensor: torch.Tensor, sizes: tuple[int, ...], strides: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:

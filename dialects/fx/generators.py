@@ -1,4 +1,4 @@
-"""Operators for `torch.Generator`: a draw as a pure function of the state of a generator.
+"""Operators of lect's own.  Two are for `torch.Generator`: a draw as a pure function of the state of a generator.
 
     lect::draw(str target, str arguments, Tensor[] operands, Tensor state) -> (Tensor, Tensor)
 
@@ -8,7 +8,12 @@ first argument writes to a copy, which is the result.
 
     lect::generator_state(str seed) -> Tensor
 
-is the state of a generator of the CPU behind `manual_seed(seed)`.  Torch is imported when the operators are first asked for.
+is the state of a generator of the CPU behind `manual_seed(seed)`.
+
+    lect::extent(Tensor number) -> Tensor
+
+has as many elements, of no particular value, as the only element of its operand says, none where that is negative.  Torch is imported when the operators
+are first asked for.
 """
 
 from __future__ import annotations
@@ -31,10 +36,17 @@ def define() -> Any:
     library = torch.library.Library("lect", "DEF")
     library.define("draw(str target, str arguments, Tensor[] operands, Tensor state) -> (Tensor, Tensor)")
     library.define("generator_state(str seed) -> Tensor")
+    library.define("extent(Tensor number) -> Tensor")
     library.impl("draw", _draw, "CompositeExplicitAutograd")
     library.impl("draw", _draw_on_meta, "Meta")
     library.impl("generator_state", _state, "CompositeExplicitAutograd")
+    library.impl("extent", _extent, "CompositeExplicitAutograd")
     return library
+
+
+def _extent(number: Any) -> Any:
+    torch = importlib.import_module("torch")
+    return torch.empty(max(int(number), 0), dtype=torch.int8, device=number.device)
 
 
 def encode(args: list[Any], kwargs: dict[str, Any]) -> tuple[str, list[Any]]:

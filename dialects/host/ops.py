@@ -191,18 +191,27 @@ class LaunchOp(Operation):
 @op("host.extern")
 class ExternOp(Operation):
     """Call a library function: `callee` names an ATen overload (`@aten.addmm.default`), `args` and `kwargs` are written out, with `#host.operand<n>`
-    where operand n goes.  Results are new tensors with the strides of their types (the callee's own layout; a difference at run time is an error)."""
+    where operand n goes.  Results are new tensors with the strides of their types (the callee's own layout; a difference at run time is an error).
+
+    `finds` are symbols that are sizes of results: for each the number of the result, the dim, the least and the greatest value that the program is for (none:
+    any).  The program raises for others.  The `host.size` behind the call says what the symbol stands for from there on.
+    """
 
     tensors: Variadic[TensorType]
     callee: Attr[SymbolRef]
     args: Attr[tuple] = ()
     kwargs: Attr[dict] = {}  # noqa: RUF012
+    finds: Attr[dict] = {}  # noqa: RUF012
     results_: VariadicResult[TensorType]
     traits = (Reads("tensors"), Allocates("results_"))
 
     def verify(self) -> None:
         for number in _operand_numbers((self.args, self.kwargs)):
             require(0 <= number < len(self.operands), self, "there is no operand {}, the call has {}", number, len(self.operands))
+        for name, place in self.finds.items():
+            good = name[:1] == "s" and name[1:].isdigit() and len(place) == 4 and place[0] in range(len(self.results))
+            good = good and place[1] in range(len(self.results[place[0]].type.sizes))
+            require(good, self, "'finds' gives a result, a dim and bounds for a symbol, got {} = {}", name, place)
 
 
 @op("host.update")

@@ -204,8 +204,8 @@ class GuardList:
         writer = _Writer(self.objects)
         for (source, kind), asked in self.entries.items():
             writer.write(source, kind, asked)
-        for size, low, high, differs, place in sizes:
-            writer.block.append(guard.SymbolicOp(size, low=low, high=high, differs=differs, loc=place))
+        for size, low, high, differs, place, why in sizes:
+            writer.block.append(guard.SymbolicOp(size, low=low, high=high, differs=differs, why=why, loc=place))
         if self.builtins:
             writer.block.append(guard.BuiltinsOp(tuple(self.builtins), loc=next(iter(self.builtins.values()))))
         if self.of_tensors:

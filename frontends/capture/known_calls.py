@@ -17,16 +17,16 @@ from lect.frontends.tensors import LT, meta_of
 Call = Callable[[Tracer, Any, list[Box], dict[str, Box]], Box]
 
 
-def known_call(t: Tracer, function: Any, name: str, raw: list[Any], raw_kwargs: dict[str, Any], record: Call) -> Box:
+def known_call(t: Tracer, function: Any, name: str, raw: list[Any], raw_kwargs: dict[str, Any], record: Call, why: str = "") -> Box:
     """The answer of a function that reads elements.  A tensor among the results stands in the graph as a literal, made by `record`.  Breaks when
-    an operand is not known."""
+    an operand is not known; `why` is added to the reason."""
     short = short_name(name)
     if short in policy.NEEDS_ELEMENTS and short not in policy.READS:
         raise t.stop("LB0002", name)
     try:
         returned = t.known.call(function, raw, raw_kwargs)
     except Unknown:
-        raise t.stop("LB0002", name) from None
+        raise t.stop("LB0002", f"{name}{why}") from None
     except Exception as error:
         raise t.stop("LB0012", f"{name} raised {type(error).__name__}: {str(error).partition(chr(10))[0][:200]}") from None
     return _boxed(t, returned, name, record)

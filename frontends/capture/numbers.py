@@ -127,7 +127,7 @@ class RunTimeNumber(torch.SymInt):
     @property
     def depth(self) -> int:
         """How many functions were applied to get here."""
-        return 0 if type(self.origin) is Source else self.origin.depth  # type: ignore[union-attr]
+        return self.origin.depth if type(self.origin) is Computed else 0
 
     @property
     def hint(self) -> str | None:
@@ -249,7 +249,22 @@ def apply(t: Tracer, function: Callable[..., Any], boxes: list[Box]) -> Box | No
         found = apply_to_sizes(t, name, args)
         if found is not None:
             return found
+        if any(t.symbols.is_found(arg) for arg in args):
+            return (run_real_values(function, args), None)
     return apply_to_values(t, function, name, args)
+
+
+def run_real_values(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """A function applied to the values of numbers, which are needed."""
+    from lect.frontends.capture.effects import run_real
+
+    return run_real(function, *map(plain_value, args))
+
+
+def computed(t: Tracer, function: Callable[..., Any], args: tuple[Any, ...]) -> RunTimeNumber:
+    """A number that the residual code computes, of which no guard can ask anything."""
+    values = [arg.value if type(arg) is RunTimeNumber else arg for arg in args]
+    return RunTimeNumber(t, function(*values), _computed(t, NAMES[function], args), LONGEST)
 
 
 def apply_to_values(t: Tracer, function: Callable[..., Any], name: str, args: tuple[Any, ...]) -> Box:

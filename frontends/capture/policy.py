@@ -185,6 +185,8 @@ NEEDS_ELEMENTS = frozenset(
 READS = frozenset(
     {"tolist", "item", "__bool__", "__int__", "__float__", "__index__", "__complex__", "__contains__", "equal", "allclose", "is_nonzero", "nonzero", "unique"}
 )
+# Of these, what has a result whose size the elements decide.
+FINDS_SIZES = frozenset({"nonzero", "unique"})
 REFUSED_METHODS = frozenset(
     {"backward", "register_hook", "set_", "resize_", "share_memory_", "pin_memory", "data", "grad"}
     | {"storage_offset", "is_inference", "is_shared", "is_pinned", "set_data", "swap_tensors", "_version", "type"}

@@ -15,10 +15,16 @@ LEAST = 2  # sizes 0 and 1 are never symbols
 
 
 class Constant(NamedTuple):
-    """Why a size is no symbol: what needs its value, and the line of that."""
+    """Why a size is no symbol: what needs its value, the line of that, and the value in that call, where it is known."""
 
     reason: str
     loc: Location
+    value: int | None = None
+
+
+def place_of(loc: Location) -> tuple[object, ...]:
+    """What tells one call of a program from the others."""
+    return loc.file, loc.line, loc.column
 
 
 class LearnedSizes(NamedTuple):
@@ -29,6 +35,8 @@ class LearnedSizes(NamedTuple):
     at_values: Mapping[tuple[PathAttr, int], Constant]
     same: Mapping[PathAttr, PathAttr]
     off: str
+    needed: Mapping[tuple[object, ...], Constant]
+    never_found: str
 
 
 class SizePolicy:
@@ -37,7 +45,9 @@ class SizePolicy:
     `dynamic` are those that have changed between calls; with `arguments` all sizes of the tensors among the arguments are symbols from the start.
     `by_value` are those whose value turned out to be needed, `at_values` those that are integers in calls where they have this value, because something
     holds for it alone (a reason without text: a size of 0 or 1 comes of it); `same` maps a size to one that it was found equal to.  `off` says why there are
-    no symbols at all any more; `in_use` that the compile at hand has some; `reported` are the sizes whose reason the user was told.
+    no symbols at all any more.  `needed` are the calls, by their places, that find a size by the elements of a tensor and in front of which the frame is cut,
+    as something has to know the size; `never_found` says why all such calls are.  `marked` are sizes that the program marked dynamic, with the text of the
+    mark.  `in_use` says that the compile at hand has some symbols, `finds` that calls find some; `reported` are the sizes whose reason the user was told.
     """
 
     def __init__(self, arguments: bool = False) -> None:
@@ -48,17 +58,22 @@ class SizePolicy:
         self.at_values: dict[tuple[PathAttr, int], Constant] = {}
         self.same: dict[PathAttr, PathAttr] = {}
         self.off = ""
-        self.in_use = False
+        self.needed: dict[tuple[object, ...], Constant] = {}
+        self.never_found = ""
+        self.marked: dict[PathAttr, str] = {}
+        self.in_use = self.finds = False
         self.reported: set[PathAttr] = set()
 
     def learned(self) -> LearnedSizes:
         """What calls have taught so far, to go back to."""
-        return LearnedSizes(frozenset(self.dynamic), dict(self.by_value), dict(self.at_values), dict(self.same), self.off)
+        whole = dict(self.by_value), dict(self.at_values), dict(self.same), self.off, dict(self.needed), self.never_found
+        return LearnedSizes(frozenset(self.dynamic), *whole)
 
     def go_back_to(self, learned: LearnedSizes) -> None:
         """Forget what was learned since."""
         self.dynamic, self.by_value, self.at_values = set(learned.dynamic), dict(learned.by_value), dict(learned.at_values)
         self.same, self.off = dict(learned.same), learned.off
+        self.needed, self.never_found = dict(learned.needed), learned.never_found
 
     def may_have_symbols(self, tensor: torch.Tensor) -> bool:
         """False when surely no size of a tensor is a symbol."""

@@ -21,11 +21,12 @@ import torch
 from lect.dialects.functional.shapes import contiguous_strides
 from lect.dialects.guard.types import PathAttr
 from lect.frontends.capture.guards import tensor_attributes
-from lect.frontends.capture.numbers import LONGEST, RunTimeNumber, apply_to_values
-from lect.frontends.capture.size_policy import Constant
+from lect.frontends.capture.numbers import LONGEST, RunTimeNumber, apply_to_values, computed
+from lect.frontends.capture.size_policy import Constant, place_of
 from lect.frontends.capture.sources import Source
 from lect.frontends.tensors import LT, TensorMeta, layout_of, meta_of
-from lect.frontends.tensors.sizes import ARITHMETIC, COMPARISONS, Decision, Dim, SizeNode, Sizes, without_common_factor
+from lect.frontends.tensors.marks import marks_of
+from lect.frontends.tensors.sizes import ARITHMETIC, COMPARISONS, Decision, Dim, SizeNode, Sizes, is_bound, without_common_factor
 from lect.ir import Location
 from lect.ir.facts import symbols_of
 from lect.ir.symbolic import Expr, Size, as_size, constant, symbol
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class SizeSymbols:
-    """The symbols of one trace: `sizes` computes with them, `sources` says where each is read, and `places` where each decision was taken.
+    """The symbols of one trace: `sizes` computes with them, `sources` says where each is read, and `lines` where each decision was taken.
 
     `unsettled` says that the trace is to be begun anew with what the policy has learned.
     """
@@ -45,9 +46,14 @@ class SizeSymbols:
         self.t = t
         self.sizes = Sizes(self._needed, self._equal, self._small)
         self.sizes.decided = self._note
-        self.sources: list[Source] = []
-        self.places: list[Location] = []
+        self.sources: list[Any] = []  # a `Source`, or a `FoundSize`
+        self.found: set[int] = set()  # symbols that a call of the graph finds
+        self.open: list[int] = []  # those of the running call
+        self.nonzeros: dict[Any, Box] = {}  # what calls of `nonzero` gave
+        self.places: dict[Any, Box] = {}  # where masks are true, a tensor for each dim
+        self.lines: list[Location] = []
         self.origins: list[Location] = []  # by symbol: the line that read the tensor
+        self.marks: dict[int, tuple[Any, str]] = {}  # by symbol: the bounds that the program marked it with, and the text of that
         self.numbers: dict[Expr, RunTimeNumber] = {}
         self.operands: dict[Expr, RunTimeNumber] = {}
         self.by_path: dict[PathAttr, Expr] = {}
@@ -63,6 +69,8 @@ class SizeSymbols:
         self.operands.clear()
         self.sources.clear()
         self.by_path.clear()
+        self.places.clear()
+        self.nonzeros.clear()
 
     # ---- inputs ------------------------------------------------------------------------------------------------------
 
@@ -81,10 +89,20 @@ class SizeSymbols:
         shape: list[Size] = list(meta.shape)
         for dim, place in places.items():
             shape[dim] = self._symbol(place, meta.shape[dim], policy.bounds(tensor, dim))
+            self._note_mark(place, shape[dim], tensor, dim)
         strides = _strides(meta, shape)
         attributes = {**tensor_attributes(tensor), "sizes": tuple(shape), "strides": strides}
         dims = self.sizes.dims
         return meta._replace(shape=dims(tuple(shape)), strides=dims(strides)), attributes
+
+    def _note_mark(self, place: Source, size: Size, tensor: torch.Tensor, dim: int) -> None:
+        """What the program says of a size that it has marked."""
+        marks = marks_of(tensor)
+        if dim in marks.dynamic:
+            self.t.policy.sizes.marked[place.path()] = marks.text(dim)
+            if marks.dynamic[dim] != (None, None):
+                (number,) = symbols_of(size)
+                self.marks[number] = (self.sizes.bounds[number], marks.text(dim))
 
     def _symbol(self, place: Source, value: int, bounds: tuple[int, int | None]) -> Size:
         path = self.t.policy.sizes.root_of(place.path())
@@ -113,6 +131,8 @@ class SizeSymbols:
         alone = size.atom
         if alone is not None and alone.kind == "s":
             source = self.sources[alone.index]
+            if alone.index in self.found and source.tensor is None:
+                self.make_break(alone.index, "it is asked for while it is found")
             found = self.t.numbers.get(source)
             if found is None:
                 found = self.t.numbers[source] = RunTimeNumber(self.t, self.sizes.hint(size), source, LONGEST)
@@ -140,12 +160,14 @@ class SizeSymbols:
     def _apply(self, function: Callable[..., Any], left: Any, right: Any) -> Any:
         if type(left) is int and type(right) is int:
             return function(left, right)
+        if self.found and any(self.is_found(side) for side in (left, right)):
+            return computed(self.t, function, (left, right))
         return apply_to_values(self.t, function, function.__name__, (left, right))[0]
 
     def operand(self, value: Any) -> Any:
         """An argument of a function that computes with numbers: a size stands there for its value, as any number of run time does."""
-        if not is_size(value):
-            return value
+        if not is_size(value) or self.is_found(value):
+            return value  # the graph computes with a size that it finds
         found = self.operands.get(value.size)
         if found is None:
             found = self.operands[value.size] = RunTimeNumber(self.t, value.value, value.origin, value.bits)
@@ -162,8 +184,22 @@ class SizeSymbols:
 
     # ---- what decides ------------------------------------------------------------------------------------------------
 
+    def is_found(self, value: Any) -> bool:
+        """True for a number that hangs on a size which the graph finds."""
+        return bool(self.found) and is_size(value) and not self.found.isdisjoint(symbols_of(value.size))
+
+    def make_break(self, number: int, reason: str) -> None:
+        """In the next trace the frame is cut in front of the call that finds a size."""
+        source = self.sources[number]
+        self.t.policy.sizes.needed.setdefault(place_of(source.loc), Constant(reason, self.t.loc))
+        self.unsettled = True
+
     def _note(self, decision: Decision) -> None:
-        self.places.append(self.t.loc)
+        self.lines.append(self.t.loc)
+        found = self.found.intersection(symbols_of(decision.size)) if self.found else ()
+        if found and not is_bound(decision):
+            for number in found:
+                self.make_break(number, "its value decides something")
 
     def _needed(self, size: Expr) -> int:
         """The sizes in an expression are constants in the next trace."""
@@ -182,16 +218,24 @@ class SizeSymbols:
     def _hold(self, size: Expr, reason: str) -> None:
         """The sizes in an expression are constants where they have the values at hand."""
         for number in symbols_of(size):
-            self.t.policy.sizes.at_values.setdefault((self.sources[number].path(), self.sizes.hints[number]), Constant(reason, self.t.loc))
+            if number in self.found:
+                self.make_break(number, reason or "a size of 0 or 1 comes of it")
+                continue
+            value = self.sizes.hints[number]
+            self.t.policy.sizes.at_values.setdefault((self.sources[number].path(), value), Constant(reason, self.t.loc, value))
         self.unsettled = True
 
     def _make_constant(self, number: int, reason: str) -> None:
-        self.t.policy.sizes.by_value.setdefault(self.sources[number].path(), Constant(reason, self.t.loc))
+        if number in self.found:
+            self.make_break(number, reason)
+            return
+        self.t.policy.sizes.by_value.setdefault(self.sources[number].path(), Constant(reason, self.t.loc, self.sizes.hints[number]))
         self.unsettled = True
 
     def refuse(self, name: str, error: Exception, values: Any) -> None:
         """A call cannot be followed with symbols: the sizes of its tensors are constants in the next trace, all when it has none."""
-        found = {number for value in leaves_of(values) for number in _symbols_of(value)} or range(len(self.sources))
+        found: set[int] = {number for value in leaves_of(values) for number in _symbols_of(value)} or set(range(len(self.sources)))
+        found = self.found.intersection(found) or found
         reason = f"{name} needs it ({(str(error).splitlines() or [''])[0][:160]})"
         for number in found:
             self._make_constant(number, reason)
@@ -199,6 +243,11 @@ class SizeSymbols:
     def _equal(self, left: Size, right: Size) -> None:
         """Two sizes are equal by their values: two symbols are one in the next trace, and others are constants."""
         difference = without_common_factor(constant(left) - right)
+        found = self.found.intersection(symbols_of(difference))
+        for number in found:
+            self.make_break(number, f"{left} == {right} is asked")
+        if found:
+            return
         pairs = self._pairs(difference)
         if not pairs:
             self._hold(difference, f"{difference} == 0 holds for it" if right == 0 else f"{left} == {right} holds for it")
@@ -242,18 +291,24 @@ class SizeSymbols:
 
     # ---- guards ------------------------------------------------------------------------------------------------------
 
-    def conditions(self) -> list[tuple[Expr, int | None, int | None, bool, Location]]:
+    def conditions(self) -> list[tuple[Expr, int | None, int | None, bool, Location, str]]:
         """What the guards say: bounds of each symbol, and what was decided about expressions."""
         sizes = self.sizes
         lines: dict[int, Location] = dict(enumerate(self.origins))
         others = []
-        for decision, loc in zip(sizes.decisions, self.places):
+        for decision, loc in zip(sizes.decisions, self.lines):
             alone = sizes._alone(decision.size)
+            if not self.found.isdisjoint(symbols_of(decision.size)):
+                continue  # the graph checks it
             if alone is not None and not decision.differs:
                 lines[alone[0]] = loc
             else:
-                others.append((decision.size, decision.low, decision.high, decision.differs, loc))
-        bounds = [(symbol(number), *sizes.bounds[number], False, lines[number]) for number in range(len(self.sources))]
+                others.append((decision.size, decision.low, decision.high, decision.differs, loc, ""))
+        bounds = []
+        for number in range(len(self.sources)):
+            if number not in self.found:
+                marked, why = self.marks.get(number, (None, ""))
+                bounds.append((symbol(number), *sizes.bounds[number], False, lines[number], why if marked == sizes.bounds[number] else ""))
         return [*bounds, *others]
 
     def declared(self) -> dict[str, Any] | None:

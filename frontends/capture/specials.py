@@ -67,6 +67,7 @@ from lect.frontends.capture.size_symbols import sized
 from lect.frontends.capture.special_methods import SPECIAL_METHODS
 from lect.frontends.capture.texts import TEXTS
 from lect.frontends.capture.torch_calls import torch_call
+from lect.frontends.capture.torch_checks import CHECKS
 from lect.frontends.capture.tracebacks import TRACEBACKS, traceback_of
 from lect.frontends.capture.tracer import NONE, Box, Tracer
 from lect.frontends.capture.warning_calls import WARNINGS
@@ -204,7 +205,7 @@ def _len(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     if type(value) is LT:
         if not value.dim():
             raise UserError(TypeError("len() of a 0-d tensor"))
-        return (value.shape[0], None)
+        return (sized(t, value.shape[0]), None)
     t.guard_type(args[0])
     method = python_method(t, type(value), "__len__")
     if method is not None:
@@ -404,7 +405,7 @@ def _c_init(init: Callable[..., None]) -> Rule:
 _WITH_NUMBERS = frozenset(
     {sum, min, max, any, all, functools.reduce, isinstance, type, getattr, setattr, object.__setattr__, callable, bool, next, iter, type.__call__}
     | {operator.is_, operator.is_not, torch.is_tensor, types.GeneratorType.send, copy.deepcopy}
-    | {*AUTOGRAD, *CHECKPOINTS, *FUNCTORCH, *CONTROL_FLOW, *SPECIAL_METHODS}
+    | {*AUTOGRAD, *CHECKS, *CHECKPOINTS, *FUNCTORCH, *CONTROL_FLOW, *SPECIAL_METHODS}
 )
 
 
@@ -419,6 +420,7 @@ _OTHERS: Mapping[Any, Rule] = MappingProxyType(
 )
 _BY_SUBJECT = (
     _OTHERS,
+    CHECKS,
     GETTERS,
     COPYING,
     TRACEBACKS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,6 +17,7 @@ from lect.frontends.capture.arguments import keeps_its_code
 from lect.frontends.capture.breaks import FrameState, GraphBreak, Reached, Refused, Stop, UserError
 from lect.frontends.capture.cut import CutWriter, chain_of
 from lect.frontends.capture.dead_effects import visible_effects
+from lect.frontends.capture.found_sizes import find_size
 from lect.frontends.capture.generator_states import is_state, states_to_set
 from lect.frontends.capture.gradient_hooks import check_hooked
 from lect.frontends.capture.inference import blocks_closed
@@ -140,6 +142,7 @@ class Search:
             t.deepest = _calls_left(MAX_DEPTH)
             with _quiet(), propagating() as t.mode, blocks_closed(t):
                 t.known.attach(t.mode)
+                t.mode.found = functools.partial(find_size, t)
                 returned = _trace(t, self.func, self.live, self.program)
                 if t.inference:
                     raise t.stop("LB0014", "the frame leaves inference mode on")
@@ -329,6 +332,7 @@ def _write(t: Tracer, search: Search, state: dict[str, Any], returned: Box | Non
     ctx.resources["cut"] = cut
     ctx.resources["called"] = t.guards.called
     ctx.resources["graph_numbers"] = {place: number.paths() for place, number in enumerate(t.graph.places) if number is not None}
+    ctx.resources["graph_sizes"] = {number: source.path() for number, source in enumerate(t.symbols.sources) if isinstance(source, Source)}
     ctx.resources["through_torch"] = through_torch
     ctx.resources["assumed"] = bool(t.assumed)
     on_cpu = all(tensor.device.type == "cpu" for tensor in (*(each.traced for each in t.inputs), *builder.outputs))

@@ -13,6 +13,7 @@ from torch._ops import OpOverload
 from lect.dialects.fx.python_values import OPERATORS, short_name
 from lect.frontends.capture import policy
 from lect.frontends.capture.breaks import GraphBreak
+from lect.frontends.capture.found_sizes import found_number, may_find, note_found, note_nonzero, why_not, with_places
 from lect.frontends.capture.known_calls import alike, known_call, with_numbers
 from lect.frontends.capture.number_ranges import check_numbers
 from lect.frontends.capture.numbers import RunTimeNumber, numbers_in, with_constants, with_symbols, with_values
@@ -82,7 +83,7 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
     """Call a torch function (or an operator on tensors) and record it."""
     if _has_generator(function, args, kwargs):
         return _drawn(t, function, args, kwargs)
-    function, args, kwargs = _as_recorded(t, function, args, kwargs)
+    function, args, kwargs = with_places(t, *_as_recorded(t, function, args, kwargs), torch_call)
     name, raw, raw_kwargs = _lowered(t, function, args, kwargs)
     asked = t.repeats.ask(name, raw, raw_kwargs, t.mode.draws) if t.repeats.on else None
     again = t.repeats.calls.get(asked.key) if asked is not None else None
@@ -97,7 +98,9 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
         if number is not None:
             return number
     if on_tensor and short in policy.NEEDS_ELEMENTS:
-        return known_call(t, function, name, raw, raw_kwargs, torch_call)
+        known = _of_elements(t, function, name, raw, raw_kwargs)
+        if known is not None:
+            return known
     _check_allowed(t, function, name, short, raw, raw_kwargs)
     out = raw_kwargs.get("out")
     tensors = traced_tensors([raw, raw_kwargs]) if on_tensor else []
@@ -109,7 +112,8 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
     except GraphBreak as stop:
         if stop.number != "LB0002" or _is_in_place(function, short):
             raise
-        return known_call(t, function, name, with_constants(raw), with_constants(raw_kwargs), torch_call)
+        return known_call(t, function, name, with_constants(raw), with_constants(raw_kwargs), torch_call, why_not(t))
+    asked = None if note_found(t, returned) else asked
     check_numbers(t, function, name, raw, raw_kwargs, tensors, returned)
     if out is not None:
         _check_out(t, name, out, returned, layout, written)
@@ -118,6 +122,7 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
         t.graph.gradients, asked = True, None
     calls = t.graph.calls
     made = _record(t, function, name, raw, raw_kwargs, returned)
+    note_nonzero(t, function, args, made)
     recorded = t.graph.calls != calls
     if t.known.writes != writes:
         wrote = True
@@ -134,6 +139,18 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
     elif asked is not None and recorded and not wrote and raw is given:
         t.repeats.learn(asked, t.graph.block.last, returned, t.mode.draws)
     return _made_of_number(t, function, raw, made)
+
+
+def _of_elements(t: Tracer, function: Any, name: str, raw: list[Any], raw_kwargs: dict[str, Any]) -> Box | None:
+    """The answer of a function that reads elements: by what is known of them, or a size that the graph finds; None for a call whose results have one."""
+    try:
+        return known_call(t, function, name, raw, raw_kwargs, torch_call, why_not(t))
+    except GraphBreak as stop:
+        short = short_name(name)
+        number = found_number(t, raw[0], torch_call) if stop.number == "LB0002" and short == "item" and type(raw[0]) is LT else None
+        if number is None and (stop.number != "LB0002" or short not in policy.FINDS_SIZES or not may_find(t)):
+            raise
+        return number
 
 
 def _recorded_name(t: Tracer, function: Any) -> str:
@@ -289,7 +306,7 @@ def _run(t: Tracer, function: Any, raw: list[Any], raw_kwargs: dict[str, Any], n
     try:
         return plain_sizes.call(function, raw, raw_kwargs) if t.symbols else function(*raw, **raw_kwargs)
     except DataDependent as error:
-        raise t.stop("LB0002", f"{name}: {error.message}") from None
+        raise t.stop("LB0002", f"{name}: {error.message}{why_not(t)}") from None
     except Exception as error:
         if t.symbols:
             t.symbols.refuse(name, error, [raw, raw_kwargs])

@@ -6,6 +6,7 @@ They are plain attributes of the tensor and decide nothing about values: they sa
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import torch
@@ -16,13 +17,24 @@ Range = tuple["int | None", "int | None"]
 
 
 class Marks:
-    """`dynamic` has for each such dim the least and the greatest size, None where there is no bound; `static` the other dims, and None for all."""
+    """`dynamic` has for each such dim the least and the greatest size, None where there is no bound; `static` the other dims, and None for all.
 
-    __slots__ = ("dynamic", "static")
+    `places` says for a dynamic dim where the program marked it, as `file:line`, when that is known.
+    """
+
+    __slots__ = ("dynamic", "places", "static")
 
     def __init__(self) -> None:
         self.dynamic: dict[int, Range] = {}
         self.static: set[int | None] = set()
+        self.places: dict[int, str] = {}
+
+    def text(self, dim: int) -> str:
+        """The mark of a dynamic dim as the program wrote it, and where."""
+        low, high = self.dynamic[dim]
+        bounds = ", ".join([f"{name}={bound}" for name, bound in (("min", low), ("max", high)) if bound is not None])
+        place = f" at {self.places[dim]}" if dim in self.places else ""
+        return f"mark_dynamic({bounds}){place}"
 
     def is_static(self, dim: int) -> bool:
         """True when the size of a dim never is a symbol."""
@@ -47,6 +59,7 @@ def marks_of(tensor: torch.Tensor) -> Marks:
         for dim in own.static:
             found.dynamic.pop(dim, None)
         found.dynamic.update(own.dynamic)
+        found.places.update(own.places)
         found.static.update(own.static)
     return found
 
@@ -78,11 +91,12 @@ def mark_dynamic(tensor: torch.Tensor, dim: int | tuple[int, ...] | list[int], *
     """
     if min is not None and max is not None and min > max:
         raise ValueError(f"no size is in {min}..{max}")
-    marks = _own(tensor)
+    marks, frame = _own(tensor), sys._getframe(1)
     for each in _dims(tensor, dim):
         if (min is not None and tensor.shape[each] < min) or (max is not None and tensor.shape[each] > max):
             raise ValueError(f"the size {tensor.shape[each]} of dim {each} is not in {'' if min is None else min}..{'' if max is None else max}")
         marks.dynamic[each] = (min, max)
+        marks.places[each] = f"{frame.f_code.co_filename}:{frame.f_lineno}"
         marks.static.discard(each)
 
 

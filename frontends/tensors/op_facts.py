@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import torch
 
-from lect.frontends.tensors import shape_blocks, shape_gradients, shape_pointwise, shape_views, shape_windows
+from lect.frontends.tensors import found_sizes, shape_blocks, shape_gradients, shape_pointwise, shape_views, shape_windows
 from lect.frontends.tensors.stand_ins import STAND_INS
 
 aten = torch.ops.aten
@@ -28,13 +28,15 @@ _UNDECLARED_VIEWS: Final = frozenset({aten._unsafe_view.default, aten.unsafe_spl
 
 class Kind(Enum):
     """How an op is treated: PLAIN ops have results that follow from metadata, COMPOSITE ones are written in terms of others (and arrive whole only in
-    inference mode), TRANSLATED ones of a library are recorded as others, METADATA ones change the tensor itself, ELEMENT reads an element, a QUERY is no op."""
+    inference mode), TRANSLATED ones of a library are recorded as others, METADATA ones change the tensor itself, ELEMENT reads an element,
+    FOUND ones have results whose sizes elements decide, a QUERY is no op."""
 
     PLAIN = auto()
     COMPOSITE = auto()
     TRANSLATED = auto()
     METADATA = auto()
     ELEMENT = auto()
+    FOUND = auto()
     QUERY = auto()
 
 
@@ -67,6 +69,8 @@ def _kind(func: Any) -> Kind:
         return Kind.QUERY
     if func is aten._local_scalar_dense.default or func is aten.equal.default:
         return Kind.ELEMENT
+    if found_sizes.finds_size(func):
+        return Kind.FOUND
     if func._can_decompose() and not _has_own_kernel(func):
         return Kind.COMPOSITE
     if torch.Tag.inplace_view in func.tags or func._schema.name in STORAGE_OPS:

@@ -21,13 +21,15 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from lect.dialects.functional.shapes import DimError, ShapeError
 from lect.frontends.tensors.dtype_check import is_plain, refuse_dtypes
 from lect.frontends.tensors.errors import DataDependent, UnsupportedTensor
+from lect.frontends.tensors.found_sizes import results_of
 from lect.frontends.tensors.lt import LT, layout_of, make_lt
 from lect.frontends.tensors.meta_kernels import run_on_meta
 from lect.frontends.tensors.metadata import TensorMeta, check_sizes, read_meta
 from lect.frontends.tensors.numbers import holds_number, settled, with_examples, with_size_numbers
 from lect.frontends.tensors.op_facts import SHAPE_FUNCTIONS, STORAGE_OPS, Kind, OpFacts, facts_of
 from lect.frontends.tensors.quiet_symbols import without_symbols
-from lect.frontends.tensors.sizes import with_dims
+from lect.frontends.tensors.shape_symbolic import symbolic_meta
+from lect.frontends.tensors.sizes import LEAST, with_dims
 from lect.frontends.tensors.stand_ins import STAND_INS
 from lect.frontends.tensors.templates import Template, instantiate
 
@@ -137,7 +139,9 @@ def _compute(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Templa
             wrong_dim = error if isinstance(error, DimError) and func in _DIM_UNCHECKED else None
         if found is not None:
             return list(found) if type(found) is tuple and func in _LIST_RESULTS else found
-    template = run_on_meta(func, args, kwargs)
+    template = symbolic_meta(func, args, kwargs) if wrong_dim is None else None
+    if template is None:
+        template = run_on_meta(func, args, kwargs)
     if wrong_dim is not None:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-wrong_dim.limit}, {wrong_dim.limit - 1}], but got {wrong_dim.dim})")
     return _without_logsumexp(template) if func is _CUDNN_ATTENTION and not _argument(4, "compute_log_sumexp", args, kwargs) else template
@@ -187,7 +191,8 @@ class Propagation(TorchDispatchMode):
     """The dispatch mode.  A subclass overrides `observe` to see each op with its arguments and results.
 
     `writes` counts ops that write to a tensor in place; `read` may know the number in a traced tensor of one element, and gives None otherwise.
-    `expected` is asked where torch's own code asks whether such a tensor is true, by a comparison with one.
+    `expected` is asked where torch's own code asks whether such a tensor is true, by a comparison with one.  `found` gives a symbol for the size that the
+    elements of a call's operands decide, and None where there is to be none.
     """
 
     def __init__(self, templates: PropagationCache = _SHARED_CACHE) -> None:
@@ -197,6 +202,7 @@ class Propagation(TorchDispatchMode):
         self.writes = 0
         self.read: Callable[[LT], Any] | None = None
         self.expected: Callable[[LT], Any] | None = None
+        self.found: Callable[[Any], Any] | None = None
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -257,10 +263,23 @@ class Propagation(TorchDispatchMode):
             return NotImplemented if answer is None else answer
         if facts.kind is Kind.ELEMENT:
             return self._element(args[0])
+        if facts.kind is Kind.FOUND:
+            return self._with_found_size(func, args, kwargs)
         if facts.kind is Kind.METADATA:
             return self._change_metadata(func, args, kwargs)
         with self, without_symbols():
             return STAND_INS[func](*args, **kwargs) if facts.kind is Kind.TRANSLATED else func.decompose(*args, **kwargs)
+
+    def _with_found_size(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call whose results have a size that is known when it runs; NotImplemented where that has no symbol."""
+        if self.found is None or results_of(func)(LEAST, *args, **kwargs) is None:
+            return NotImplemented
+        size = self.found(func)
+        if size is None:
+            return NotImplemented
+        result = instantiate(results_of(func)(size, *args, **kwargs), args, kwargs)
+        self.observe(func, args, kwargs, result)
+        return result
 
     def _element(self, tensor: torch.Tensor) -> Any:
         if type(tensor) is LT:

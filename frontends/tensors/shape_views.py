@@ -131,13 +131,18 @@ def select(x: TensorMeta, dim: int, index: int) -> Result:
     return _permuted(x, kept)._replace(storage_offset=x.storage_offset + index % size * x.strides[position])
 
 
+MOST_PIECES = 4096
+
+
 def split(x: TensorMeta, size: int, dim: int = 0) -> Result:
     """Equal pieces, the last one smaller."""
     if not x.shape or size <= 0:
         return None
     extent = x.shape[normalize_dim(dim, len(x.shape))]
-    pieces = max((extent + size - 1) // size, 1)
-    return _pieces(x, [min(size, extent - start * size) for start in range(pieces)], dim)
+    pieces = 1
+    while pieces < MOST_PIECES and size * pieces < extent:  # decided for a size with symbols, so that there are as many for each of them
+        pieces += 1
+    return _pieces(x, [*[size] * (pieces - 1), extent - size * (pieces - 1)], dim) if pieces < MOST_PIECES else None
 
 
 def split_with_sizes(x: TensorMeta, sizes: Any, dim: int = 0) -> Result:

@@ -23,6 +23,7 @@ from lect.ir.symbolic import SIZES, UNBOUNDED, Expr, Ranges, Size, as_size, cons
 from lect.ir.symbolic_values import replace_symbols
 
 LEAST = 2
+MOST_ASSUMED, LEAST_ASSUMED = 16, 64  # a size that a graph finds may be assumed to be as large as the first, and no larger than the second or more
 ENDLESS = 1 << 61  # no size comes near to it: it stands for "to the end" in a slice
 Bounds = tuple["int | None", "int | None"]
 
@@ -156,7 +157,7 @@ class Sizes:
         size = without_common_factor(constant(left) - right)
         if self.hint(size) == 0:
             if self.equal is None:
-                raise SymbolicSizeError(f"{left} == {right} holds for the sizes at hand, and not for all")
+                raise SymbolicSizeError(f"{left} == {right} holds for the sizes at hand, and not for all").of(left, right)
             self.equal(left, right)
             return True
         self._decide(Decision(size, None, None, True))
@@ -232,7 +233,7 @@ class Sizes:
         if not size.terms:
             return size.const
         if self.needed is None:
-            raise SymbolicSizeError(f"the size {size} is known only at run time, and a number is needed")
+            raise SymbolicSizeError(f"the size {size} is known only at run time, and a number is needed").of(size)
         return self.needed(size)
 
     def of_tensor(self, size: Size) -> Size:
@@ -268,6 +269,17 @@ class Sizes:
     def maximum(self, left: Size, right: Size) -> Size:
         """The larger one; which that is, is decided."""
         return as_size(right) if self.less_equal(left, right) else as_size(left)
+
+
+def is_bound(decision: Decision) -> bool:
+    """True when a decision says that one symbol is not small, or not large, which a graph that finds its value can check there."""
+    alone = Sizes._alone(decision.size)
+    if alone is None or decision.differs:
+        return False
+    factor, (low, high) = alone[1], [None if bound is None else bound - decision.size.const for bound in (decision.low, decision.high)]
+    if factor < 0:
+        factor, low, high = -factor, None if high is None else -high, None if low is None else -low
+    return (low is None or -(-low // factor) <= MOST_ASSUMED) and (high is None or high // factor >= LEAST_ASSUMED)
 
 
 def without_common_factor(size: Expr) -> Expr:
@@ -404,6 +416,11 @@ class SizeNode:
     def _graph_repr(self) -> str:
         return self.expr.__str__()
 
+    def sym_float(self) -> Any:
+        from lect.frontends.tensors.size_floats import float_of  # which computes with sizes
+
+        return float_of(self)
+
     def sym_sum(self, others: list[SizeNode]) -> SizeNode:
         total: Size = 0
         for other in others:
@@ -463,7 +480,7 @@ class SizeNode:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise SymbolicSizeError(f"the size {self.expr} is known only at run time, and a number is needed ({name})")
+        raise SymbolicSizeError(f"the size {self.expr} is known only at run time, and a number is needed ({name})").of(self.expr)
 
     str = __str__ = _graph_repr
 
@@ -578,4 +595,4 @@ def has_sizes(values: Iterable[Any]) -> bool:
     return any(type(value) is Dim for value in values)
 
 
-__all__ = ["Decision", "Dim", "SizeNode", "Sizes", "dim_of", "has_sizes", "replace_symbols", "size_of", "symbols_of", "with_dims"]
+__all__ = ["Decision", "Dim", "SizeNode", "Sizes", "dim_of", "has_sizes", "is_bound", "replace_symbols", "size_of", "symbols_of", "with_dims"]

@@ -18,8 +18,9 @@ from lect.dialects.loop import ops as loop
 from lect.dialects.loop.attributes import OperandAttr, ViewAttr
 from lect.ir import Block, Operation, PassFailure, Region, ScalarType, SymbolicSizeError, SymbolRef, Value
 from lect.ir.facts import Facts, substituted, symbols_of
-from lect.ir.symbolic import Expr, as_size, symbol
+from lect.ir.symbolic import as_size, symbol
 from lect.passes.convert.loop_to_kernel_values import symbols_in
+from lect.passes.loop.found_sizes import finders_of, symbols_of_op
 from lect.passes.loop.updates import IN_PLACE
 
 
@@ -51,6 +52,7 @@ class HostProgram:
         self.owners: dict[Value, Value] = {}
         self.updated: set[Value] = set()  # results that lie in a parameter
         self.views = _views_of(func)
+        self.finders = finders_of(func)
         for number, value in enumerate(args):
             self.see(value, func.argument_view(number), self.block.args[number])
         self._define_symbols()
@@ -70,7 +72,7 @@ class HostProgram:
         declared, used = Facts.of(self.func.symbols), symbols_of_function(self.func) if self.func.symbols else set()
         for number in sorted(declared.symbols):
             fact = declared.fact(number)
-            if number not in used:
+            if number not in used or number in self.finders:
                 continue
             if fact.argument is None or not 0 <= fact.argument < len(self.block.args):
                 raise SymbolicSizeError(f"no argument tells what the size s{number} is", op=self.func)
@@ -153,10 +155,15 @@ class HostProgram:
             return
         tensors = [self.tensor(value, view, op) for value, view in zip(op.operands, op.views)]
         types = [tensor_type(view, value, self.device) for value, view in zip(op.results, op.result_views)]
-        made = self.insert(host.ExternOp(tensors, op.callee, _arguments(op.args), _arguments(op.kwargs), result_types=types), op)
+        finds = {f"s{number}": place for number, (finder, place) in self.finders.items() if finder is op}
+        made = self.insert(host.ExternOp(tensors, op.callee, _arguments(op.args), _arguments(op.kwargs), finds, result_types=types), op)
         for value, view, tensor in zip(op.results, op.result_views, made.results):
             tensor.hint = value.hint
             self.see(value, view, tensor)
+        for name, place in finds.items():
+            size = host.SizeOp(made.results[place[0]], place[1], int(name[1:]))
+            size.results[0].hint = name
+            self.insert(size, op)
 
     def update(self, op: loop.ExternOp) -> None:
         """A library call that changes a parameter: its result is the parameter from there on."""
@@ -222,6 +229,8 @@ class HostProgram:
                 own += made.results
         for value in own:
             op = last_use.get(value)
+            if op is not None and op is not end and any(isinstance(user, host.SizeOp) for user in value.users):
+                op = end.prev  # type: ignore[union-attr]  # whoever needs the size reads it off this tensor
             if op is not None and op is not end:
                 free = host.FreeOp(value)
                 free.loc = op.loc
@@ -230,27 +239,11 @@ class HostProgram:
 
 def symbols_of_function(func: loop.FuncOp) -> set[int]:
     """The size symbols that occur in what the host program does."""
-    found: set[int] = set()
-
-    def look(value: Any) -> None:
-        if isinstance(value, Expr):
-            found.update(symbols_of(value))
-        elif isinstance(value, ViewAttr):
-            look((value.sizes, value.strides, value.offset))
-        elif isinstance(value, (tuple, list)):
-            for item in value:
-                look(item)
-        elif isinstance(value, dict):
-            look(tuple(value.values()))
-
-    for value in func.body.args:
-        look(value.type.sizes)
-    look(func.arguments)
+    found = {number for value in func.body.args for size in value.type.sizes for number in symbols_of(size)}  # type: ignore[attr-defined]
+    for view in func.arguments:
+        found.update(number for part in (view.sizes, view.strides or (), (view.offset,)) for size in part for number in symbols_of(size))
     for op in func.body:
-        look([value.type.sizes for value in op.results])  # type: ignore[attr-defined]
-        look(op.attrs)
-        if isinstance(op, loop.NestOp):
-            found.update(symbols_in(op))
+        found |= symbols_of_op(op)
     return found
 
 

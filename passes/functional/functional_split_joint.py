@@ -36,6 +36,7 @@ from lect.ir import Block, Builder, Context, Operation, PassFailure, Region, Val
 from lect.passes.base import Pass
 from lect.passes.functional.functional_partition_min_cut import RECOMPUTE, may_recompute
 from lect.passes.functional.joint_graph import KEEP, Group, JointGraph, joint_graphs, nbytes, structure
+from lect.passes.functional.stated_sizes import sizes_stated, state_sizes, tellers
 
 BACKWARD = ".backward"
 Kept = tuple[str, int]
@@ -49,7 +50,7 @@ class FunctionalSplitJoint(Pass):
 
     def run(self, op: Operation, ctx: Context) -> None:
         for graph in joint_graphs(op):
-            split = _Split(graph)
+            split = _Split(_with_sizes(graph))
             backwards, forward = split.all()
             for func in (forward, *backwards):
                 Builder.before(graph.func).insert(func)
@@ -79,6 +80,7 @@ def backward_like(full: JointGraph, other: JointGraph) -> FuncOp:
     Both must have been made by the same passes.  An input that `full` does not keep is asked for as `["input", n]`.  Raises `PassFailure` where an
     operation would have to run again that must not.
     """
+    full, other = _with_sizes(full), _with_sizes(other)
     first = _Split(full)
     for group in full.groups:
         first.backward(group)
@@ -90,11 +92,17 @@ def backward_like(full: JointGraph, other: JointGraph) -> FuncOp:
     return _Split(other, places).backward(group)
 
 
+def _with_sizes(graph: JointGraph) -> JointGraph:
+    """The graph, with sizes stated for the backward."""
+    return JointGraph(graph.func) if state_sizes(graph.func) else graph
+
+
 class _Split:
     """One split.  `places` are given when the forward exists already: what the backward gets of each value that is kept."""
 
     def __init__(self, graph: JointGraph, places: dict[Value, Kept] | None = None) -> None:
         self.graph = graph
+        self.stated = sizes_stated(graph.func)
         self.given = places
         self.places: dict[Value, Kept] = {}
         self.inputs = {value: number for number, value in enumerate(graph.inputs)}
@@ -179,6 +187,7 @@ class _Split:
             needed.update(op.operands)
         self._check_alone(needed, tangents)
         leaves.update(dict.fromkeys(value for value in graph.inputs if value in needed))
+        leaves.update(dict.fromkeys(tellers([*leaves, *tangents], ops, self.stated)))
         return self._late(ops[::-1]), list(leaves)
 
     def _check_alone(self, needed: Set[Value], tangents: Set[Value]) -> None:

@@ -29,6 +29,7 @@ from lect.ir.index_map import dims_of
 from lect.ir.symbolic import Size, product
 from lect.passes.base import Pass
 from lect.passes.loop.forms import FORMS, Forms, forms_of
+from lect.passes.loop.found_sizes import put_behind_finders
 from lect.passes.loop.nests import functions, has_scan, nbytes, readers_of_memory, weight
 from lect.passes.loop.updates import updates_in_place, written_operand
 
@@ -42,6 +43,7 @@ class LoopPlanBuffers(Pass):
 
     def run(self, op: Operation, ctx: Context) -> None:
         for func in functions(op):
+            put_behind_finders(func)
             plan = Plan(func, forms_of(ctx))
             plan.run()
             ctx.count("slots", len(plan.sizes))

@@ -132,7 +132,7 @@ def test_branch_on_a_size_is_guarded_with_its_line():
         return x - 1
 
     assert check(fn, rows(5, 7, 9, 20, 30, 10, 11)) == 3
-    (miss,) = [event for event in lect.events() if event.kind == "recompile" and "high = 10" in event.reason]
+    (miss,) = [event for event in lect.events() if event.kind == "recompile" and "at most 10" in event.reason]
     assert re.search(r"test_dynamic\.py", miss.reason)
 
 
@@ -315,3 +315,92 @@ def test_products_of_all_ranks_keep_their_sizes_symbolic(shapes, trained):
 
     sizes = [(2, 5), (3, 7), (6, 9), (4, 2)]
     assert check(program, [tuple(torch.randn(shape, requires_grad=trained) for shape in shapes(b, t)) for b, t in sizes]) == 2
+
+
+# ---- what a person is told -------------------------------------------------------------------------------------------
+
+
+def told(*kinds):
+    return [event.text() for event in lect.events(*kinds)]
+
+
+def test_text_of_a_size_outside_of_its_mark():
+    compiled = compiled_with(lambda x: x * 2)
+    x = torch.randn(4, 3)
+    lect.mark_dynamic(x, 0, min=2, max=8)
+    compiled(x), compiled(torch.randn(9, 3))
+    (text,) = told("guard miss")
+    wanted = r'L\["x"\]\.size\(0\): expected at least 2 and at most 8, as marked by mark_dynamic\(min=2, max=8\) at \S+test_dynamic\.py:\d+, found 9'
+    assert re.search(wanted, text), text
+
+
+def test_text_of_a_size_that_takes_another_branch():
+    def fn(x):
+        return x * 2 if x.shape[0] * 3 > 30 else x - 1
+
+    compiled = compiled_with(fn, dynamic=True)
+    compiled(torch.randn(4, 3)), compiled(torch.randn(11, 3))
+    (text,) = told("guard miss")
+    assert re.search(r'L\["x"\]\.size\(0\): expected at least 2 and at most 10, found 11 \(asked for at \S+test_dynamic\.py:\d+:\d+\)', text), text
+
+
+def test_text_of_sizes_zero_and_one():
+    compiled = compiled_with(lambda x: x * 2, dynamic=True)
+    compiled(torch.randn(4, 3)), compiled(torch.randn(1, 3))
+    assert "expected at least 2, as sizes 0 and 1 have versions of their own, found 1" in told("guard miss")[0]
+
+
+@pytest.mark.parametrize(
+    ("fn", "reason", "hint"),
+    [
+        (lambda x: x * len(range(x.shape[0])), "its value is needed", "range()"),
+        (lambda x: x * {4: 2.0}[x.shape[0]], "its value is needed", "a key"),
+        (lambda x: x + torch.ones(4, 1), "s0 == 4 holds for it", "torch._check"),
+        (lambda x: F.interpolate(x[None, None], scale_factor=2.0), "torch.nn.functional.interpolate needs it", "outside of the compiled function"),
+    ],
+)
+def test_text_of_a_marked_size_that_is_fixed(fn, reason, hint):
+    compiled = compiled_with(fn)
+    x = torch.randn(4, 3)
+    lect.mark_dynamic(x, 0)
+    same(fn(x), compiled(x))
+    (text,) = told("static sizes")
+    assert re.match(r'L\["x"\]:size\(0\) is compiled as at hand, 4, though the program says mark_dynamic\(\) at \S+test_dynamic\.py:\d+: ', text), text
+    assert reason in text and hint in text and text.count("test_dynamic.py") == 2, text
+
+
+def test_text_of_a_check_that_does_not_hold():
+    def fn(x):
+        torch._check(x.shape[0] <= 20, lambda: f"at most 20, got {x.shape[0]}")
+        return x * 2
+
+    compiled = compiled_with(fn, dynamic=True)
+    compiled(torch.randn(4, 3))
+    with pytest.raises(RuntimeError, match="^at most 20, got 21$"):
+        compiled(torch.randn(21, 3))
+    assert re.search(r"expected at least 2 and at most 20, found 21 \(asked for at \S+test_dynamic\.py:\d+:\d+\)", told("guard miss")[0])
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x: torch.cat(x.chunk(2)),
+        lambda x: torch.cat(x.split(8)),
+        lambda x: F.pad(x, (1, 2)) + F.pad(x, (0, 0, -1, -1)).sum(),
+        lambda x: x.roll(1, 0),
+        lambda x: torch.eye(x.shape[0]) @ x,
+        lambda x: x.unfold(0, 2, 1).sum(-1),
+        lambda x: x.long() // 3,
+        lambda x: F.normalize(x) + x.std(0),
+        lambda x: F.nll_loss(x, torch.zeros(x.shape[0], dtype=torch.long)),
+        lambda x: x * len(x),
+    ],
+)
+def test_more_operators_over_sizes(fn):
+    assert check(fn, rows(15, 12, 14, 16), dynamic=True) == 1, static_sizes()
+
+
+def test_only_the_size_that_is_needed_is_fixed():
+    fn = lambda x: F.adaptive_avg_pool1d(x[None], 2)  # noqa: E731
+    assert check(fn, [(torch.randn(n, 8),) for n in (5, 7, 9)], dynamic=True) == 1
+    assert [text.partition(" ")[0] for text in static_sizes()] == ['L["x"]:size(1)']

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import ExitStack
 from types import MappingProxyType
 from typing import Any, Final
@@ -28,14 +28,14 @@ from lect.frontends.tensors.errors import internal
 from lect.frontends.tensors.lower.emitter import Emitter, type_of
 from lect.frontends.tensors.lower.memory import Entry
 from lect.frontends.tensors.lower.recorder import ArgumentNode, Recorder
-from lect.frontends.tensors.lower.symbols import known_sizes, note_decisions, stated_symbols, with_dims_of
+from lect.frontends.tensors.lower.symbols import found_symbols, known_sizes, new_symbols, note_decisions, stated_symbols, with_dims_of
 from lect.frontends.tensors.lt import LT, layout_of, make_lt
 from lect.frontends.tensors.metadata import TensorMeta
 from lect.frontends.tensors.numbers import symbolic
 from lect.frontends.tensors.sizes import Sizes, has_sizes, size_of
 from lect.frontends.tensors.torch_functions import WITHOUT_ELEMENTS, expected_reads
 from lect.ir import Block, Builder, Context, LectError, Operation, Region, Type, Value
-from lect.ir.symbolic import as_size
+from lect.ir.symbolic import as_size, symbol
 from lect.ir.types import f64, i64
 
 # torch's own code for these leaves checks of the elements out when it is given a tensor without: they are called as a whole at run time.
@@ -60,7 +60,7 @@ def lower_graph(graph: GraphOp) -> FuncOp:
     block = Block([functional_type(graph, value.type) for value in graph.body.args])
     for argument, value in zip(block.args, graph.body.args):
         argument.hint = value.hint
-    run = Execution(block, known_sizes(graph))
+    run = Execution(block, known_sizes(graph), found_symbols(graph))
     for number, (value, argument) in enumerate(zip(graph.body.args, block.args)):
         run.add_input(number, value, argument)
     with kept_modes(), without_saved_tensor_hooks(), torch.set_grad_enabled(records_gradients(graph)), run.recorder, run.blocks:
@@ -78,8 +78,10 @@ def records_gradients(graph: GraphOp) -> bool:
 class Execution:
     """The state of one run: what each fx value is now."""
 
-    def __init__(self, block: Block, sizes: Sizes | None = None) -> None:
+    def __init__(self, block: Block, sizes: Sizes | None = None, found: Collection[int] = ()) -> None:
         self.sizes = sizes
+        self.found = found  # symbols that calls find
+        self.told = set(sizes.hints).difference(found) if sizes is not None else set()  # symbols that are known so far
         self.emitter = Emitter(block)
         self.emitter.sizes = sizes
         self.recorder = Recorder(self.emitter)
@@ -137,6 +139,9 @@ class Execution:
             if self.sizes is not None:
                 given, named = self.sizes.dims(given), self.sizes.dims(named)
             self.answers = expected_reads(op.target.leaf, given, named)
+            if self.found:
+                new = iter(new_symbols([value.type for value in op.results], self.told))
+                self.recorder.found = lambda func: self.sizes.dim(symbol(next(new))) if self.sizes is not None else None
             self.recorder.read = self.recorder.expected = self._asked if self.answers else None
             if op.target.leaf in WHOLE and _functorch_is_off():
                 target = functools.partial(self.recorder.whole, WHOLE[op.target.leaf], meta_of_type(functional_type(op, op.results[0].type)))

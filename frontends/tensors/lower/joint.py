@@ -22,7 +22,7 @@ from lect.frontends.tensors.errors import internal
 from lect.frontends.tensors.lower.graph import Execution, functional_type
 from lect.frontends.tensors.lower.groups import groups_of_results, keeps_tensors, nodes_behind, reads_nothing
 from lect.frontends.tensors.lower.repeats import BOUND_TO_AUTOGRAD, build_repeated
-from lect.frontends.tensors.lower.symbols import known_sizes, note_decisions, stated_symbols
+from lect.frontends.tensors.lower.symbols import found_symbols, known_sizes, note_decisions, stated_symbols
 from lect.frontends.tensors.lt import LT, layout_of, make_lt
 from lect.ir import Block, Builder, Context, LectError, Operation, Region, Value
 from lect.ir.symbolic import Size
@@ -82,7 +82,7 @@ def _build_whole(graph: GraphOp, end: FxReturnOp, tangents: tuple[int, ...], str
 def _run_forward(graph: GraphOp, end: FxReturnOp, recording: bool) -> Execution | None:
     """The calls of a graph, run again with autograd on or off in front of the first; None when other results require gradients than the graph says."""
     block = Block([functional_type(graph, value.type) for value in graph.body.args])
-    run = Execution(block, known_sizes(graph))
+    run = Execution(block, known_sizes(graph), found_symbols(graph))
     for number, (value, argument) in enumerate(zip(graph.body.args, block.args)):
         argument.hint = value.hint
         run.add_input(number, value, argument)
@@ -172,6 +172,8 @@ class _Backward:
         if alias is None:
             return
         kind, number, offset = alias
+        if self.run.sizes is not None:
+            offset = self.run.sizes.dim(offset)
         base = self.inputs[number] if kind == "input" else self.results[number]
         own = layout_of(self.results[position])
         if offset < 0 or own._replace(storage_offset=offset).reach > layout_of(base)._replace(storage_offset=0).reach:

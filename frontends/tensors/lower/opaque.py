@@ -17,6 +17,7 @@ from lect.dialects.functional.types import TensorType
 from lect.frontends.tensors.elements import ELEMENTS
 from lect.frontends.tensors.errors import UnsupportedTensor
 from lect.frontends.tensors.lower.emitter import Emitter
+from lect.frontends.tensors.sizes import Dim
 from lect.ir import SymbolRef, Value
 
 
@@ -56,6 +57,8 @@ def _encode(value: Any, operands: list[Value]) -> Any:
         if value not in operands:
             operands.append(value)
         return OperandRef(operands.index(value))
+    if type(value) is Dim:
+        return value.node.expr
     if isinstance(value, tuple | list):
         return tuple([_encode(item, operands) for item in value])
     if value is None or type(value) in (bool, int, float, str):

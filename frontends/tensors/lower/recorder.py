@@ -34,6 +34,7 @@ from lect.frontends.tensors.metadata import TensorMeta
 from lect.frontends.tensors.numbers import SYMBOLIC, NumberNode, SizeNumber, node_of
 from lect.frontends.tensors.op_facts import ABSOLUTE, BATCH_NORMS, OpFacts, facts_of
 from lect.frontends.tensors.propagate import Known, Propagation
+from lect.frontends.tensors.size_floats import SizeFloat
 from lect.frontends.tensors.templates import Alias
 from lect.ir import LectError, Operation, Value, VerifyError
 from lect.ir.types import i64
@@ -112,6 +113,8 @@ class Recorder(Propagation):
             node = node_of(argument)
             if isinstance(node, SizeNumber):
                 return RunTimeScalar(self.emitter(FullOp, shape=(), value=node.size, element=i64), node.example)
+            if isinstance(node, SizeFloat):
+                return RunTimeScalar(node.write(self.emitter), node.example)
             assert isinstance(node, ArgumentNode)
             return RunTimeScalar(node.value, node.example)
         if kind is list or kind is tuple:

@@ -180,8 +180,8 @@ def roll(e: Emitter, x: Value, shifts: Sequence[int], dims: Sequence[int] = ()) 
 
 def _rolled(e: Emitter, x: Value, shift: int, dim: int) -> Value:
     size = type_of(x).shape[dim]
-    cut = (size - shift) % size
-    if not cut:
+    cut = (size - shift) % size if type(size) is int or not 0 < abs(shift) < 2 else size - shift if shift > 0 else -shift
+    if type(cut) is int and not cut:
         return x
     return e(v.CatOp, [emit_slice(e, x, dim, cut, size), emit_slice(e, x, dim, 0, cut)], dim=dim)
 

@@ -120,3 +120,16 @@ host.func @consumes(%x: !host.tensor<8xf32>, %given: !host.tensor<8xf32>) {consu
   host.free(%x)
   host.return(%given)
 }
+
+// A size that a call finds is checked to be one that the program is for.
+// CHECK-LABEL: # @found
+// CHECK:      p = aten_nonzero_default(mask)
+// CHECK-NEXT: s1 = found_size('@aten.nonzero.default', p.size(0), 2, 40)
+// CHECK:      n = p.size(0)
+// CHECK-NEXT: x = empty((n,), dtype=f32)
+host.func @found(%mask: !host.tensor<9xi1>) {
+  %p = host.extern(%mask) {callee = @aten.nonzero.default, args = [#host.operand<0>], finds = {s1 = [0, 0, 2, 40]}} : !host.tensor<s1x1xi64, strides [1, s1]>
+  %n = host.size(%p) {dim = 0, symbol = 1} : index
+  %x = host.empty() : !host.tensor<s1xf32>
+  host.return(%x)
+}

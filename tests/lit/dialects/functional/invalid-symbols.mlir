@@ -42,3 +42,10 @@ functional.func @size_as_a_float(%x: !functional.tensor<s0x8xf32>) {symbols = {s
   %0 = functional.full() {shape = [], value = #lect.size<s0>, element = f32} : !functional.tensor<f32>
   functional.return(%0)
 }
+// -----
+functional.func @size_in_front_of_what_finds_it(%mask: !functional.tensor<s0xi1>) {symbols = {s0 = {hint = 9, min = 2}, s1 = {hint = 64, min = 2}}} {
+  // expected-error @+1 {{s1 is not declared by 'functional.func', or is no size of an argument and of no operation in front}}
+  %0 = functional.full() {shape = [#lect.size<s1>], value = 0, element = f32} : !functional.tensor<s1xf32>
+  %1 = functional.opaque(%mask) {target = @aten.nonzero.default, args = [#functional.operand<0>]} : !functional.tensor<s1x1xi64, strides [1, s1]>
+  functional.return(%0)
+}

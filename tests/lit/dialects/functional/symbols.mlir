@@ -30,3 +30,13 @@ functional.func @sizes(%x: !functional.tensor<s0x(s1 * 4)x8xf32>, %n: !functiona
   %9 = functional.pad(%b) {pads = [[0, #lect.size<s0>]]} : !functional.tensor<(s0 + 8)xf32>
   functional.return(%0)
 }
+
+// A symbol that no argument tells is found by an opaque call in front of what it occurs in.
+// CHECK-LABEL: functional.func @found(
+// CHECK-NEXT: functional.opaque(%mask) {target = @aten.nonzero.default, args = [#functional.operand<0>]} : !functional.tensor<s1x1xi64, strides [1, s1]>
+// CHECK-NEXT: functional.full() {shape = [#lect.size<s1>], value = 0, element = f32} : !functional.tensor<s1xf32>
+functional.func @found(%mask: !functional.tensor<s0xi1>) {symbols = {s0 = {hint = 9, min = 2}, s1 = {hint = 64, min = 3}}} {
+  %0 = functional.opaque(%mask) {target = @aten.nonzero.default, args = [#functional.operand<0>]} : !functional.tensor<s1x1xi64, strides [1, s1]>
+  %1 = functional.full() {shape = [#lect.size<s1>], value = 0, element = f32} : !functional.tensor<s1xf32>
+  functional.return(%1)
+}

@@ -482,3 +482,24 @@ loop.func @no_program_as_nothing_tells_the_size(%x: !loop.buffer<s0xf32>) {symbo
   }
   loop.return(%0) {views = [#loop.view<s0>]}
 }
+
+// -----
+
+// The host program reads a size that a call finds off its result, which lives as long as the size is needed.
+// CHECK-LABEL: host.func @found_size(%mask: !host.tensor<s0xi1>)
+// CHECK:       %[[P:.*]] = host.extern(%mask) {callee = @aten.nonzero.default, args = [#host.operand<0>], finds = {s1 = [0, 0, 2, none]}} : !host.tensor<s1x1xi64, strides [1, s1]>
+// CHECK-NEXT:  host.size(%[[P]]) {dim = 0, symbol = 1} : index
+// CHECK-NEXT:  host.empty() : !host.tensor<s1xf32>
+// CHECK-NEXT:  host.memory
+// CHECK-NEXT:  host.launch({{.*}}sizes = [#lect.size<s1>]}
+// CHECK-NEXT:  host.free(%[[P]])
+// CHECK-NEXT:  host.return
+loop.func @found_size(%mask: !loop.buffer<s0xi1>) {symbols = {s0 = {hint = 9, min = 2, argument = 0, dim = 0}, s1 = {hint = 64, min = 2}}} {
+  %2 = loop.extern @e0(%mask) {callee = @aten.nonzero.default, views = [#loop.view<s0>], args = [#loop.operand<0>], result_views = [#loop.view<s1x1, strides [1, s1]>]} : !loop.buffer<1xs1xi64>
+  %0 = loop.nest @n0 {space = #loop.space<d0: s1>} : !loop.buffer<s1xf32> {
+  ^bb0(%d0: index):
+    %1 = loop.const() {value = 0.0} : f32
+    loop.store(%1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%0) {views = [#loop.view<s1>]}
+}

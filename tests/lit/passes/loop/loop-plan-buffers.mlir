@@ -537,3 +537,33 @@ loop.func @counts_what_it_is_handed_over(%x: !m, %y: !m) {consumed = [0, 1]} {
   }
   loop.return(%4) {views = [#loop.view<4x4>]}
 }
+
+// -----
+
+// What is made with a size that a call finds stands behind the call.
+// CHECK-LABEL: loop.func @behind_what_finds_the_size
+// CHECK-NEXT:    loop.extern @e0
+// CHECK-NEXT:    loop.nest @n0
+loop.func @behind_what_finds_the_size(%mask: !loop.buffer<s0xi1>) {symbols = {s0 = {hint = 9, min = 2, argument = 0, dim = 0}, s1 = {hint = 64, min = 2}}} {
+  %0 = loop.nest @n0 {space = #loop.space<d0: s1>} : !loop.buffer<s1xf32> {
+  ^bb0(%d0: index):
+    %1 = loop.const() {value = 0.0} : f32
+    loop.store(%1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %2 = loop.extern @e0(%mask) {callee = @aten.nonzero.default, views = [#loop.view<s0>], args = [#loop.operand<0>], result_views = [#loop.view<s1x1, strides [1, s1]>]} : !loop.buffer<1xs1xi64>
+  loop.return(%0) {views = [#loop.view<s1>]}
+}
+
+// -----
+
+// A size that is needed for what finds it.
+loop.func @needed_before_it_is_found(%mask: !loop.buffer<s0xi1>) {symbols = {s0 = {hint = 9, min = 2, argument = 0, dim = 0}, s1 = {hint = 64, min = 2}}} {
+  // expected-error @+1 {{a size is needed for what finds it}}
+  %0 = loop.nest @n0 {space = #loop.space<d0: s1>} : !loop.buffer<s1xi1> {
+  ^bb0(%d0: index):
+    %1 = loop.const() {value = true} : i1
+    loop.store(%1) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %2 = loop.extern @e0(%0) {callee = @aten.nonzero.default, views = [#loop.view<s1>], args = [#loop.operand<0>], result_views = [#loop.view<s1x1, strides [1, s1]>]} : !loop.buffer<1xs1xi64>
+  loop.return(%0) {views = [#loop.view<s1>]}
+}

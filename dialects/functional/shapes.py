@@ -53,7 +53,7 @@ def channels_last_strides(shape: Sequence[int]) -> Dims:
     step = 1
     for dim in reversed(order):
         strides[dim] = step
-        step *= max(shape[dim], 1)
+        step = step * shape[dim] if shape[dim] != 0 else step
     return tuple(strides)
 
 

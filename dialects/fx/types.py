@@ -19,7 +19,7 @@ def dense_strides(shape: tuple[Size, ...]) -> tuple[Size, ...]:
     step: Size = 1
     for size in reversed(shape):
         strides.append(step)
-        step = step * max(size, 1)
+        step = step if type(size) is int and size < 1 else step * size  # one with symbols is at least 2
     return tuple(reversed(strides))
 
 

@@ -1,6 +1,8 @@
 """Sizes that change from call to call: one version for many sizes, and eager's values for each of them."""
 
 import re
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -401,6 +403,29 @@ def test_more_operators_over_sizes(fn):
 
 
 def test_only_the_size_that_is_needed_is_fixed():
-    fn = lambda x: F.adaptive_avg_pool1d(x[None], 2)  # noqa: E731
+    fn = lambda x: torch.stack([x[:, place] for place in range(x.shape[1])])  # noqa: E731
     assert check(fn, [(torch.randn(n, 8),) for n in (5, 7, 9)], dynamic=True) == 1
     assert [text.partition(" ")[0] for text in static_sizes()] == ['L["x"]:size(1)']
+
+
+WITHOUT_ALGEBRA = """
+import sys
+import torch, lect
+import torch.nn.functional as F
+
+def fn(x, w):
+    torch._check(x.shape[0] > 1)
+    y = F.layer_norm(x @ w, (w.shape[1],)).softmax(-1)
+    return F.cross_entropy(y, torch.zeros(x.shape[0], dtype=torch.long)) + y.std() + x[x > 0].sum()
+
+for dynamic in (False, None, True):
+    compiled = lect.compile(fn, dynamic=dynamic)
+    for size in (6, 9):
+        compiled(torch.rand(size, 8, requires_grad=True), torch.rand(8, 5)).backward()
+print([name for name in ("sympy", "torch.fx.experimental.symbolic_shapes", "torch._dynamo") if name in sys.modules])
+"""
+
+
+def test_no_symbolic_algebra_is_imported():
+    run = subprocess.run([sys.executable, "-c", WITHOUT_ALGEBRA], capture_output=True, text=True, timeout=300, check=False)
+    assert run.stdout.strip() == "[]", run.stderr

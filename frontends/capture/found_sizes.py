@@ -47,6 +47,10 @@ class FoundSize:
         self.tensor: LT | None = None
         self.dim = 0
 
+    def read(self, builder: Any) -> Any:
+        """The size as a value of the residual function."""
+        return builder.call(torch.Tensor.size, builder.value(self.tensor), builder.constant(self.dim))
+
     @property
     def key(self) -> None:
         """Numbers of run time have names for people; this one has none."""

@@ -26,7 +26,6 @@ from lect.dialects.pyframe.attributes import from_python
 from lect.dialects.pyframe.types import OBJECT
 from lect.frontends.capture.attributes import MISSING, find_in_type
 from lect.frontends.capture.breaks import GraphBreak
-from lect.frontends.capture.found_sizes import FoundSize
 from lect.frontends.capture.generator_states import generator_value as random_generator_value
 from lect.frontends.capture.generator_values import ITERATORS, generator_value, iterator_value
 from lect.frontends.capture.generators import IndexIterator, IteratorForC, TracedGenerator, check_finished
@@ -277,10 +276,8 @@ class ResidualBuilder:
     def number(self, number: RunTimeNumber) -> Value:
         """A number of run time: read along its source, or computed again."""
         origin = number.origin
-        if isinstance(origin, FoundSize):
-            return self.call(torch.Tensor.size, self.value(origin.tensor), self.constant(origin.dim))
         if not isinstance(origin, Computed):
-            return self.source(origin)
+            return self.source(origin) if isinstance(origin, Source) else origin.read(self)
         found = self._computed.get(origin)
         if found is None:
             found = self._computed[origin] = self._apply(origin)

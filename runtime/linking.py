@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lect.dialects.builtin.ops import ModuleOp
+from lect.frontends.tensors.torch_warnings import told_before
 from lect.ir import Block, Context, Operation, Region
 
 
@@ -39,4 +40,4 @@ def interpreted(module: Operation) -> Callable[..., list[Any]]:
     from lect.runtime.levels import find_program, run_reference
 
     program = find_program(module)
-    return lambda *tensors: run_reference(program, tensors)
+    return told_before(lambda *tensors: run_reference(program, tensors))

@@ -23,6 +23,7 @@ from lect.frontends.capture.numbers import NumberPolicy
 from lect.frontends.capture.size_policy import Constant
 from lect.frontends.tensors.errors import NumberNeeded
 from lect.frontends.tensors.lower.symbols import found_symbols
+from lect.frontends.tensors.torch_warnings import told_before
 from lect.ir import UNKNOWN, Context, LectError, Location, Operation
 from lect.ir.collector import collector_off
 from lect.passes.instrument import RoundTripError
@@ -442,7 +443,7 @@ def _link_through_torch(graph: Operation, made: Compiled, ctx: Context) -> Calla
     from lect.backends import python_fx
 
     program = python_fx.load(graph)
-    run = _link_residual(made, ctx, program.run, False)
+    run = _link_residual(made, ctx, told_before(program.run), False)
     made.places = (program.run.__code__, program.places)  # type: ignore[attr-defined]
     if not (ctx.resources["draws"] or ctx.resources["writes"]):
         made.graph_codes = frozenset([program.run.__code__])  # type: ignore[attr-defined]

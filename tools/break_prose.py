@@ -32,8 +32,8 @@ Calls of functions with `functools.lru_cache` give what the cache holds and are 
 holds nothing yet, the function runs once while the frame is followed, or the frame is cut in front of it, when the function could see what the frame has
 written, writes to what it has read, or would raise, which a trial apart from the frame says.
 
-Warnings are effects like messages of a logger: they name the program's line, and the filters of the moment decide what becomes of them.  Under a filter
-that makes errors of warnings they are breaks.
+Warnings, those of torch's functions too, are effects like messages of a logger: they name the program's line, and the filters of the moment decide what
+becomes of them.  Under a filter that makes errors of warnings they are breaks.
 
 **Branches that raise.**  Of `if not valid.all(): raise ValueError(...)` the other side is followed, and the graph checks that the tensor says so, as in the
 argument checks of `torch.distributions`.  When it does not, the call is made again as it is written, which raises the program's exception: the graph has

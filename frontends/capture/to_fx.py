@@ -29,7 +29,9 @@ from lect.frontends.capture.residual import ResidualBuilder, Returned
 from lect.frontends.capture.resume import resume_function
 from lect.frontends.capture.sources import Source
 from lect.frontends.capture.tracer import MAX_DEPTH, Box, Tracer
+from lect.frontends.capture.warning_calls import warned_by_torch
 from lect.frontends.tensors import LT, propagating
+from lect.frontends.tensors.torch_warnings import taking
 from lect.ir import UNKNOWN, Block, Context, Location, Operation, PassFailure, Region
 from lect.ir.collector import collector_off
 
@@ -140,7 +142,7 @@ class Search:
         found, returned, chain = current_modes(), None, None
         try:
             t.deepest = _calls_left(MAX_DEPTH)
-            with _quiet(), propagating() as t.mode, blocks_closed(t):
+            with _quiet(), propagating() as t.mode, blocks_closed(t), taking(functools.partial(warned_by_torch, t)):
                 t.known.attach(t.mode)
                 t.mode.found = functools.partial(find_size, t)
                 returned = _trace(t, self.func, self.live, self.program)

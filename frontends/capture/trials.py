@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from lect.frontends.capture.breaks import GraphBreak, UserError
 from lect.frontends.capture.tracer import Tracer
 from lect.frontends.tensors import propagating
+from lect.frontends.tensors.torch_warnings import silent
 
 
 class Trial(NamedTuple):
@@ -25,7 +26,7 @@ def try_call(t: Tracer, function: Any, args: list[Any], kwargs: dict[str, Any]) 
     trial.deepest = t.deepest
     trial.guards.loc = t.loc
     try:
-        with propagating() as trial.mode:
+        with propagating() as trial.mode, silent():
             call(trial, trial.static(function), [trial.static(value) for value in args], {name: trial.static(value) for name, value in kwargs.items()})
     except UserError:
         raises = True

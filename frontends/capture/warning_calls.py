@@ -1,4 +1,5 @@
-"""`warnings.warn`: an effect, replayed in order by the residual code, which names the line of the program and its module's registry.
+"""`warnings.warn`, and warnings of torch's functions: effects, replayed in order by the residual code, which name the line of the program and its
+module's registry.
 
 What becomes of a warning is decided when the call runs, by the filters there are then.  But a frame is followed only while they make no error of it, which
 is guarded.
@@ -99,6 +100,23 @@ def _warn(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
         t.guards.is_object(category[1], kind)
     t.effects.append(Effect(warn, target, [t.leak(message)], {}, t.loc))
     return NONE
+
+
+def warned_by_torch(t: Tracer, given: Any, in_python: bool) -> bool:
+    """Warn for the line of the program that calls torch: in each call where a function in Python warns, now where C++ does, which may warn but once."""
+    kind, text, loc = given.category, str(given.message), t.loc
+    if not loc.known or t.is_fresh(kind) or not t.as_before(vars(warnings), "filters"):
+        return False
+    warn = WarnAt(t.frame.program.code.co_filename, loc.line, t.frame.globals)
+    raises = Raises(kind, text, warn)
+    if raises():
+        return False
+    if not in_python:
+        warn(kind, text)
+        return True
+    t.guards.equals(t.sources.kept(t.objects.number(raises)).step("call"), False)
+    t.effects.append(Effect(warn, t.static(kind), [text], {}, loc))
+    return True
 
 
 def _for_line(t: Tracer, level: int) -> WarnAt | WarnAbove:

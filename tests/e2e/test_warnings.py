@@ -1,9 +1,14 @@
 """`warnings.warn` in a compiled function: no cut, and each call warns as eager does, for the same line."""
 
+import subprocess
+import sys
+import threading
+import time
 import warnings
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 import lect
 from tests.e2e.support import stops, versions
@@ -40,6 +45,30 @@ def handled(x):
     return x + 1
 
 
+def of_torch(x):
+    return F.softmax(x) * 2
+
+
+def of_torch_in_a_helper(x):
+    def inner(x):
+        y = x + 1
+        return F.softmax(y)
+
+    return [inner(each) for each in (x, x * 2)][0]
+
+
+def of_torch_beside_its_own(x):
+    warnings.warn("first")  # noqa: B028
+    y = F.softmax(x)
+    warnings.warn("third")  # noqa: B028
+    return y
+
+
+def of_torch_with_gradients(x):
+    y = F.softmax(x.requires_grad_())
+    return torch.autograd.grad(y[0], x)[0]
+
+
 def outcomes(program, mode):
     """What three calls give or raise, and the warnings that are shown."""
     globals().pop("__warningregistry__", None)
@@ -55,7 +84,11 @@ def outcomes(program, mode):
 
 
 @pytest.mark.parametrize("mode", ["always", "default", "error"])
-@pytest.mark.parametrize("program", [for_its_line, for_callers_in_the_frame, for_the_caller, handled], ids=lambda program: program.__name__)
+@pytest.mark.parametrize(
+    "program",
+    [for_its_line, for_callers_in_the_frame, for_the_caller, handled, of_torch, of_torch_in_a_helper, of_torch_beside_its_own, of_torch_with_gradients],
+    ids=lambda program: program.__name__,
+)
 def test_warnings_are_those_of_eager(program, mode):
     lect.reset()
     assert outcomes(program, mode) == outcomes(lect.compile(program, options={"level": "fx"}), mode)
@@ -70,3 +103,44 @@ def test_a_filter_that_makes_errors_comes_later():
         warnings.simplefilter("error")
         with pytest.raises(RuntimeWarning, match="shape 2"):
             compiled(torch.ones(2))
+
+
+def test_what_c_code_warns_of_is_told_for_the_line_of_the_program(tmp_path):
+    """It is told once in a process, so each way has its own."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import sys, torch, lect\n"
+        "def program(x):\n"
+        "    return x.T + 1\n"
+        "run = program if sys.argv[1] == 'eager' else lect.compile(program)\n"
+        "for _ in range(2):\n"
+        "    run(torch.ones(2, 3, 4))\n"
+        "assert sys.argv[1] == 'eager' or (lect.events('compile') and not lect.events('fallback', 'graph break'))\n"
+    )
+    shown = [subprocess.run([sys.executable, program, way], capture_output=True, text=True).stderr for way in ("eager", "lect")]
+    assert f"{program}:3: UserWarning: The use of `x.T`" in shown[0]
+    assert shown[1] == shown[0]
+
+
+def test_a_compile_shows_no_line_of_lect_and_other_threads_warn_as_ever():
+    stop, seen = threading.Event(), []
+
+    def other():
+        while not stop.is_set():
+            warnings.warn("of another thread")  # noqa: B028
+            time.sleep(0.001)
+
+    lect.reset()
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("always")
+        before = warnings._showwarnmsg
+        thread = threading.Thread(target=other)
+        thread.start()
+        for number in range(3):
+            lect.compile(lambda x, number=number: F.softmax(x) + number)(torch.randn(3, requires_grad=True)).sum().backward()
+        stop.set()
+        thread.join()
+        assert warnings._showwarnmsg is before
+    seen = [each for each in shown if "Implicit" in str(each.message)]
+    assert len(seen) == 3 and {each.filename for each in shown} == {__file__}
+    assert any("another" in str(each.message) for each in shown)

@@ -34,6 +34,7 @@ from lect.frontends.tensors.metadata import TensorMeta
 from lect.frontends.tensors.numbers import symbolic
 from lect.frontends.tensors.sizes import Sizes, has_sizes, size_of
 from lect.frontends.tensors.torch_functions import WITHOUT_ELEMENTS, expected_reads
+from lect.frontends.tensors.torch_warnings import silent
 from lect.ir import Block, Builder, Context, LectError, Operation, Region, Type, Value
 from lect.ir.symbolic import as_size, symbol
 from lect.ir.types import f64, i64
@@ -43,6 +44,7 @@ WHOLE: Final = MappingProxyType({"torch.nn.functional.one_hot": torch.ops.aten.o
 RECOMPUTE = "recompute"  # on an operation of a checkpointed region
 
 
+@silent()
 def lower_graphs(module: Operation, ctx: Context) -> None:
     """Replace every `fx.graph` of a module.  Raises `LectError` at the call that cannot be lowered."""
     for op in list(module.body):

@@ -24,11 +24,13 @@ from lect.frontends.tensors.lower.groups import groups_of_results, keeps_tensors
 from lect.frontends.tensors.lower.repeats import BOUND_TO_AUTOGRAD, build_repeated
 from lect.frontends.tensors.lower.symbols import found_symbols, known_sizes, note_decisions, stated_symbols
 from lect.frontends.tensors.lt import LT, layout_of, make_lt
+from lect.frontends.tensors.torch_warnings import silent
 from lect.ir import Block, Builder, Context, LectError, Operation, Region, Value
 from lect.ir.symbolic import Size
 
 RUN_BACKWARD: Any = torch.autograd.Variable._execution_engine.run_backward  # type: ignore[attr-defined]
 
+@silent()
 def build_joints(module: Operation, ctx: Context, tangents: Sequence[int] = (), strides: Sequence[Size] = ()) -> None:
     """Replace each `fx.graph` one of whose results requires a gradient.  Raises `LectError` at the call that cannot be differentiated so."""
     for op in list(module.body):

@@ -39,8 +39,10 @@ def containers(x, items):
 
 
 def flow(x, items):
-    global COUNT
+    global COUNT, FOR_A_WHILE
     total, seen = 0, []
+    FOR_A_WHILE = items
+    del FOR_A_WHILE
     for item in items:
         if item is None:
             continue

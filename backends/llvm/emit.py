@@ -18,6 +18,7 @@ from lect.backends.llvm.addresses import Index, as_offset, evaluate
 from lect.backends.llvm.arithmetic import scalar_operation
 from lect.backends.llvm.casts import cast
 from lect.backends.llvm.memory import Access, combine_masks, live_mask
+from lect.backends.llvm.programs import write_programs
 from lect.backends.llvm.random_words import random_words
 from lect.backends.llvm.tails import either, last_block, loop_over
 from lect.backends.llvm.values import TRUE, IndexTile, Tile, memory_type, power_of_two
@@ -73,7 +74,7 @@ class FunctionEmitter:
         self.sizes: dict[Size, str] = {}
         self.starts: dict[str, str] = {}  # axes of the grid of which one row of a block is written: which
         self.singles: set[str] = set()  # axes of which single rows are written
-        self.following = "next"
+        self.before, self.following, self.finish = "entry", "next", "done"  # labels: in front of all programs, behind one, behind all
         self.heap: list[str] = []
         self.numbers: list[str] = []
         self.scratches: list[str] = []
@@ -106,17 +107,13 @@ class FunctionEmitter:
                 continue
             header.append(f"  %p{number} = load ptr, ptr %slot{number}")
             self.tiles[value] = f"%p{number}"
-        first, last = ("begin", "end") if writer.symbols else ("program", "done")
-        start = ["  %some = icmp slt i64 %lo, %hi", f"  br i1 %some, label %{first}, label %done"]
-        writer.start_block("program")
-        writer.line(f"%pid = phi i64 [ %lo, %{'begin' if writer.symbols else 'entry'} ], [ %pid.next, %next ]")
-        self._versions()
-        writer.start_block("next")
-        writer.line("%pid.next = add nsw i64 %pid, 1")
-        writer.line("%more = icmp slt i64 %pid.next, %hi")
-        writer.line(f"br i1 %more, label %program, label %{last}")
+        if writer.symbols:
+            self.before, self.finish = "begin", "end"
+        self._start_extents()
+        first = write_programs(self)
+        start = ["  %some = icmp slt i64 %lo, %hi", f"  br i1 %some, label %{'begin' if writer.symbols else first}, label %done"]
         if writer.symbols:  # what is computed of sizes, and memory that depends on them, once for all programs
-            start += ["begin:", *writer.hoisted, "  br label %program"]
+            start += ["begin:", *writer.hoisted, f"  br label %{first}"]
             writer.start_block("end")
             for name in self.heap:
                 writer.line(f"call void @free(ptr {name})")
@@ -135,20 +132,18 @@ class FunctionEmitter:
                 found = self.sizes[size] = evaluate(self.writer, self.func, IndexMap(0, (size,)), []).base  # type: ignore[union-attr]
         return found
 
-    def _versions(self) -> None:
-        """The body, once for each combination of full and last blocks of the grid's axes."""
-        self.numbers = self._program_numbers()
-        split = []
+    def _start_extents(self) -> None:
+        """Blocks are full at first, and axes that are taken whole have the lanes that they have."""
         for name, axis in self.axes.items():
             block = self.blocks[name]
-            self.extents[name] = Extent(block, block)
-            if axis.role == "whole":
-                self.extents[name] = self._extent(name, axis.extent)
-            elif axis.role == "grid" and not self.facts.divisible(axis.extent, block):
-                split.append(axis)
-        self._version(split)
+            self.extents[name] = self._extent(name, axis.extent) if axis.role == "whole" else Extent(block, block)
 
-    def _version(self, split: list[Axis]) -> None:
+    def split_axes(self) -> list[Axis]:
+        """The axes of the grid whose last block is not full."""
+        return [axis for name, axis in self.axes.items() if axis.role == "grid" and not self.facts.divisible(axis.extent, self.blocks[name])]
+
+    def version(self, split: list[Axis]) -> None:
+        """The body, once for each combination of full and last blocks of these axes; each ends in a branch to `following`."""
         if not split:
             saved = dict(self.tiles)
             self._block(self.func.body)
@@ -156,25 +151,25 @@ class FunctionEmitter:
             self.writer.line(f"br label %{self.following}")
             return
         axis, rest = split[0], split[1:]
-        if type(axis.extent) is not int:
-            last_block(self, axis, lambda: self._version(rest))
+        if type(axis.extent) is int and axis.extent < self.blocks[axis.name]:
+            self.last_version(axis, rest)
             return
-        block = self.blocks[axis.name]
-        full, last = self.extents[axis.name], self._extent(axis.name, axis.extent % block)
-        if axis.extent < block:
-            self.extents[axis.name] = last
-            self._version(rest)
-        else:
-            number = self.numbers[self.grid_dim(axis)]
-            whole, part = self.writer.new_label("full"), self.writer.new_label("last")
-            condition = self.writer.emit(f"icmp slt i64 {number}, {axis.extent // block}")
-            self.writer.line(f"br i1 {condition}, label %{whole}, label %{part}")
-            self.writer.start_block(whole)
-            self._version(rest)
-            self.extents[axis.name] = last
-            self.writer.start_block(part)
-            self._version(rest)
-        self.extents[axis.name] = full
+        number, whole = self.numbers[self.grid_dim(axis)], self.size(as_size(axis.extent // self.blocks[axis.name]))
+        full, part = self.writer.new_label("full"), self.writer.new_label("last")
+        condition = self.writer.emit(f"icmp slt i64 {number}, {whole}")
+        self.writer.line(f"br i1 {condition}, label %{full}, label %{part}")
+        self.writer.start_block(full)
+        self.version(rest)
+        self.writer.start_block(part)
+        self.last_version(axis, rest)
+
+    def last_version(self, axis: Axis, rest: list[Axis]) -> None:
+        """The body for the last block of an axis, and each combination of blocks of the others."""
+        if type(axis.extent) is not int:
+            last_block(self, axis, lambda: self.version(rest))
+            return
+        with self._extent_of(axis.name, self._extent(axis.name, axis.extent % self.blocks[axis.name])):
+            self.version(rest)
 
     def _extent(self, name: str, live: int) -> Extent:
         return Extent(live, min(power_of_two(live), self.blocks[name]))
@@ -187,17 +182,6 @@ class FunctionEmitter:
                     return op.base.op.dim
                 raise LectError(f"lanes of the grid axis {axis.name} must start from a program id for CPU code", op=op)
         raise LectError(f"no lanes of the grid axis {axis.name} are used", op=self.func)
-
-    def _program_numbers(self) -> list[str]:
-        """The program's number along each dim of the grid, the last dim fastest."""
-        numbers, rest = [], "%pid"
-        for size in reversed(self.func.grid[1:]):
-            if size == 1:
-                numbers.append("0")
-                continue
-            numbers.append(self.writer.emit(f"urem i64 {rest}, {self.size(size)}"))
-            rest = self.writer.emit(f"udiv i64 {rest}, {self.size(size)}")
-        return [rest, *reversed(numbers)]
 
     # ---- operations --------------------------------------------------------------------------------------------------
 

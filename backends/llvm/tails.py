@@ -73,19 +73,11 @@ def either(emitter: FunctionEmitter, first: list[Tile], before: str, second: lis
 
 
 def last_block(emitter: FunctionEmitter, axis: Axis, write: Callable[[], None]) -> None:
-    """The program's text for a full block of a grid's axis and for pieces of the last one; `write` writes the text, which ends in a branch to
-    `emitter.following`.
+    """The program's text for pieces of the last block of a grid's axis; `write` writes the text, which ends in a branch to `emitter.following`.
 
     Where blocks are turned, pieces of the vector axis are single lanes, as there are no masks then.
     """
     writer, block = emitter.writer, emitter.blocks[axis.name]
-    number = emitter.numbers[emitter.grid_dim(axis)]
-    full, part = writer.new_label("full"), writer.new_label("last")
-    condition = writer.emit(f"icmp slt i64 {number}, {emitter.size(as_size(axis.extent // block))}")
-    writer.line(f"br i1 {condition}, label %{full}, label %{part}")
-    writer.start_block(full)
-    write()
-    writer.start_block(part)
     rest = emitter.size(as_size(axis.extent % block))
     turned = emitter.rows is not None and emitter.axes[emitter.rows].role == "grid"
     piece = 1 if axis.name != emitter.vector or turned else piece_of(block)

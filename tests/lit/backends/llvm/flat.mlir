@@ -1,16 +1,20 @@
 // RUN: lect-opt %s --emit llvm | filecheck %s
 
-// Full blocks and the last one are written apart: the tail touches exactly four elements, and no mask is left.  A product and a sum stay two
-// roundings.
+// Full blocks have a loop without branches, the last one stands behind it: the tail touches exactly four elements, and no mask is left.  A product and a
+// sum stay two roundings.
 // CHECK-LABEL: define void @flat(ptr %args, i64 %lo, i64 %hi)
-// CHECK: %pid = phi i64 [ %lo, %entry ], [ %pid.next, %next ]
-// CHECK: icmp slt i64 %pid, 3
+// CHECK: icmp slt i64 %hi, 3
+// CHECK: %pid = phi i64 [ %lo, %blocks ], [ %pid.next, %next ]
+// CHECK-NOT: br
 // CHECK: load <32 x float>, ptr %{{.*}}, align 4
 // CHECK-NEXT: ; {{.*}}flat.mlir
 // CHECK-NEXT: %[[M:.*]] = fmul <32 x float>
 // CHECK-NEXT: ; {{.*}}flat.mlir
 // CHECK-NEXT: fadd <32 x float> %[[M]],
 // CHECK: store <32 x float> %{{.*}}, ptr %{{.*}}, align 4
+// CHECK-NEXT: br label %next
+// CHECK: icmp sgt i64 %hi, 3
+// CHECK-NEXT: br i1 %{{.*}}, label %last, label %done
 // CHECK: load <4 x float>, ptr %{{.*}}, align 4
 // CHECK: store <4 x float> %{{.*}}, ptr %{{.*}}, align 4
 // CHECK-NOT: masked

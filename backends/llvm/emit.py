@@ -17,6 +17,7 @@ from lect.backends.llvm import folds
 from lect.backends.llvm.addresses import Index, as_offset, evaluate
 from lect.backends.llvm.arithmetic import scalar_operation
 from lect.backends.llvm.casts import cast
+from lect.backends.llvm.comparisons import compared_lanes
 from lect.backends.llvm.memory import Access, combine_masks, live_mask
 from lect.backends.llvm.programs import write_programs
 from lect.backends.llvm.random_words import random_words
@@ -193,8 +194,8 @@ class FunctionEmitter:
             if handler is not None:
                 handler(self, op)
             else:
-                operands = [self.tile(value) for value in op.operands]
-                self.tiles[op.result] = scalar_operation(self.writer, op, operands)
+                found = compared_lanes(self, op)
+                self.tiles[op.result] = found or scalar_operation(self.writer, op, [self.tile(value) for value in op.operands])
 
     def tile(self, value: Value) -> Tile:
         """The value as a tile (an index becomes its numbers)."""

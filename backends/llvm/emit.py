@@ -143,34 +143,38 @@ class FunctionEmitter:
         """The axes of the grid whose last block is not full."""
         return [axis for name, axis in self.axes.items() if axis.role == "grid" and not self.facts.divisible(axis.extent, self.blocks[name])]
 
-    def version(self, split: list[Axis]) -> None:
-        """The body, once for each combination of full and last blocks of these axes; each ends in a branch to `following`."""
+    def body(self) -> None:
+        """The text of one program, which ends in a branch to `following`."""
+        saved = dict(self.tiles)
+        self._block(self.func.body)
+        self.tiles = saved
+        self.writer.line(f"br label %{self.following}")
+
+    def version(self, split: list[Axis], write: Callable[[], None]) -> None:
+        """What `write` writes, once for each combination of full and last blocks of these axes."""
         if not split:
-            saved = dict(self.tiles)
-            self._block(self.func.body)
-            self.tiles = saved
-            self.writer.line(f"br label %{self.following}")
+            write()
             return
         axis, rest = split[0], split[1:]
         if type(axis.extent) is int and axis.extent < self.blocks[axis.name]:
-            self.last_version(axis, rest)
+            self.last_version(axis, rest, write)
             return
         number, whole = self.numbers[self.grid_dim(axis)], self.size(as_size(axis.extent // self.blocks[axis.name]))
         full, part = self.writer.new_label("full"), self.writer.new_label("last")
         condition = self.writer.emit(f"icmp slt i64 {number}, {whole}")
         self.writer.line(f"br i1 {condition}, label %{full}, label %{part}")
         self.writer.start_block(full)
-        self.version(rest)
+        self.version(rest, write)
         self.writer.start_block(part)
-        self.last_version(axis, rest)
+        self.last_version(axis, rest, write)
 
-    def last_version(self, axis: Axis, rest: list[Axis]) -> None:
-        """The body for the last block of an axis, and each combination of blocks of the others."""
+    def last_version(self, axis: Axis, rest: list[Axis], write: Callable[[], None]) -> None:
+        """What `write` writes for the last block of an axis, and each combination of blocks of the others."""
         if type(axis.extent) is not int:
-            last_block(self, axis, lambda: self.version(rest))
+            last_block(self, axis, lambda: self.version(rest, write))
             return
         with self._extent_of(axis.name, self._extent(axis.name, axis.extent % self.blocks[axis.name])):
-            self.version(rest)
+            self.version(rest, write)
 
     def _extent(self, name: str, live: int) -> Extent:
         return Extent(live, min(power_of_two(live), self.blocks[name]))

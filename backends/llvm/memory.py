@@ -7,7 +7,7 @@ accesses of that many elements.  Accesses under masks that are only known at run
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from lect.backends.llvm.addresses import Index
@@ -75,6 +75,16 @@ class Access:
     def at(self, base: str) -> str:
         """The address of the element at a scalar offset."""
         return self.writer.emit(f"getelementptr {self.stored}, ptr {self.pointer}, i64 {base}")
+
+    def lanes_at(self, offset: IndexTile, count: int) -> Iterator[str]:
+        """The addresses of the first lanes; steps that are known only at run time are taken one after another, as multiples of them would fill registers."""
+        step, address = offset.lane_step, self.at(offset.base)
+        for lane in range(count):
+            if lane and isinstance(step, str):
+                address = self.writer.emit(f"getelementptr {self.stored}, ptr {address}, i64 {step}")
+            elif lane:
+                address = self.at(self.writer.add_step(offset.base, lane, step))
+            yield address
 
     def row_base(self, offset: IndexTile, row: int) -> str:
         """The offset of the first lane of a row."""
@@ -213,8 +223,7 @@ class Access:
         live = width if self.live is None else self.live
         height = power_of_two(count)
         lines = []
-        for lane in range(live):
-            address = self.at(self.writer.add_step(offset.base, lane, offset.lane_step))
+        for address in self.lanes_at(offset, live):
             lines.append(self._load_live(address, count, height))
         lines += ["zeroinitializer"] * (width - live)
         return transpose(self.writer, lines, height, self.register)[:count]
@@ -294,9 +303,8 @@ class Access:
         height = power_of_two(count)
         lines = [value.row(row) for row in range(count)] + ["zeroinitializer"] * (height - count)
         columns = transpose(self.writer, lines, width, self.register)
-        for lane in range(width if self.live is None else self.live):
-            address = self.at(self.writer.add_step(offset.base, lane, offset.lane_step))
-            self._store_live(address, self.to_memory(columns[lane], height), count, height)
+        for address, column in zip(self.lanes_at(offset, width if self.live is None else self.live), columns):
+            self._store_live(address, self.to_memory(column, height), count, height)
 
     def _scatter(self, text: str, row: int, width: int) -> None:
         writer, type = self.writer, typed(self.stored, width)

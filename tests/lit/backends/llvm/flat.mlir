@@ -4,7 +4,7 @@
 // sum stay two roundings.
 // CHECK-LABEL: define void @flat(ptr %args, i64 %lo, i64 %hi)
 // CHECK: icmp slt i64 %hi, 3
-// CHECK: %pid = phi i64 [ %lo, %blocks ], [ %pid.next, %next ]
+// CHECK: phi i64 [ %lo, %programs ],
 // CHECK-NOT: br
 // CHECK: load <32 x float>, ptr %{{.*}}, align 4
 // CHECK-NEXT: ; {{.*}}flat.mlir
@@ -14,7 +14,7 @@
 // CHECK: store <32 x float> %{{.*}}, ptr %{{.*}}, align 4
 // CHECK-NEXT: br label %next
 // CHECK: icmp sgt i64 %hi, 3
-// CHECK-NEXT: br i1 %{{.*}}, label %last, label %done
+// CHECK-NEXT: br i1 %{{.*}}, label %{{last.*}}, label %done
 // CHECK: load <4 x float>, ptr %{{.*}}, align 4
 // CHECK: store <4 x float> %{{.*}}, ptr %{{.*}}, align 4
 // CHECK-NOT: masked

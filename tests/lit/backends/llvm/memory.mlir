@@ -43,7 +43,7 @@ kernel.func @gathered(%n: !kernel.ptr<i64>, %x: !kernel.ptr<f32>, %y: !kernel.pt
 
 // A mask that is known at run time only: a function looks at it, all lanes at once where it is true everywhere.
 // CHECK-LABEL: define void @masked
-// CHECK: %[[M:.*]] = icmp slt <8 x i64>
+// CHECK: %[[M:.*]] = icmp slt <8 x i32>
 // CHECK: %[[V:.*]] = call <8 x float> @lect.masked.load.floatx8.8(ptr %{{.*}}, <8 x i1> %[[M]])
 // CHECK: call void @lect.masked.store.floatx8.8(ptr %{{.*}}, <8 x i1> %[[M]], <8 x float> %[[V]])
 // CHECK: define internal <8 x float> @lect.masked.load.floatx8.8(ptr %p, <8 x i1> %given) nounwind {

@@ -8,7 +8,7 @@ the call raises `WrongValue`.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -178,8 +178,7 @@ def _checked_step(check: Check, run: Run, groups: Sequence[GroupFacts], *inputs:
         nodes = [got[number].grad_fn for number in group.results if isinstance(got[number], torch.Tensor)]
         node = next(filter(_is_step, nodes), None)
         if node is not None:
-            leaves_of_group = [leaves[number] for number in group.inputs]
-            node.register_hook(functools.partial(_compare_gradients, check, group, [want[number] for number in group.results], leaves_of_group, call))
+            node.register_hook(functools.partial(_compare_gradients, check, group, [want[number] for number in group.results], leaves, call))
     return got
 
 
@@ -190,19 +189,20 @@ def _is_step(node: Any) -> bool:
 
 
 def _compare_gradients(
-    check: Check, group: GroupFacts, results: Sequence[Any], leaves: Sequence[torch.Tensor], call: Call, found: Any, given: Any
+    check: Check, group: GroupFacts, results: Sequence[Any], inputs: Mapping[int, torch.Tensor], call: Call, found: Any, given: Any
 ) -> None:
-    """A hook of a node of a training step: `given` are the gradients of its results, `found` those that it gives for its inputs."""
+    """A hook of a node of a training step: `given` are the gradients of its results, `found` those that it gives, in the order of its edges."""
     slopes = {number: slope.detach() for number, slope in zip(group.results, given) if slope is not None}
     pairs = [(result, slopes[number]) for number, result in zip(group.results, results) if number in slopes and result.requires_grad]
     if not pairs:
         return
-    wanted = torch.autograd.grad([a for a, _ in pairs], list(leaves), [b for _, b in pairs], retain_graph=True, allow_unused=True)
+    leaves = [inputs[number] for number in group.edges]
+    wanted = torch.autograd.grad([a for a, _ in pairs], leaves, [b for _, b in pairs], retain_graph=True, allow_unused=True)
     got = [value.detach() if value is not None else torch.zeros_like(leaf) for value, leaf in zip(found, leaves)]
     want = [value if value is not None else torch.zeros_like(leaf) for value, leaf in zip(wanted, leaves)]
     problem = far_apart(got, want, strides=False)
     if problem is not None:
-        compared = Compared(call.inputs, want, gradients=Gradients(group.inputs, slopes), numbers=check.numbers(call.state))
+        compared = Compared(call.inputs, want, gradients=Gradients(group.edges, slopes), numbers=check.numbers(call.state))
         check.fail("gradients", problem, lambda: first_difference(check.lowering, compared))
 
 

@@ -98,7 +98,8 @@ def picker(numbers: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]
 class Group:
     """Results that hang on one node of autograd: their numbers, what that keeps of the forward, and the inputs that it leads to.
 
-    It is made with these in the order in which eager's engine is done with their gradients, and holds them in that in which the node has to have them.
+    It is made with `inputs` in the order in which eager's engine is done with their gradients; `edges` are the same in the order that the node has to have
+    them in, which is that of the gradients that it gives.
     Where eager keeps nothing at all, the backward may run `again` without having been told to retain anything.
     """
 
@@ -110,8 +111,8 @@ class Group:
     orders: dict[tuple[int, ...], Callable[[Sequence[Any]], tuple[Any, ...]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.inputs = as_edges(self.inputs)
-        self.pick_inputs = picker(self.inputs)
+        self.edges = as_edges(self.inputs)
+        self.pick_inputs = picker(self.edges)
         self.pick_results = picker(self.results)
 
     def in_order(self, gradients: tuple[int, ...]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
@@ -119,10 +120,10 @@ class Group:
         found = self.orders.get(gradients)
         if found is None:
             places = {number: place for place, number in enumerate(gradients)}
-            if places.keys() >= set(self.inputs):
-                found = picker([places[number] for number in self.inputs])
+            if places.keys() >= set(self.edges):
+                found = picker([places[number] for number in self.edges])
             else:
-                wanted = [places.get(number) for number in self.inputs]
+                wanted = [places.get(number) for number in self.edges]
 
                 def found(given: Sequence[Any]) -> tuple[Any, ...]:
                     return tuple([None if place is None else given[place] for place in wanted])
@@ -303,7 +304,7 @@ class _Step(torch.autograd.Function):
         plain = not torch.is_grad_enabled() and all(type(slope) is torch.Tensor for slope in slopes)
         backward = call.step.backward_for(group, given, slopes, call.sizes) if plain and given else None
         if not given:  # what came behind has derivatives that are nowhere defined, such as those of a norm of order 0
-            found: Sequence[Any] = (None,) * len(group.inputs)
+            found: Sequence[Any] = (None,) * len(group.edges)
         elif backward is None:
             found = _differentiate(call, given, slopes)
         else:
@@ -359,7 +360,7 @@ def _input(call: _Call, place: tuple[str, int]) -> Any:
 
 def _differentiate(call: _Call, given: tuple[int, ...], slopes: Sequence[torch.Tensor]) -> Sequence[Any]:
     """The gradients from torch's own formulas, on a second run of the graph; they can be differentiated when gradients are recorded here."""
-    step, followed = call.step, call.group.inputs
+    step, followed = call.step, call.group.edges
     for number in range(len(call.versions)):
         call.check_version(number)
     further = torch.is_grad_enabled()

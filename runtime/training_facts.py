@@ -12,6 +12,7 @@ from lect.dialects.functional.ops import FuncOp
 from lect.dialects.functional.symbols import found_in
 from lect.dialects.fx.ops import GraphOp
 from lect.ir.symbolic import Expr, Size
+from lect.runtime.engine_order import as_edges
 from lect.runtime.stored_sizes import size_from_json, size_to_json
 from lect.runtime.training import Backward, Layouts, SharedResult, restored_inputs
 
@@ -25,6 +26,11 @@ class GroupFacts:
     inputs: tuple[int, ...]
     strides: Layouts
     again: bool
+
+    @property
+    def edges(self) -> tuple[int, ...]:
+        """The inputs in the order of the node's edges, in which it gives their gradients."""
+        return as_edges(self.inputs)
 
 
 @dataclass(frozen=True)

@@ -125,6 +125,34 @@ def test_right_training_steps_pass(program):
     assert not told()
 
 
+@pytest.mark.parametrize("layers", [1, 2, 3, 5])
+def test_parameters_whose_gradients_come_in_the_order_of_eagers_engine(layers):
+    """The node has its inputs in another order than the backward gives their gradients in; sizes tell most of them apart, values the rest."""
+    net = torch.nn.Sequential(*[module for n in range(layers) for module in (torch.nn.Linear(3 + n % 2, 4 - n % 2), torch.nn.GELU())])
+    x = torch.randn(4, 3, requires_grad=True)
+    net(x).sum().backward()
+    want = [x.grad, *[parameter.grad for parameter in net.parameters()]]
+    net.zero_grad()
+    x.grad = None
+    lect.compile(net, options={"check": "eager"})(x).sum().backward()
+    torch.testing.assert_close([x.grad, *[parameter.grad for parameter in net.parameters()]], want)
+    assert not told()
+
+
+def test_second_derivatives_of_several_parameters():
+    x, w, v, b = (torch.randn(size, requires_grad=True) for size in ((4, 3), (3, 5), (5, 2), (2,)))
+
+    def program(x, w, v, b):
+        return ((x @ w).tanh() @ v + b).exp().sum()
+
+    def seconds(function):
+        firsts = torch.autograd.grad(function(x, w, v, b), (x, w, v, b), create_graph=True)
+        return torch.autograd.grad(sum((first * first).sum() for first in firsts), (x, w, v, b))
+
+    torch.testing.assert_close(seconds(lect.compile(program, options={"check": "eager"})), seconds(program))
+    assert not told()
+
+
 def test_two_losses_that_share_nothing():
     x, w = torch.randn(4, 4, requires_grad=True), torch.randn(4, 4, requires_grad=True)
     a, b = lect.compile(lambda x, w: (x.sin().sum(), w.tanh().sum()), options={"check": "eager"})(x, w)
@@ -286,6 +314,26 @@ def test_a_wrong_backward_of_one_of_two_losses(capsys, monkeypatch):
     first, second = lect.compile(program, options={"check": "eager"})(x, w)
     with pytest.raises(WrongValue, match="gradients .* is cse"):
         second.backward()
+    (event,) = told()
+    assert replayed(event, capsys)[0] == 1
+
+
+@pytest.mark.parametrize("sizes", [(3, 5, 2), (4, 4, 4)], ids=["differ", "equal"])
+def test_a_wrong_gradient_of_several_parameters(capsys, monkeypatch, sizes):
+    def wrong(op):
+        if op.name == "functional.cos":
+            from lect.dialects.functional.pointwise import SinOp
+
+            new = SinOp(op.operands[0])
+            op.parent.insert_before(op, new)
+            op.replace([new.result])
+
+    changed(monkeypatch, "cse", wrong)
+    first, second, third = sizes
+    w, b, v, c = (torch.randn(size, requires_grad=True) for size in ((first, second), (second,), (second, third), (third,)))
+    loss = lect.compile(lambda x: ((x @ w + b).sin() @ v + c).sum(), options={"check": "eager"})(torch.randn(4, first))
+    with pytest.raises(WrongValue, match="gradients .* is cse"):
+        loss.backward()
     (event,) = told()
     assert replayed(event, capsys)[0] == 1
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from lect.dialects.kernel.attributes import TileAxis, TilesAttr
-from lect.dialects.loop.ops import LoadOp, NestOp, ReduceIndexOp, ScanOp, StoreOp, UpdateOp, variance
+from lect.dialects.loop.ops import LoadOp, NestOp, ReduceIndexOp, ReduceOp, ScanOp, StoreOp, UpdateOp, variance
 from lect.dialects.scalars import HEAVY
 from lect.ir import Context, Operation
 from lect.ir.index_map import coefficient
@@ -163,9 +163,11 @@ def _block(size: int, lanes: int) -> int:
 def _native_lanes(nest: NestOp, target: Mapping[str, Any]) -> int:
     """Lanes of one vector register for the widest type that is computed with."""
     words = any(op.name in RANDOM for op in nest.body)  # one block of them, made in i64, serves several lanes
-    widest = 4
+    widest, varying = 4, variance(nest)
     for op in nest.body:
         for value in op.operands[:1] if isinstance(op, (StoreOp, UpdateOp)) else op.results:
+            if not varying[value] and not isinstance(op, (StoreOp, UpdateOp, ReduceOp, ReduceIndexOp)):
+                continue  # one number for the whole nest, such as a size, is in no vector
             if value.type.kind == "float" or value.type.kind in ("signed", "unsigned") and (not words or isinstance(op, StoreOp)):
                 widest = max(widest, value.type.bytes)
     return int(target.get("vector_bytes", VECTOR_BYTES)) // widest

@@ -183,3 +183,33 @@ loop.func @totals_of_columns(%x: !loop.buffer<100x64xi64>) {
   }
   loop.return(%y) {views = [#loop.view<100x64>]}
 }
+
+// A size that is known only at run time is one number of i64 for the whole nest, in no vector: the row is cut for f32.
+// CHECK-LABEL: loop.func @rows_divided_by_a_size
+loop.func @rows_divided_by_a_size(%x: !loop.buffer<s0xs1xf32>) {symbols = {s0 = {hint = 64, min = 2, argument = 0, dim = 0}, s1 = {hint = 768, min = 2, argument = 0, dim = 1}}} {
+  // CHECK: tiles = #kernel.tiles<"row", R: d1 by 32 loop, vector R>
+  %y = loop.nest @n0(%x) {space = #loop.space<d0: s0, d1: s1>} : !loop.buffer<s0xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * s1 + d1)>} : f32
+    %1 = loop.reduce(%0) {kind = "sum", over = [1]} : f32
+    %2 = loop.index() {map = #loop.map<(d0, d1) -> (s1)>} : i64
+    %3 = loop.cast(%2) : f32
+    %4 = loop.div(%1, %3) : f32
+    loop.store(%4) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  loop.return(%y) {views = [#loop.view<s0>]}
+}
+
+// CHECK-LABEL: loop.func @positions_of_i64_take_as_many_lanes_as_fit_i64
+loop.func @positions_of_i64_take_as_many_lanes_as_fit_i64(%x: !loop.buffer<s0xs1xi64>) {symbols = {s0 = {hint = 64, min = 2, argument = 0, dim = 0}, s1 = {hint = 768, min = 2, argument = 0, dim = 1}}} {
+  // CHECK: tiles = #kernel.tiles<"row", R: d1 by 16 loop, vector R>
+  %y = loop.nest @n0(%x) {space = #loop.space<d0: s0, d1: s1>} : !loop.buffer<s0xi64> {
+  ^bb0(%d0: index, %d1: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * s1 + d1)>} : i64
+    %1 = loop.index() {map = #loop.map<(d0, d1) -> (d1)>} : i64
+    %2 = loop.mul(%0, %1) : i64
+    %3 = loop.reduce(%2) {kind = "sum", over = [1]} : i64
+    loop.store(%3) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  loop.return(%y) {views = [#loop.view<s0>]}
+}

@@ -29,8 +29,8 @@ def compared_lanes(emitter: FunctionEmitter, op: Operation) -> Tile | None:
     name = op.name.partition(".")[2]
     if name not in TURNED or element_of(op.operands[0].type) not in (i64, index):
         return None
-    sides = [_side(emitter, value) for value in op.operands]
-    for predicate, lanes, other in ((name, *sides), (TURNED[name], *reversed(sides))):
+    left, right = [_side(emitter, value) for value in op.operands]
+    for predicate, lanes, other in ((name, left, right), (TURNED[name], right, left)):
         if isinstance(lanes, IndexTile) and lanes.lane_step == 1 and 1 < lanes.width < LONGEST and _same_in_all_lanes(other):
             return _mask(emitter.writer, predicate, lanes, other)
     return None

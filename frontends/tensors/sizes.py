@@ -380,12 +380,12 @@ class SizeNode:
     def is_int(self) -> bool:
         return True
 
-    is_symbolic = has_hint = is_int
+    has_hint = is_int
 
     def is_float(self) -> bool:
         return False
 
-    is_bool = is_nested_int = is_float
+    is_symbolic = is_bool = is_nested_int = is_float  # torch's Python code would look for symbols of its own in what is symbolic
 
     def is_constant(self) -> bool:
         return not self.expr.terms

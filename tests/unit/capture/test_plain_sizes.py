@@ -57,3 +57,15 @@ print([name for name in ("sympy", "torch.fx.experimental.symbolic_shapes", "torc
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.stdout.strip(), done.returncode) == ("[]", 0), done.stderr
+
+
+def test_symbolic_algebra_that_others_have_imported_does_not_look_into_sizes():
+    program = """
+import torch, lect, torch.fx.experimental.symbolic_shapes
+compiled = lect.compile(lambda x, y: torch.nn.functional.scaled_dot_product_attention(x, x, x, dropout_p=0.5) @ y)
+for b, t in [(2, 5), (3, 7), (6, 9)]:
+    compiled(torch.randn(b, 2, t, 4, requires_grad=True), torch.randn(4)).sum().backward()
+print(lect.events("static sizes", "fallback"), len(lect.events("compile")))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.stdout.strip(), done.returncode) == ("[] 2", 0), done.stderr

@@ -15,7 +15,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lect.ir import Context, LectError, Operation, parse_module, print_module
+from lect.ir import Context, LectError, Operation, parse_module, print_module, verify
 
 if TYPE_CHECKING:
     from lect.passes.manager import PassManager, Step
@@ -177,7 +177,9 @@ class RoundTripError(LectError):
 def check_round_trip(text: str, where: str, ctx: Context) -> None:
     """Raise `RoundTripError` unless this text, printed behind the pass `where`, is what the module that it reads as prints."""
     try:
-        again = print_module(parse_module(text, ctx), locations=True)
+        module = parse_module(text, ctx)
+        verify(module)
+        again = print_module(module, locations=True)
     except LectError as error:
         raise RoundTripError(f"what stands behind '{where}' cannot be read back: {error.message}", error.loc) from error
     if again != text:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lect.frontends.tensors.lower.graph import WrongType
 from lect.ir import Context, LectError, Location, Operation, parse_module, print_op, verify
 from lect.passes.instrument import Instrument
 from lect.passes.manager import PassManager
@@ -41,6 +42,7 @@ class Overrides:
     left: dict[str, Path] = field(default_factory=dict)
     kernels: set[str] = field(default_factory=set)  # those of the graph that are for a GPU
     used: bool = False
+    last: tuple[str, Path] | None = None  # the stage and the file of the text that was used last
 
     def __post_init__(self) -> None:
         known = file_names()
@@ -79,8 +81,22 @@ class Overrides:
         _replace(module, edited, stage, path, text.splitlines())
         ctx.analyses.clear()
         self.used = True
+        self.last = stage, path
         self.tell(path)
 
+    def refused(self, error: Exception) -> None:
+        """Raise `TextError` for what a stage refuses, where nothing would be left of an edited text, or where that is wrong in itself.
+
+        What was captured runs by torch then.  An edited capture goes on as it is, unless its types are not those that its calls give.
+        """
+        if self.last is None or (self.last[0] == CAPTURE and not isinstance(error, WrongType)):
+            return
+        path = self.last[1]
+        message, loc, op, hint = str(error).partition("\n")[0], Location(str(path), 1, 0), None, None
+        if isinstance(error, LectError):
+            message, op, hint = error.message, error.op, error.hint
+            loc, message = (error.loc, message) if error.loc.file == str(path) else (loc, f"{error.loc}: {message}" if error.loc.known else message)
+        raise TextError(f"the edited text is refused by a later stage: {message}", loc, op, hint) from error
 
     def require_graph(self, given: str, now: str, path: Path) -> None:
         """Raise `TextError` when a text was made of another graph than is compiled now."""

@@ -266,9 +266,11 @@ def _lower(
     except (TextError, RoundTripError):
         raise
     except NumberNeeded as error:
+        watch.refused(error)
         made.constants = error.arguments
         made.note = note(_reason(made, name, stage, error))
     except Exception as error:
+        watch.refused(error)
         made.needed = needed_sizes(error)
         lowering = Lowering(graph, STAGES[: REACHED[level]], dict(ctx.options), dict(ctx.target), link_graph)
         made.note = note(_reason(made, name, stage, error, lowering))

@@ -229,12 +229,18 @@ class Training:
         if place is not None:
             ctx.resources["code_store"] = place.objects
         module, watch = module_of(backward), self.watch.backward()
-        for stage in self._stages():
-            PassManager.parse(stage).configured(self.options).run(module, ctx, watch.instruments(stage))
-            watch.observe(f"backward-{stage}", module)
-        watch.linked(module, ctx)
-        executable, run = link_graph(module, ctx, consuming=True)
-        watch.finish()
+        try:
+            for stage in self._stages():
+                PassManager.parse(stage).configured(self.options).run(module, ctx, watch.instruments(stage))
+                watch.observe(f"backward-{stage}", module)
+            watch.linked(module, ctx)
+            executable, run = link_graph(module, ctx, consuming=True)
+            watch.finish()
+        except (TextError, RoundTripError):
+            raise
+        except Exception as error:
+            watch.refused(error)
+            raise
         if place is not None:
             place.keep(module, ctx, {"backward": backward_to_json(made)})
         return _without_autocast(run, executable)

@@ -108,6 +108,11 @@ class Watch:
     def _edited(self) -> bool:
         return self.overrides is not None and self.overrides.used
 
+    def refused(self, error: Exception) -> None:
+        """A stage raised `error`, and the graph will run without having been lowered.  Raises `TextError` where an edited text would be lost by that."""
+        if self.overrides is not None:
+            self.overrides.refused(error)
+
     def linked(self, module: Operation, ctx: Context) -> None:
         """The module is lowered to the end, and will be linked with this context."""
         if self.dump is not None:

@@ -225,7 +225,7 @@ class CutWriter:
     def _unique(self, kind: str, base: Cuttable, place: Any) -> str:
         line = next((op.loc.line for op in list(base.blocks[place.block])[place.op :] if op.loc.known), base.func.first_line)
         stem = f"{self.name}.{kind}_{base.func.code_name}_{line}" if base.func.code_name != self.name else f"{self.name}.{kind}_{line}"
-        taken = {*self.cut.steps, *self.cut.resumes}
+        taken = {self.builder.func.attrs["sym_name"], *self.cut.steps, *self.cut.resumes}  # a rest in a loop may lead to a rest from its own line
         number, name = 1, stem
         while name in taken:
             number += 1

@@ -10,6 +10,7 @@ import torch
 import lect
 from lect.dialects import make_context
 from lect.ir import LectError, parse_module, print_module, printer, verify
+from lect.passes import load_pass
 from lect.passes.instrument import RoundTripError, check_round_trip
 from lect.runtime.graph_texts import file_names
 from lect.tools import lect_opt, lect_run
@@ -224,6 +225,30 @@ def test_behind_a_graph_break_each_part_has_its_texts(tmp_path):
     assert torch.equal(overridden(tmp_path, in_two_parts, x), (x + 1) * 4)
 
 
+def in_a_loop(x):
+    for i in range(3):
+        x = torch.sin(x) * 2.5 + i
+        print(end="")
+        if x.sum() > 1e9:
+            return x
+    return x.cos()
+
+
+def test_graph_breaks_in_a_loop(tmp_path):
+    """A rest may lead to a rest that begins in its own line: both have names of their own."""
+    x = torch.randn(5, 7)
+    want = in_a_loop(x)
+    torch.testing.assert_close(dumped(str(tmp_path), in_a_loop, x, round_trip="passes"), want)
+    texts = [path / "000-capture.mlir" for path in tmp_path.iterdir()]
+    assert len(texts) > 3
+    for text in texts:
+        verify(parse_module(text.read_text(), make_context()))
+    edited = next(text for text in texts if "2.5" in text.read_text().partition("pyframe.func")[0])
+    edit(edited, r"target = @torch.sin", "target = @torch.tan")
+    overridden(tmp_path, in_a_loop, x)
+    assert [event.file for event in lect.events("override")] == [str(edited)]
+
+
 # ---- edited texts that do not fit ------------------------------------------------------------------------------------
 
 
@@ -268,6 +293,41 @@ def test_wrong_texts(tmp_path, pattern, replacement, message):
     with pytest.raises(LectError) as raised:
         overridden(tmp_path, shifted, *args)
     assert message in str(raised.value) and str(path) in str(raised.value)
+
+
+def only_results_differ(x):
+    return torch.sin(x) * 2.0
+
+
+@pytest.mark.parametrize(("grad", "name"), [(False, "000-capture"), (False, "101-fx-build-joint"), (True, "000-capture")])
+@pytest.mark.parametrize(("old", "new"), [("4x6", "4x7"), ("f32", "f64")])
+def test_a_call_that_does_not_give_what_the_text_says(tmp_path, grad, name, old, new):
+    x = torch.randn(4, 6, requires_grad=grad)
+    dumped(tmp_path, only_results_differ, x)
+    path = tmp_path / "only_results_differ.0" / f"{name}.mlir"
+    edit(path, rf"(torch\.sin, .*){old}", rf"\g<1>{new}")
+    line = 1 + next(number for number, text in enumerate(path.read_text().splitlines()) if "torch.sin," in text)
+    with pytest.raises(LectError, match=rf"{path}:{line}:\d+: error: .* torch.sin gives .*, but the graph says"):
+        overridden(tmp_path, only_results_differ, x)
+
+
+def test_a_graph_that_no_stage_lowers(tmp_path, monkeypatch):
+    """An edited capture runs by torch; behind that nothing of an edit would be left."""
+
+    def refuse(self, op, ctx):
+        raise LectError("not today")
+
+    x = torch.randn(4, 6)
+    dumped(tmp_path, only_results_differ, x)
+    capture, joint = (tmp_path / "only_results_differ.0" / name for name in ("000-capture.mlir", "101-fx-build-joint.mlir"))
+    monkeypatch.setattr(load_pass("fx-to-functional"), "run", refuse)
+    before = joint.read_text()
+    edit(joint, r", 2\.0\]", ", 3.0]")
+    with pytest.raises(LectError, match=rf"{joint}:\d+:\d+: error: the edited text is refused by a later stage: not today"):
+        overridden(tmp_path, only_results_differ, x)
+    joint.write_text(before)
+    edit(capture, r", 2\.0\]", ", 3.0]")
+    torch.testing.assert_close(overridden(tmp_path, only_results_differ, x), torch.sin(x) * 3)
 
 
 def test_a_file_that_no_pass_writes(tmp_path):

@@ -77,6 +77,10 @@ def records_gradients(graph: GraphOp) -> bool:
     return any(getattr(value.type, "requires_grad", False) for op in graph.walk() for value in op.results)
 
 
+class WrongType(LectError):
+    """A call of the graph gives something else than the graph says."""
+
+
 class Execution:
     """The state of one run: what each fx value is now."""
 
@@ -232,7 +236,7 @@ class Execution:
         if self.in_backward:
             expected = expected._replace(strides=meta.strides)
         if meta._replace(storage_offset=0) != expected:
-            raise LectError(f"{name} gives {_describe(meta)}, but the graph says {_describe(expected)}", op=op)
+            raise WrongType(f"{name} gives {_describe(meta)}, but the graph says {_describe(expected)}", op=op)
         if not self.in_backward:
             self.stated[value.type] = meta[:4]
         return tensor

@@ -157,7 +157,7 @@ def _refuse(target: Any, event: Fallback, settings: Settings) -> Any:
 
 def _make(target: Any, function: FunctionType, front: tuple[Any, ...], settings: Settings) -> Any:
     is_module = isinstance(target, torch.nn.Module)
-    eager = type(target).__call__ if is_module else function
+    eager = call_of(target) if is_module else function  # a later `__call__` of its class is the one that runs
     traced = target if is_module and function is type(target).forward else function
     watched = is_watched(settings.options) or RUNTIME.log.recorder is not None
     graphs = RUNTIME.graphs if settings.options.get("cache", True) and not watched else None

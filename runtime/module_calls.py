@@ -1,4 +1,4 @@
-"""Modules whose call is more than their forward: one with hooks, or with a forward or `_call_impl` of its own beside its class's.
+"""Modules whose call is more than their forward: one with hooks, with a forward or `_call_impl` of its own beside its class's, or with another `__call__`.
 
 Such a call is compiled as that of a function that calls the module, with the hooks inlined.
 """
@@ -10,13 +10,14 @@ from typing import Any
 
 import torch
 
-from lect.frontends.capture.module_calls import MODULE_CALL_IMPL, MODULE_HOOKS, OWN_CALLS, global_hooks
+from lect.frontends.capture.module_calls import MODULE_CALL, MODULE_CALL_IMPL, MODULE_HOOKS, OWN_CALLS, global_hooks
 
 
 def does_more(module: torch.nn.Module) -> bool:
-    """True when hooks run around the forward of the module, its own or those of all modules, or when that is not the forward of its class."""
-    names = module.__dict__
-    own = type(module)._call_impl is not MODULE_CALL_IMPL or any(name in names for name in ("forward", *OWN_CALLS))
+    """True when a call runs more than the forward of the module's class: another `__call__`, hooks of its own or of all modules, or a forward of its own."""
+    names, kind = module.__dict__, type(module)
+    other = kind.__call__ is not MODULE_CALL or kind._call_impl is not MODULE_CALL_IMPL
+    own = other or any(name in names for name in ("forward", *OWN_CALLS))
     return own or any(names.get(hook) for hook in MODULE_HOOKS) or global_hooks()
 
 

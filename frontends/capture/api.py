@@ -18,6 +18,7 @@ from lect.dialects.pyframe.control import FuncOp
 from lect.frontends.bytecode.decode import UnsupportedCode
 from lect.frontends.capture.breaks import GraphBreak, Refused
 from lect.frontends.capture.interpreter import CodeTable, decode_code
+from lect.frontends.capture.module_calls import MODULE_CALL
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.resume import Clone, Resume, resume_function
 from lect.ir import Block, Context, Operation, Region
@@ -80,6 +81,8 @@ def cell_parameter(name: str) -> str:
 def python_function(fn: Any) -> tuple[FunctionType, tuple[Any, ...]]:
     """The function behind a callable, and the arguments that a call adds in front.  Breaks for callables without bytecode."""
     if isinstance(fn, torch.nn.Module):
+        if type(fn).__call__ is not MODULE_CALL:
+            raise GraphBreak("LB0017", "the class of the module has a `__call__` of its own")
         if "forward" not in fn.__dict__ and isinstance(type(fn).forward, FunctionType):
             return type(fn).forward, (fn,)
         raise GraphBreak("LB0017", "the module has a forward of its own, besides its class")

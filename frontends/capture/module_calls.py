@@ -72,7 +72,7 @@ def _check_plain_hooks(t: Tracer, module: Box) -> None:
 
 def check_hooks(t: Tracer, module: Box) -> None:
     """Break when calling the module does more than calling its forward, and guard that it stays so."""
-    if has_own_call(t, module) or hooks_of(t, module):
+    if lookup(t, t.guard_type(module), "__call__").value is not MODULE_CALL or has_own_call(t, module) or hooks_of(t, module):
         raise t.stop("LB0017", describe(module[0]))
     _guard_forward(t, module)
 

@@ -27,7 +27,7 @@ from lect.frontends.capture.keys import check_held, key_of
 from lect.frontends.capture.numbers import plain
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.tracer import Box, Effect, Tracer, entry
-from lect.frontends.capture.trials import try_call
+from lect.frontends.capture.trials import UNKNOWN, try_call
 from lect.frontends.tensors import LT
 
 Kwargs = dict[str, Box]
@@ -112,11 +112,11 @@ def call_cached(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
     known = key in results
     if not known:
         _call_now(t, callee, key, raw, named, logs)
-        early[key] += 1
     returned, held = remembered(value, key), results[key]
-    of_plain = type(returned) in (list, dict) and all(_is_plain(item) for item in (*returned, *(returned.values() if type(returned) is dict else ())))
-    if not of_plain and not _is_plain(returned):
+    if not _is_followed(returned):
         raise t.stop("LB0003", f"the cached function {value.__qualname__}, which returns a {type(returned).__name__}")
+    if not known:
+        early[key] += 1
     where = entry(t, results, place, key)
     t.guards.equals(where, held) if type(held) in SCALAR_TYPES else t.guards.is_object(where, held)
     t.effects.append(Effect(CallAgain(early, key, not known), callee, raw, named, t.loc))
@@ -134,6 +134,9 @@ def _call_now(t: Tracer, callee: Box, key: Any, args: list[Any], kwargs: dict[st
     if trial.raises:
         raised.add(key)
         raise t.stop("LB0003", f"the cached function {value.__qualname__}, which raises")
+    if trial.returned is not UNKNOWN and not _is_followed(trial.returned):
+        kind = "Tensor" if type(trial.returned) is LT else type(trial.returned).__name__
+        raise t.stop("LB0003", f"the cached function {value.__qualname__}, which returns a {kind}")  # the call behind the cut is the first one
     if any(id(target) in t.seen or (type(target) is dict and "__builtins__" in target) for target in trial.written):
         raise t.stop("LB0003", f"the cached function {value.__qualname__}, which writes to what the frame has read")
     for effect in t.effects:
@@ -150,6 +153,13 @@ def _call_now(t: Tracer, callee: Box, key: Any, args: list[Any], kwargs: dict[st
         raise t.stop("LB0003", f"the cached function {value.__qualname__}, which raises") from None  # that is not remembered: it may return the next time
     if key not in results_of(value):
         raise t.stop("LB0003", f"the cached function {value.__qualname__}, which remembers nothing")
+
+
+def _is_followed(returned: Any) -> bool:
+    """True for what a frame may go on with: plain values, and lists and dictionaries of them."""
+    if type(returned) in (list, dict):
+        return all(_is_plain(item) for item in (*returned, *(returned.values() if type(returned) is dict else ())))
+    return _is_plain(returned)
 
 
 def _is_plain(value: Any) -> bool:

@@ -77,6 +77,30 @@ def hits_are_counted():
     yield from (count, program, count)
 
 
+def tensors_are_counted():
+    @functools.lru_cache(maxsize=2)
+    def mask(n):
+        return torch.ones(n)
+
+    @functools.cache
+    def pair(n):
+        return torch.ones(n), {"n": n}
+
+    def program(x, n):
+        return x * mask(n).sum() + pair(n)[0].sum()
+
+    def count(x):
+        return x, tuple(mask.cache_info()), tuple(pair.cache_info())
+
+    for n in (2, 2, 3, 4, 2, 3):
+        yield program, n
+        yield count
+    mask.cache_clear()
+    yield count
+    yield program, 2
+    yield count
+
+
 def variable_around_is_bound_again():
     n = 2
 
@@ -214,6 +238,7 @@ CASES = [
     writes_a_variable,
     full_cache,
     hits_are_counted,
+    tensors_are_counted,
     variable_around_is_bound_again,
     list_that_is_remembered,
     error_is_not_remembered,

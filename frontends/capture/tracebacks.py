@@ -30,11 +30,10 @@ class TracedTraceback:
 def as_raised(error: BaseException, line: int) -> BaseException:
     """An exception that a trace has raised, with a traceback if it has none: an entry for the frame that calls this, at `line`.
 
-    What handles an exception counts on one; CPython itself does for `with`.
+    What handles an exception counts on one; CPython itself does for `with`.  The entry has no instruction, whose own line would be shown in its place.
     """
     if error.__traceback__ is None:
-        frame = sys._getframe(1)
-        error.__traceback__ = types.TracebackType(None, frame, frame.f_lasti, line)
+        error.__traceback__ = types.TracebackType(None, sys._getframe(1), -1, line)
     return error
 
 

@@ -103,9 +103,13 @@ class PrintTree(Instrument):
         self._save(manager, position + 1, manager.passes[position].name, op)
 
     def _save(self, manager: PassManager, number: int, name: str, op: Operation) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
         width = len(str(len(manager.passes)))
-        (self.folder / f"{number:0{width}}_{name}.mlir").write_text(self.style.text(op), encoding="utf-8")
+        path = self.folder / f"{number:0{width}}_{name}.mlir"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            path.write_text(self.style.text(op), encoding="utf-8")
+        except OSError as error:
+            raise LectError(f"cannot write '{path}': {error.strerror}") from None
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -80,7 +80,7 @@ def find_program(module: Operation, name: str | None = None) -> Program:
         if len(found) == 1:
             return Program(module, found[0])
         if found:
-            raise LectError(f"several programs at one level; {_list_programs(module)}; name one", op=module)
+            raise LectError(f"several programs at one level; {_list_programs(module)}", op=module, hint="name one with --function NAME")
     raise LectError("the module has no program: nothing of " + ", ".join(REFERENCE), op=module)
 
 
@@ -99,7 +99,8 @@ def run_reference(program: Program, tensors: Sequence[Any]) -> list[torch.Tensor
 def given(program: Program, inputs: Sequence[Any]) -> list[Any]:
     """What the program takes for the inputs of another level of it: below fx, Python numbers are 0-d tensors."""
     if program.level == "fx.graph":
-        return list(inputs)
+        types = [type for _, type in program.inputs]
+        return [value.item() if isinstance(value, torch.Tensor) and isinstance(type, NumberType) else value for value, type in zip(inputs, types)]
     return [
         torch.scalar_tensor(value, dtype=tensor_layout(type)[2]) if isinstance(value, int | float) else value
         for value, (_, type) in zip(inputs, program.inputs)
@@ -182,8 +183,36 @@ def random_inputs(program: Program, seed: int, special: bool = False) -> list[An
         made.append(random_input(at_values(type, hints) if hints else type, generator, special))
     for fact in facts.symbols.values():
         if fact.argument is not None and fact.dim is None:
-            made[fact.argument] = torch.tensor(fact.hint * fact.divisor)
-    return made
+            value = fact.hint * fact.divisor
+            made[fact.argument] = value if isinstance(program.inputs[fact.argument][1], NumberType) else torch.tensor(value)
+    return _small_where_needed(program, made, seed)
+
+
+def _small_where_needed(program: Program, inputs: list[Any], seed: int) -> list[Any]:
+    """The inputs, with integers of 0 and 1, or else of 0, where the program refuses others, as it does those that point behind the end of a table."""
+    integers = [n for n, value in enumerate(inputs) if isinstance(value, torch.Tensor) and not value.dtype.is_floating_point and not value.dtype.is_complex]
+    if not any(inputs[number].dtype != torch.bool for number in integers):
+        return inputs
+    for limit in (None, 2, 1):
+        small = list(inputs)
+        for number in integers if limit is not None else ():
+            small[number] = copy_of(inputs[number])
+            small[number].remainder_(limit) if inputs[number].dtype != torch.bool else None
+        if _runs(program, small, seed):
+            return small
+    return inputs
+
+
+def _runs(program: Program, inputs: Sequence[Any], seed: int) -> bool:
+    """Whether the reference interpreter gets through with copies of these inputs."""
+    copies = [copy_of(value) if isinstance(value, torch.Tensor) else value for value in inputs]
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        torch.manual_seed(seed)
+        try:
+            run_reference(program, copies)
+        except Exception:  # whatever is wrong is told when the program is run
+            return False
+    return True
 
 
 # ---- comparing -------------------------------------------------------------------------------------------------------
@@ -205,6 +234,12 @@ def difference(got: Sequence[torch.Tensor], want: Sequence[torch.Tensor], tolera
         if problem is not None:
             return f"output {number}: {problem}"
     return None
+
+
+def apart(got: Sequence[Any], want: Sequence[Any], tolerance: float | None = None) -> str | None:
+    """What `lect-run` says of two runs: `difference` with a tolerance, and without one what no order of sums explains, as LECT_CHECK has it."""
+    a, b = to_tensors(got), to_tensors(want)
+    return far_apart(a, b) if tolerance is None else difference(a, b, tolerance)
 
 
 # How far compiled results may lie from eager's, as a part of the largest value: sums are added up in another order.

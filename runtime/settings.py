@@ -68,7 +68,7 @@ class Settings:
                 raise LectError(f"there is no option {name!r}; options are {', '.join(OPTIONS)}")
             allowed = OPTIONS[name][0]
             if allowed is not None and value not in allowed:
-                raise LectError(f"option {name!r} is one of {', '.join(map(str, allowed))}, got {value!r}")
+                raise LectError(f"option {name!r} is one of {', '.join([str(each) or repr(each) for each in allowed])}, got {value!r}")
             if name == "version_limit" and (type(value) is not int or value < 1):
                 raise LectError(f"option 'version_limit' is a positive integer, got {value!r}")
             if name in ("dump", "override") and value is not None:

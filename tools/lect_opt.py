@@ -345,6 +345,8 @@ def read_target(text: str) -> dict[str, int | str]:
             continue
         if not (key and equals and value):
             raise UsageError(f"--target takes KEY=VALUE,... or one of {', '.join(TARGETS)}, got '{item}'")
+        if value.lstrip("+-.")[:1].isdecimal() and not (value.isdecimal() and int(value)):
+            raise UsageError(f"--target takes whole numbers from 1, got '{item}'")
         found[key] = int(value) if value.isdecimal() else value
     return found
 

@@ -4,6 +4,7 @@
     lect-reduce big.mlir -- lect-opt {} -p loop-fuse-vertical        a command; {} is the file
     lect-reduce big.mlir --match 'values differ' -- lect-run {} --random-inputs --compare-levels
     lect-reduce big.mlir -o small.mlir -- ./still_fails.sh {}        any program
+    lect-reduce f.py:f -- lect-run {} --random-inputs --compare-levels    the graph of a function of a Python file
 
 A smaller module is kept when the command gives the same exit status as for the whole one, and its output has what --match asks for.  For files that name
 their command, and for lect-opt, that is the message of the error; for comparisons, that values differ.  lect-opt and lect-run are called in this process.
@@ -25,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lect.dialects import make_context
-from lect.ir import LectError, parse_module, verify
+from lect.ir import LectError, parse_module, print_op, verify
 from lect.passes.instrument import read_configuration
 from lect.tools import lect_opt
 from lect.tools.completion import offer
@@ -39,7 +40,7 @@ def arguments() -> argparse.ArgumentParser:
     """The command line."""
     usage = "lect-reduce FILE [options] [-- COMMAND ...]"
     parser = argparse.ArgumentParser(prog="lect-reduce", usage=usage, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", help="the module")
+    parser.add_argument("file", help="the module, or FILE.py:FUNCTION for the graph that is captured of a function")
     parser.add_argument("-o", "--output", metavar="FILE", help="where the small module goes (default: beside the file, as NAME-reduced.mlir)")
     parser.add_argument("--match", metavar="REGEX", help="what the output of the command has to contain")
     parser.add_argument("--seconds", type=float, default=600.0, help="how long to go on (default 600)")
@@ -122,16 +123,45 @@ def _lect_run(words: list[str]) -> Outcome:
 
 def reduce(options: argparse.Namespace, words: tuple[str, ...]) -> str:
     """Do it with the words of a command, or with the file's own, and say in a line what came of it.  Raises `LectError` when there is nothing to reduce."""
+    if ".py:" in options.file:
+        with tempfile.TemporaryDirectory(prefix="lect-reduce-") as folder:
+            path = Path(options.file.rpartition(":")[0])
+            captured = Path(folder, f"{path.stem}.mlir")
+            captured.write_text(captured_graph(options.file), encoding="utf-8")
+            return reduce_file(captured, path.with_name(f"{path.stem}-reduced.mlir"), options, words)
     path = Path(options.file)
+    if path.suffix == ".py":
+        hint = f"name a function, whose graph is captured: lect-reduce {options.file}:FUNCTION"
+        raise LectError(f"'{options.file}' is Python, and what is made smaller is a module", hint=hint)
+    return reduce_file(path, path.with_name(f"{path.stem}-reduced.mlir"), options, words)
+
+
+def captured_graph(target: str) -> str:
+    """The text of the graph of `FILE.py:FUNCTION`.  Raises `LectError` where none is captured."""
+    from lect.passes.manager import PassManager
+    from lect.tools.capture_file import capture_file
+
+    ctx = make_context()
+    module = capture_file(target, ctx)
+    PassManager.parse("capture").run(module, ctx)
+    graphs = [op for op in module.body if op.name == "fx.graph"]
+    if not graphs:
+        raise LectError(f"no graph is captured of '{target}'")
+    return "".join(print_op(op)[0] + "\n" for op in graphs)
+
+
+def reduce_file(path: Path, usual_output: Path, options: argparse.Namespace, words: tuple[str, ...]) -> str:
+    """`reduce` for the module in a file."""
+    wanted_text = _regex(options.match) if options.match is not None else None
     text = path.read_text(encoding="utf-8")
     header = "".join(line for line in _leading_comments(text))
-    module = parse_module(text, make_context(), options.file)
+    module = parse_module(text, make_context(), str(path))
     verify(module)
-    command = Command(words or own_command(text, options.file), not options.subprocess, options.timeout)
+    command = Command(words or own_command(text, str(path)), not options.subprocess, options.timeout)
     first = command.run(path)
     if options.match is None and first.status == 0:
         raise LectError(f"the command does not fail on '{path}': {shlex.join(command.words)}", hint="name what its output has to contain with --match")
-    wanted = re.compile(options.match if options.match is not None else usual_match(command.words, first.output))
+    wanted = wanted_text or re.compile(usual_match(command.words, first.output))
     if not wanted.search(first.output):
         raise LectError(f"the output of the command has nothing like '{wanted.pattern}'; it is:\n{first.output[:2000]}")
     start = time.monotonic()
@@ -146,10 +176,18 @@ def reduce(options: argparse.Namespace, words: tuple[str, ...]) -> str:
         reduction = Reduction(module, is_interesting, header, start + options.seconds)
         before = count_ops(module)
         reduction.run()
-    output = Path(options.output) if options.output else path.with_name(f"{path.stem}-reduced.mlir")
+    output = Path(options.output) if options.output else usual_output
     output.write_text(reduction.text, encoding="utf-8")
     print(f"lect-reduce: {reduction.asked} runs in {time.monotonic() - start:.1f} s", file=sys.stderr)
     return f"{count_ops(reduction.module)} of {before} operations are left: {output}"
+
+
+def _regex(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        hint = "put a backslash before each of ( ) [ ] * + ? . that is meant as it is"
+        raise LectError(f"--match is no regular expression: {error}: '{text}'", hint=hint) from None
 
 
 def _leading_comments(text: str) -> list[str]:

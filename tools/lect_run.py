@@ -39,7 +39,7 @@ def arguments() -> argparse.ArgumentParser:
     source.add_argument("--inputs", metavar="F.safetensors", help="tensors named as the parameters, or '0', '1', ...")
     source.add_argument("--inputs-inside", action="store_true", help="take the tensors that the file itself carries")
     source.add_argument("--frame", metavar="FILE.py:FUNCTION", help="run the frame that was made of this function, on the inputs that the file gives")
-    parser.add_argument("--seed", type=int, default=0, help="seed of --random-inputs and of torch's generator (default 0)")
+    parser.add_argument("--seed", type=_seed, default=0, help="seed of --random-inputs and of torch's generator (default 0)")
     parser.add_argument("--special", action="store_true", help="sprinkle NaN, infinities and signed zeros over random floats")
     completed_by(parser.add_argument("-p", "--pipeline", default="", help="passes to run first, as in lect-opt"), pipeline)
     parser.add_argument("--reference", action="store_true", help="run loop programs by the reference interpreter, too")
@@ -48,10 +48,17 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--compare-eager", action="store_true", help="with --frame, run the function itself, too, and compare")
     parser.add_argument("--compare", metavar="FILE", help="run this module on the same inputs and compare")
     parser.add_argument("--compare-levels", action="store_true", help="run after every pass on the way to native code and compare with the start")
-    parser.add_argument("--tolerance", type=float, help="largest relative difference that counts as equal (default: by dtype)")
+    parser.add_argument("--tolerance", type=float, help="how far values may lie apart, relative to each (default: by dtype, relative to the largest)")
     parser.add_argument("--outputs", metavar="F.safetensors", help="write the results")
     parser.add_argument("--print-host", action="store_true", help="print the Python source of the host program")
     return parser
+
+
+def _seed(text: str) -> int:
+    value = int(text)
+    if not -(2**63) <= value < 2**64:
+        raise argparse.ArgumentTypeError(f"torch's generator takes seeds of 64 bits, got {text}")
+    return value
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -84,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
     """What the options ask for.  Raises `LectError`."""
     from lect.dialects import make_context
     from lect.passes.manager import PassManager
-    from lect.runtime.levels import difference, find_program, random_inputs
+    from lect.runtime.levels import apart, find_program, random_inputs
 
     ctx = make_context()
     ctx.target.update(read_target(options.target))
@@ -107,16 +114,25 @@ def run(options: argparse.Namespace) -> int:
         write_outputs(options.outputs, results)
     if not options.compare:
         return 0
-    other = execute(find_program(read(options.compare, ctx), options.function), tensors, options, ctx)
-    problem = difference(results, other, options.tolerance)
+    other = execute(program_like(start, read(options.compare, ctx), options.function), tensors, options, ctx)
+    problem = apart(results, other, options.tolerance)
     print(f"compared with {options.compare}: {problem or 'equal'}")
     return 0 if problem is None else 1
+
+
+def program_like(start: Program, module: Operation, name: str | None) -> Program:
+    """The program of another module to compare with `start`: the one called `name`, else the one of the same name, else the only one."""
+    from lect.ir import SymbolTable
+    from lect.runtime.levels import PROGRAMS_BY_LEVEL, find_program
+
+    same = SymbolTable(module).lookup(start.symbol)
+    return find_program(module, start.symbol if name is None and same is not None and same.name in PROGRAMS_BY_LEVEL else name)
 
 
 def run_frame(module: Operation, options: argparse.Namespace, ctx: Context) -> int:
     """Run the frame of a module, and of the one to compare it with; the exit status."""
     from lect.passes.manager import PassManager
-    from lect.runtime.levels import difference
+    from lect.runtime.levels import apart
     from lect.tools.run_frame import Call
 
     call = Call.of(options.frame, options.seed)
@@ -134,7 +150,7 @@ def run_frame(module: Operation, options: argparse.Namespace, ctx: Context) -> i
     others = [(options.compare, lambda: call.run_frame(read(options.compare, ctx), run_graph))] if options.compare else []
     others += [("eager", call.run_eagerly)] if options.compare_eager else []
     for name, other in others:
-        problem = difference(results, other(), options.tolerance)
+        problem = apart(results, other(), options.tolerance)
         wrong += problem is not None
         print(f"compared with {name}: {problem or 'equal'}")
     return 1 if wrong else 0
@@ -150,11 +166,11 @@ def read(name: str, ctx: Context) -> Operation:
 
 def execute(program: Program, tensors: Sequence[Any], options: argparse.Namespace, ctx: Context) -> list[Any]:
     """What a program gives for copies of the tensors, and behind it the copies that it wrote to."""
-    from lect.runtime.levels import copy_of, difference
+    from lect.runtime.levels import copy_of, difference, to_tensors
 
     copies = [copy_of(tensor) if hasattr(tensor, "stride") else tensor for tensor in tensors]
     results = execute_in_place(program, copies, options, ctx)
-    return [*results, *[after for after, before in zip(copies, tensors) if difference([after], [before], 0.0)]]
+    return [*to_tensors(results), *[after for after, before in zip(copies, tensors) if hasattr(after, "stride") and difference([after], [before], 0.0)]]
 
 
 def execute_in_place(program: Program, tensors: Sequence[Any], options: argparse.Namespace, ctx: Context) -> list[Any]:
@@ -183,7 +199,7 @@ def execute_in_place(program: Program, tensors: Sequence[Any], options: argparse
 def compare_levels(module: Operation, tensors: Sequence[Any], options: argparse.Namespace, ctx: Context) -> int:
     """Run before and after each pass; print one line for each level and return 1 when one differs from the first."""
     from lect.passes.manager import PassManager
-    from lect.runtime.levels import REMAINING, difference, find_program
+    from lect.runtime.levels import REMAINING, apart, find_program
 
     program = find_program(module, options.function)
     first = execute(program, tensors, options, ctx)
@@ -192,7 +208,7 @@ def compare_levels(module: Operation, tensors: Sequence[Any], options: argparse.
     for single in PassManager.parse(options.pipeline or REMAINING[program.level]).passes:
         PassManager((single,)).run(module, ctx)
         program = find_program(module, program.symbol)
-        problem = difference(execute(program, tensors, options, ctx), first, options.tolerance)
+        problem = apart(execute(program, tensors, options, ctx), first, options.tolerance)
         wrong += problem is not None
         print(f"{'after ' + single.name:<28} {program.level:<16} {problem or 'equal'}")
     return 1 if wrong else 0
@@ -200,11 +216,11 @@ def compare_levels(module: Operation, tensors: Sequence[Any], options: argparse.
 
 def compare_reference(program: Program, tensors: Sequence[Any], options: argparse.Namespace, ctx: Context) -> int:
     """Run a program as native code and by the reference interpreter; 1 when they differ."""
-    from lect.runtime.levels import difference
+    from lect.runtime.levels import apart
 
     native = execute(program, tensors, options, ctx)
     reference = execute(program, tensors, argparse.Namespace(**{**vars(options), "reference": True}), ctx)
-    problem = difference(native, reference, options.tolerance)
+    problem = apart(native, reference, options.tolerance)
     print(f"native code against the reference interpreter: {problem or 'equal'}")
     return 0 if problem is None else 1
 
@@ -259,9 +275,13 @@ def read_inputs(options: argparse.Namespace, program: Program) -> list[Any]:
 
 def write_outputs(name: str, results: Sequence[Any]) -> None:
     """Write results as '0', '1', ... to a file."""
+    from safetensors import SafetensorError
     from safetensors.torch import save_file
 
-    save_file({str(number): tensor.contiguous().clone() for number, tensor in enumerate(results)}, name)
+    try:
+        save_file({str(number): tensor.contiguous().clone() for number, tensor in enumerate(results)}, name)
+    except (OSError, SafetensorError) as error:
+        raise LectError(f"cannot write the results to '{name}': {error}") from None
 
 
 def show(results: Sequence[Any]) -> None:

@@ -141,6 +141,42 @@ def test_what_cannot_be_reduced(tmp_path, capsys, arguments, message):
     assert message in capsys.readouterr().err
 
 
+PROGRAM = """
+import torch
+
+def f(x):
+    return torch.softmax(torch.sin(x).cos() + 1, -1).exp() * 2
+
+def inputs():
+    return (torch.randn(4, 6),)
+"""
+
+
+def test_a_function_of_a_python_file(tmp_path, capsys):
+    path = tmp_path / "f.py"
+    path.write_text(PROGRAM)
+    assert lect_reduce.main([f"{path}:f", "--match", r"loop\.cos", "--", "lect-opt", "{}", "-p", "aot,loop"]) == 0
+    out = capsys.readouterr().out
+    small = (tmp_path / "f-reduced.mlir").read_text()
+    assert out.startswith("1 of 6 operations are left"), out
+    assert "torch.Tensor.cos" in small and "softmax" not in small
+
+
+@pytest.mark.parametrize(
+    ("file", "arguments", "message"),
+    [
+        ("f.py", [], "f.py:FUNCTION"),
+        ("f.py:g", ["--", "lect-opt", "{}"], "g"),
+        ("f.py:f", ["--match", "(", "--", "lect-opt", "{}"], "--match is no regular expression"),
+        ("f.py:f", [], "names no command of its own"),
+    ],
+)
+def test_python_files_that_cannot_be_reduced(tmp_path, capsys, file, arguments, message):
+    (tmp_path / "f.py").write_text(PROGRAM)
+    assert lect_reduce.main([str(tmp_path / file), *arguments]) == 1
+    assert message in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_five_hundred_operations(tmp_path, monkeypatch, capsys):
     crashing(monkeypatch, "functional-fold-views", tanh_of_product)

@@ -44,6 +44,7 @@ FUNCTIONAL = """functional.func @g(%x: !functional.tensor<3x4xf32>) {
 REFUSALS = {
     "lect-reduce big.mlir -- lect-opt {} -p loop-fuse-vertical": "does not fail on 'big.mlir'",
     "lect-reduce big.mlir --match 'values differ' -- lect-run {} --random-inputs --compare-levels": "has nothing like 'values differ'",
+    "lect-reduce f.py:f -- lect-run {} --random-inputs --compare-levels": "does not fail",
     "lect-opt --run-reproducer failed.mlir": "expo",
     "lect-run --run-reproducer wrong.mlir": "after loop-fuse-vertical",
 }

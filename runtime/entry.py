@@ -57,6 +57,8 @@ class Runtime:
         if environment.log_file is not None:
             reporting.write_json(self.log, kinds or reporting.kinds_of("all"), environment.log_file)
         reporting.show_progress(self.log, environment.progress)
+        if environment.override is not None:
+            self.warn_at_exit(Path(environment.override).expanduser().absolute())
         if environment.report is not None:
             self.report_at_exit(environment.report)
 
@@ -81,6 +83,21 @@ class Runtime:
         def write() -> None:
             try:
                 write_report(recorder, path)
+            except LectError as error:
+                print(f"lect: {error.message}", file=sys.stderr)
+
+        atexit.register(write)
+
+    def warn_at_exit(self, folder: Path) -> None:
+        """Say on standard error, when the process ends, which edited texts in the folder no compile has used."""
+        from lect.runtime.overrides import unused_texts
+
+        tell = unused_texts(folder, self.log)
+
+        def write() -> None:
+            try:
+                for event in tell():
+                    print(f"lect: {event.text()}", file=sys.stderr)
             except LectError as error:
                 print(f"lect: {error.message}", file=sys.stderr)
 

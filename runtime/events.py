@@ -308,6 +308,17 @@ class Overridden(Event):
 
 
 @dataclass(frozen=True)
+class UnusedText(Event):
+    """The process ends, and no compile has used an edited text."""
+
+    kind: ClassVar[str] = "unused text"
+    file: str = ""
+
+    def text(self) -> str:
+        return f"no compile has used the edited text {self.file}"
+
+
+@dataclass(frozen=True)
 class Different(Event):
     """A compiled graph gave other values than eager: which values, how they differ, and what pass did it; `replay` is the command that shows it."""
 

@@ -14,6 +14,7 @@ from lect.frontends.tensors.lower.graph import WrongType
 from lect.ir import Context, LectError, Location, Operation, parse_module, print_op, verify
 from lect.passes.instrument import Instrument
 from lect.passes.manager import PassManager
+from lect.runtime.events import EventLog, Overridden, UnusedText
 from lect.runtime.graph_texts import (
     CAPTURE,
     FRAME,
@@ -106,6 +107,22 @@ class Overrides:
                 Location(str(path), 1, 0),
                 hint="write the texts anew with LECT_DUMP and edit those",
             )
+
+
+def unused_texts(folder: Path, log: EventLog) -> Callable[[], list[UnusedText]]:
+    """Listen which texts are used from now on; the result, called at the end, tells the log of each edited text in the folder that was not, and gives that."""
+    used: set[str] = set()
+    log.listen(lambda event: used.add(event.file) if isinstance(event, Overridden) else None)
+
+    def tell() -> list[UnusedText]:
+        graphs = [path for path in folder.rglob("*") if path.is_dir() and path.name != KERNELS]
+        left = [path for graph in sorted(graphs) for path in texts_in(graph) if str(path) not in used and Known.of(read_text(path)).edited]
+        events = [UnusedText(path.parent.name, str(path)) for path in left]
+        for event in events:
+            log.add(event)
+        return events
+
+    return tell
 
 
 @dataclass

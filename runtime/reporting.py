@@ -29,7 +29,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "compiles": ("trace", "compile", "backward", "not native"),
         "guards": ("guard miss", "recompile", "static sizes"),
         "passes": ("passes",),
-        "texts": ("dump", "override"),
+        "texts": ("dump", "override", "unused text"),
     }
 )
 EVERYTHING = frozenset({"1", "all", "events"})

@@ -216,6 +216,7 @@ class LevelsView {
     this.relate();
     this.panes.forEach((pane) => pane.follow(origin));
     this.describe();
+    if (origin && origin.list) origin.list.reveal(origin.list.active); // what is below has grown, and may have taken the place of the chosen line
   }
   /** What is below the columns. */
   describe() {

@@ -1,7 +1,10 @@
 """The texts of a compile: written with `dump`, used again with `override` when somebody has edited them."""
 
 import io
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +15,9 @@ from lect.dialects import make_context
 from lect.ir import LectError, parse_module, print_module, printer, verify
 from lect.passes import load_pass
 from lect.passes.instrument import RoundTripError, check_round_trip
+from lect.runtime import entry
 from lect.runtime.graph_texts import file_names
+from lect.runtime.overrides import unused_texts
 from lect.tools import lect_opt, lect_run
 
 
@@ -293,6 +298,28 @@ def test_wrong_texts(tmp_path, pattern, replacement, message):
     with pytest.raises(LectError) as raised:
         overridden(tmp_path, shifted, *args)
     assert message in str(raised.value) and str(path) in str(raised.value)
+
+
+def test_edited_texts_that_no_compile_uses(tmp_path):
+    x, y = torch.randn(3), torch.randn(3)
+    dumped(tmp_path, shifted, x, y)
+    edit(tmp_path / "shifted.0" / "299-loop.mlir", r"value = 2\.0", "value = 3.0")
+    elsewhere = tmp_path / "shifted.7" / "backward.0" / "299-loop.mlir"
+    elsewhere.parent.mkdir(parents=True)
+    elsewhere.write_text("loop.func @edited() {}\n")
+    (elsewhere.parent / "199-functional.mlir").write_text((tmp_path / "shifted.0" / "199-functional.mlir").read_text())
+    tell = unused_texts(tmp_path, entry.RUNTIME.log)
+    overridden(tmp_path, shifted, x, y)
+    assert [event.file for event in tell()] == [str(elsewhere)]
+    (event,) = lect.events("unused text")
+    assert "no compile has used" in event.text()
+
+
+def test_unused_texts_are_named_when_the_process_ends(tmp_path):
+    (tmp_path / "nobody.0").mkdir()
+    (tmp_path / "nobody.0" / "299-loop.mlir").write_text("edited\n")
+    done = subprocess.run([sys.executable, "-c", "import lect; lect.compile"], env={**os.environ, "LECT_OVERRIDE": str(tmp_path)}, capture_output=True, text=True, check=True)
+    assert f"lect: no compile has used the edited text {tmp_path / 'nobody.0' / '299-loop.mlir'}" in done.stderr
 
 
 def only_results_differ(x):

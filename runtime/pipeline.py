@@ -414,6 +414,7 @@ def _link(
     from lect.runtime.executable import find_host_function
     from lect.runtime.repeat import changes_nothing_before_it_raises, with_random_state_kept
     from lect.runtime.residual import with_numbers, without_autocast
+    from lect.runtime.training import refuse_to_keep
 
     executable, graph = link_graph(module, ctx, code)
     keeps_state = ctx.resources["draws"] and ctx.resources["assumed"] and not ctx.resources["other_generators"]
@@ -421,6 +422,8 @@ def _link(
     if executable is not None and may_repeat and changes_nothing_before_it_raises(find_host_function(module, None)):
         made.graph_codes = executable.codes
     if training is not None:
+        if may_repeat and not ctx.resources["writes"]:
+            made.graph_codes |= {refuse_to_keep.__code__}
         graph = training.step(without_autocast(graph) if autocast_is_on(made.guards) else graph, made.numbers)
     else:
         if ctx.options.get("level") != "fx":

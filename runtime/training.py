@@ -178,7 +178,12 @@ class TrainingStep:
         run = _Run(self, arguments)
         apply = _Step.apply if torch._C._are_functorch_transforms_active() else APPLY
         for group in self.groups:
-            given = apply(run, group, *group.pick_inputs(arguments))  # type: ignore[no-untyped-call]
+            try:
+                given = apply(run, group, *group.pick_inputs(arguments))  # type: ignore[no-untyped-call]
+            except RuntimeError as error:
+                if any(isinstance(each, torch.Tensor) and each.is_inference() for each in arguments):
+                    refuse_to_keep(error)
+                raise
             for number, tensor in zip(group.results, given):
                 run.results[number] = tensor
         results = run.results
@@ -208,6 +213,14 @@ class TrainingStep:
         if self.torch_calls is None:
             self.torch_calls = load_torch_calls(self.graph, recomputes=self.draws is None).run
         return self.torch_calls
+
+
+def refuse_to_keep(error: RuntimeError) -> None:
+    """Raise what autograd says of a tensor of inference mode that the backward needs.
+
+    By the code of this function such an error is known: a graph that writes to nothing is run again as written, where the program's own line raises it.
+    """
+    raise error
 
 
 def _versions(tensors: list[torch.Tensor]) -> list[int]:

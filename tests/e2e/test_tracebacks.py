@@ -91,3 +91,25 @@ def test_the_line_that_raises_is_shown(program):
     x = torch.ones(2)
     for wrong in (0, 2, 2):
         assert ends(program, x, wrong) == ends(compiled, x, wrong)
+
+
+LINEAR = torch.nn.Linear(2, 2)
+
+
+def keeps_for_the_backward(x, drawn):
+    y = torch.rand(2) if drawn else x
+    return LINEAR(x) * y
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+@pytest.mark.parametrize("known", [False, True])
+def test_a_tensor_of_inference_mode_that_the_backward_needs(known, drawn):
+    compiled = lect.compile(keeps_for_the_backward)
+    if known:
+        compiled(torch.ones(1, 2), drawn)
+    with torch.inference_mode():
+        x = torch.ones(1, 2)
+    for _ in range(2):
+        want, got = ends(keeps_for_the_backward, x, drawn), ends(compiled, x, drawn)
+        assert want[:2] == got[:2] and "Inference tensors cannot be saved for backward" in got[1]
+        assert want[2][-2:] == got[2][-2:] or drawn

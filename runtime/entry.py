@@ -175,7 +175,8 @@ def _refuse(target: Any, event: Fallback, settings: Settings) -> Any:
 def _make(target: Any, function: FunctionType, front: tuple[Any, ...], settings: Settings) -> Any:
     is_module = isinstance(target, torch.nn.Module)
     eager = call_of(target) if is_module else function  # a later `__call__` of its class is the one that runs
-    traced = target if is_module and function is type(target).forward else function
+    forward = getattr(type(target), "forward", None) if is_module else None  # the class of a TorchScript module gives none
+    traced = target if forward is function else function
     watched = is_watched(settings.options) or RUNTIME.log.recorder is not None
     graphs = RUNTIME.graphs if settings.options.get("cache", True) and not watched else None
     frame = _frame_kind(function, settings)(traced, function, eager, settings, RUNTIME.log, RUNTIME.code_table, RUNTIME.observe, graphs)

@@ -160,3 +160,9 @@ def test_a_call_that_is_replaced_where_nothing_is_compiled():
     same(x + 1, compiled(x))
     Written.__call__ = lambda self, x: x * 5
     same(x * 5, compiled(x))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_module_of_torchscript():
+    scripted, x = torch.jit.script(torch.nn.Linear(3, 3)), torch.randn(2, 3)
+    same(scripted(x), lect.compile(scripted, options=FX)(x))

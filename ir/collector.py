@@ -3,13 +3,15 @@
 A compile makes some tens of thousands of objects that refer to each other, most of which stay alive.  The collector would walk them again and again
 meanwhile, and once more behind; so it rests, and what was made goes to its oldest generation without being walked: `gc.freeze` and `gc.unfreeze` hang
 lists into one another, whatever their length.
+
+As cycles are found late then, none may hold what is the program's: `let_go` breaks those that exceptions make.
 """
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 FEW = 5_000  # young objects that the collector walks in about a millisecond
 ALLOWANCE = 200_000  # objects that may pass the collector before it has walked all there are: if all are garbage, 20 MB
@@ -58,3 +60,25 @@ def let_pass() -> None:
     if young > FEW and gc.get_freeze_count() <= IMMORTAL and _PASSED.allows(young):
         gc.freeze()
         gc.unfreeze()
+
+
+def let_go(error: BaseException) -> None:
+    """Empty the frames of lect that an exception has passed through, and those of the exceptions that it was raised behind or from.
+
+    A frame that holds the exception that left it is a cycle, which would hold the objects of the call until all objects are walked.  Frames that still run
+    stay as they are, and so do frames of others, which a program may look at.
+    """
+    waiting: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while waiting:
+        found = waiting.pop()
+        if found is None or id(found) in seen:
+            continue
+        seen.add(id(found))
+        waiting += [found.__cause__, found.__context__]
+        passed = found.__traceback__
+        while passed is not None:
+            frame, passed = passed.tb_frame, passed.tb_next
+            if str(frame.f_globals.get("__name__", "")).startswith("lect."):
+                with suppress(RuntimeError):  # it runs
+                    frame.clear()

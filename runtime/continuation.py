@@ -108,16 +108,19 @@ class ResumePoint:
 
     def enter(self, *values: Any) -> Any:
         """The rest of the function, or the next continuation."""
-        version = self.frame.cache.find(values, {})
-        if version is None:
-            return self.frame.miss(values, {})
         try:
-            return version.run(*values)
-        except Exception as error:
-            if not version.may_repeat(error):
-                raise
-            raised = f"{type(error).__name__}: {error}"
-        return self.frame.repeat(raised, values, {})
+            version = self.frame.cache.find(values, {})
+            if version is None:
+                return self.frame.miss(values, {})
+            try:
+                return version.run(*values)
+            except Exception as error:
+                if not version.may_repeat(error):
+                    raise
+                raised = f"{type(error).__name__}: {error}"
+            return self.frame.repeat(raised, values, {})
+        finally:
+            values = ()  # an exception that leaves may be one of them, and its traceback holds this frame
 
 
 class ResumePoints:
@@ -194,8 +197,9 @@ def native(resume: Resume, symbol: str, code: Code, arming: Arming | None = None
                 arming.mark(made[0])
         closure = tuple(values[len(values) - cells :]) if cells else None
         function = FunctionType(made[0], code.globals, code.code.co_name, None, closure)
-        given = values[: len(values) - cells] if cells else values
-        return function(*given) if arming is None else arming.call(function, *given)
+        given = [values[: len(values) - cells] if cells else values]
+        del values, closure  # an exception that leaves may be among them, and its traceback holds this frame
+        return function(*given.pop()) if arming is None else arming.call(function, *given.pop())
 
     return run
 

@@ -112,15 +112,18 @@ class CompiledFrame:
             version = None if cache.gave_up else cache.find(args, kwargs)
             if version is None and not cache.gave_up:
                 version = self._make(args, kwargs)
-        if version is None:
-            return self.eager(*args, **kwargs)
         try:
-            return version.run(*args, **kwargs)
-        except Exception as error:
-            if not version.may_repeat(error):
-                raise
-            raised = f"{type(error).__name__}: {error}"
-        return self.repeat(raised, args, kwargs)
+            if version is None:
+                return self.eager(*args, **kwargs)
+            try:
+                return version.run(*args, **kwargs)
+            except Exception as error:
+                if not version.may_repeat(error):
+                    raise
+                raised = f"{type(error).__name__}: {error}"
+            return self.repeat(raised, args, kwargs)
+        finally:
+            args, kwargs = (), {}  # an exception that leaves may be one of them, and its traceback holds this frame
 
     def repeat(self, raised: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Make a call again whose graph raised and changed nothing: as it is written, so that it has the program's effects and exception."""
@@ -134,7 +137,10 @@ class CompiledFrame:
             self.log.add(fallback(self.function.__qualname__, "LB0012", f"the graph raised {raised}", place_of(self.function), "run"))
             if raised.endswith(MESSAGE):
                 self._assumed_wrongly()
-        return self.eager(*args, **kwargs)
+        try:
+            return self.eager(*args, **kwargs)
+        finally:
+            args, kwargs = (), {}  # as in `miss`
 
     def _assumed_wrongly(self) -> None:
         self.assumed_wrongly += 1

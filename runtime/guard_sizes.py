@@ -20,20 +20,22 @@ def has_symbols(value: Any) -> bool:
 
 
 class BoundSizes:
-    """The symbols that have a value, by number; `temporary` makes a variable of the predicate."""
+    """The symbols that have a value, by number."""
 
-    def __init__(self, temporary: Callable[[ast.expr], ast.Name]) -> None:
-        self.temporary = temporary
+    def __init__(self) -> None:
         self.bound: dict[int, str] = {}
 
-    def bind(self, size: Size, found: ast.expr) -> list[ast.expr] | None:
-        """Let a size that has a symbol without a value give it; what then must not hold.  None when there is nothing to bind."""
+    def bind(self, size: Size, found: ast.expr, temporary: Callable[[ast.expr], ast.Name]) -> list[ast.expr] | None:
+        """Let a size that has a symbol without a value give it; what then must not hold.  None when there is nothing to bind.
+
+        `temporary` makes a variable of the predicate.  It is not kept: the writer that it belongs to holds this object, and the values of the call.
+        """
         if isinstance(size, int) or size.const or len(size.terms) != 1:
             return None
         atoms, factor = size.terms[0]
         if len(atoms) != 1 or atoms[0].kind != "s" or atoms[0].index in self.bound:
             return None
-        value = self.temporary(found if factor == 1 else syntax.binary(found, ast.FloorDiv(), syntax.const(factor)))
+        value = temporary(found if factor == 1 else syntax.binary(found, ast.FloorDiv(), syntax.const(factor)))
         self.bound[atoms[0].index] = value.id
         return [] if factor == 1 else [syntax.compare(found, syntax.NOT_EQUAL, self.value(size))]
 
@@ -105,7 +107,7 @@ def _tests_with_symbols(w: Any, op: Any) -> Iterator[ast.expr]:
     for values, sizes in ((shape, op.sizes), (strides, op.strides)):
         for dim, size in enumerate(sizes):
             value = syntax.item(values, syntax.const(dim))
-            known = w.sizes.bind(size, value) if values is shape else None
+            known = w.sizes.bind(size, value, w.temporary) if values is shape else None
             yield from known if known is not None else [_differs(value, w.sizes.value(size))]
 
 

@@ -204,7 +204,7 @@ class _Writer:
         self.live = live
         self.taken = {"Exception", *_names_of(parameters)}  # the names that are no builtins in the predicate
         self.body: list[ast.stmt] = []
-        self.sizes = BoundSizes(self.temporary)
+        self.sizes = BoundSizes()
         self.names: dict[str, Any] = {}
         self.texts: dict[int, str] = {}  # what the objects are that may go
         self.kept: dict[tuple[str, Any], tuple[Any, bool]] = {}  # where paths begin: the object, or what gives it

@@ -25,7 +25,7 @@ from lect.frontends.tensors.errors import NumberNeeded
 from lect.frontends.tensors.lower.symbols import found_symbols
 from lect.frontends.tensors.torch_warnings import told_before
 from lect.ir import UNKNOWN, Context, LectError, Location, Operation
-from lect.ir.collector import collector_off
+from lect.ir.collector import collector_off, let_go
 from lect.passes.instrument import RoundTripError
 from lect.passes.manager import PassManager
 from lect.runtime.checking import Check
@@ -137,10 +137,13 @@ def compile_call(
     except (TextError, RoundTripError):
         raise
     except Exception as error:
-        if _goes_on_without_symbols(error, name, numbers, log):
+        without_symbols = _goes_on_without_symbols(error, name, numbers, log)
+        if not without_symbols:
+            made.fallback = _reason(made, name, stage, error)
+            _take_partial(made, ctx)
+        let_go(error)
+        if without_symbols:
             return again()
-        made.fallback = _reason(made, name, stage, error)
-        _take_partial(made, ctx)
     finally:
         _end(made, ctx)
     watch.finish(made.fallback is None and made.note is None)

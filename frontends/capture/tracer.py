@@ -213,13 +213,13 @@ class Tracer:
         """Drop all references to the program's objects."""
         for table in (self.seen, self.fresh, self.tuples, self.registered, self.real_of, self.shadows, self.origins, self.mutated, self.cells):
             table.clear()
-        for found in (self.class_attrs, self.getters, self.operators, self.guarded_entries, self.namespaces):
+        for found in (self.class_attrs, self.getters, self.operators, self.guarded_entries, self.namespaces, self.keep, self.weakly):
             found.clear()  # type: ignore[attr-defined]
-        self.keep.clear()
-        self.weakly.clear()
         disown(self.classes)
         self.classes.clear()
         self.effects.clear()
+        for generator in self.generators:
+            generator.frame.generator = generator.frame.caller = None  # these are cycles, and frames hold the values of variables
         self.generators.clear()
         self.numbers.clear()
         self.computed.clear()

@@ -272,11 +272,13 @@ def _lower(
         watch.refused(error)
         made.constants = error.arguments
         made.note = note(_reason(made, name, stage, error))
+        let_go(error)
     except Exception as error:
         watch.refused(error)
         made.needed = needed_sizes(error)
         lowering = Lowering(graph, STAGES[: REACHED[level]], dict(ctx.options), dict(ctx.target), link_graph)
         made.note = note(_reason(made, name, stage, error, lowering))
+        let_go(error)
 
 
 def _restore(place: Place, graph: Operation, made: Compiled, ctx: Context, watch: Watch, log: EventLog) -> bool:

@@ -137,12 +137,7 @@ def compile_call(
     except (TextError, RoundTripError):
         raise
     except Exception as error:
-        without_symbols = _goes_on_without_symbols(error, name, numbers, log)
-        if not without_symbols:
-            made.fallback = _reason(made, name, stage, error)
-            _take_partial(made, ctx)
-        let_go(error)
-        if without_symbols:
+        if _goes_on(error, made, ctx, name, stage, numbers, log):
             return again()
     finally:
         _end(made, ctx)
@@ -346,6 +341,16 @@ def _gives_up_symbols(made: Compiled, ctx: Context, graph: Operation, name: str,
     log.add(StaticSizes(name, "all", numbers.sizes.off, made.note.location))
     made.failure = None
     return True
+
+
+def _goes_on(error: Exception, made: Compiled, ctx: Context, name: str, stage: str, numbers: NumberPolicy, log: EventLog) -> bool:
+    """True when the compile is to be made again without symbols for sizes; else the call has a fallback, for what stopped the compile."""
+    without_symbols = _goes_on_without_symbols(error, name, numbers, log)
+    if not without_symbols:
+        made.fallback = _reason(made, name, stage, error)
+        _take_partial(made, ctx)
+    let_go(error)
+    return without_symbols
 
 
 def _goes_on_without_symbols(error: Exception, name: str, numbers: NumberPolicy, log: EventLog) -> bool:

@@ -164,6 +164,7 @@ class TrainingStep:
     def __post_init__(self) -> None:
         self.arguments = len(self.graph.body.args)
         self.places: dict[int, Place] = places_of(self.graph)
+        self.several = frozenset(self.graph.body.last.several)  # type: ignore[union-attr]
         self.returned: list[Any] = [value.type for value in self.graph.body.last.operands]  # type: ignore[union-attr]
         for group in self.groups:
             group.prepare(self, self.arguments)
@@ -192,7 +193,9 @@ class TrainingStep:
             if shown.requires_grad and not view.differentiable:
                 shown = shown.detach()
             base = arguments[view.base] if view.kind == "input" else run.returned[view.base]
-            results[view.result] = view.show(shown, run.sizes, run.returned[view.result], base)
+            result = results[view.result] = view.show(shown, run.sizes, run.returned[view.result], base)
+            if view.result in self.several and result._is_view():
+                torch._C._autograd._set_creation_meta(result, torch._C._autograd.CreationMeta.MULTI_OUTPUT_NODE)
         return results
 
     def backward_for(self, group: Group, tangents: tuple[int, ...], slopes: Sequence[torch.Tensor], numbers: dict[int, int]) -> Backward | None:

@@ -118,7 +118,16 @@ def _verify_constructors(op: Operation, value: Any, top: bool = False) -> None:
 
 @op("fx.return")
 class ReturnOp(Operation):
-    """Ends a graph and names its results."""
+    """Ends a graph and names its results.
+
+    `several` are the numbers of results that are views which a function gave together with others, or views of these, and that require gradients:
+    autograd refuses to write to them.
+    """
 
     values: Variadic[(TensorType, NumberType)]
+    several: Attr[tuple] = ()
     traits = (Terminator, HasParent("fx.graph"))
+
+    def verify(self) -> None:
+        known = all(type(number) is int and 0 <= number < len(self.operands) for number in self.several)
+        require(known, self, "several of '{}' must be numbers of its {} results, got {}", self.name, len(self.operands), list(self.several))

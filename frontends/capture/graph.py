@@ -229,8 +229,20 @@ class GraphRecorder:
         for tensor in outputs:
             if tensor.requires_grad and not getattr(self.value_of(tensor).type, "requires_grad", True):  # since a write through a view of it
                 self.record("torch.Tensor.resolve_neg", [tensor], {}, tensor, loc)  # which gives its operand itself
-        self.block.append(fx.ReturnOp([self.value_of(tensor) for tensor in outputs], loc=loc))
+        several = tuple([number for number, tensor in enumerate(outputs) if tensor.requires_grad and refuses_writes(tensor) == _OF_SEVERAL])
+        self.block.append(fx.ReturnOp([self.value_of(tensor) for tensor in outputs], several=several, loc=loc))
         return fx.GraphOp(name, symbols=symbols, regions=[Region([self.block])], loc=loc)
+
+
+_OF_SEVERAL = torch._C._autograd.CreationMeta.MULTI_OUTPUT_NODE
+
+
+def refuses_writes(tensor: torch.Tensor) -> Any:
+    """Why autograd lets nobody write to a view, as torch's `CreationMeta`; None when it does."""
+    if not tensor._is_view():
+        return None
+    found = torch._C._autograd._get_creation_meta(tensor)
+    return None if found == torch._C._autograd.CreationMeta.DEFAULT else found
 
 
 def check_element(tensor: torch.Tensor) -> None:

@@ -20,6 +20,7 @@ from lect.frontends.capture.dead_effects import visible_effects
 from lect.frontends.capture.found_sizes import find_size
 from lect.frontends.capture.generator_states import is_state, states_to_set
 from lect.frontends.capture.gradient_hooks import check_hooked
+from lect.frontends.capture.graph import refuses_writes
 from lect.frontends.capture.inference import blocks_closed
 from lect.frontends.capture.interpreter import Frame, Program, call_frame
 from lect.frontends.capture.modes import changed_modes, current_modes, enter_found_modes, global_state
@@ -315,7 +316,7 @@ def _write(t: Tracer, search: Search, state: dict[str, Any], returned: Box | Non
     reason = _why_gradients(t, builder.outputs)
     if reason == DIFFERENTIATED and ctx.options.get("autograd", "compiled") == "compiled":
         reason = ""  # the pipeline builds the backward too
-    through_torch = _guard_overlap(t, reason) or _made_for_inference(builder.outputs)
+    through_torch = _guard_overlap(t, reason) or _made_for_inference(builder.outputs) or _refused_write(search.reason, builder.outputs)
     _guard_identities(t)
     block = module.body
     block.insert_before(func, t.guards.finish(f"{name}.guards", loc, t.symbols.conditions()))
@@ -410,6 +411,13 @@ def _made_for_inference(outputs: list[LT]) -> tuple[str, str] | None:
     if torch.is_inference_mode_enabled() or not any(tensor.is_inference() for tensor in outputs):
         return None
     return "LB0025", "an output was made in inference mode"
+
+
+def _refused_write(reason: GraphBreak | None, outputs: list[LT]) -> tuple[str, str] | None:
+    """A reason to run the graph through torch: what raises behind it may write to a view that autograd guards, and names the function that made it."""
+    if reason is None or reason.number != "LB0012" or not any(refuses_writes(tensor) for tensor in outputs):
+        return None
+    return "LB0012", "a call behind the graph raises and is given a view that autograd lets nobody write to"
 
 
 def _overlapping(t: Tracer) -> bool:

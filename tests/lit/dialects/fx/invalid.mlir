@@ -88,3 +88,10 @@ fx.graph @does_not_leave(%x: !fx.tensor<4xf32>) {
   fx.enter_inference()
   fx.return(%x)
 }
+
+// -----
+
+fx.graph @names_a_view_that_it_does_not_return(%x: !fx.tensor<4xf32, requires_grad>) {
+  // expected-error @+1 {{several of 'fx.return' must be numbers of its 1 results, got [1]}}
+  fx.return(%x) {several = [1]}
+}

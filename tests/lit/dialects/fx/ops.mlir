@@ -52,3 +52,10 @@ fx.graph @inference(%x: !fx.tensor<4xf32>) {
   fx.leave_inference()
   fx.return(%x)
 }
+
+// CHECK-LABEL: fx.graph @views_of_several
+// CHECK: fx.return(%0, %x) {several = [0]}
+fx.graph @views_of_several(%x: !fx.tensor<4xf32, requires_grad>) {
+  %0, %1 = fx.call(%x) {target = @torch.Tensor.chunk, args = [#fx.operand<0>, 2]} : (!fx.tensor<2xf32, requires_grad>, !fx.tensor<2xf32, requires_grad>)
+  fx.return(%0, %x) {several = [0]}
+}

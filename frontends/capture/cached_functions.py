@@ -25,8 +25,9 @@ from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import run_real
 from lect.frontends.capture.keys import check_held, key_of
 from lect.frontends.capture.numbers import plain
+from lect.frontends.capture.places import entry
 from lect.frontends.capture.scalars import SCALAR_TYPES
-from lect.frontends.capture.tracer import Box, Effect, Tracer, entry
+from lect.frontends.capture.tracer import Box, Effect, Tracer
 from lect.frontends.capture.trials import UNKNOWN, try_call
 from lect.frontends.tensors import LT
 

@@ -32,11 +32,12 @@ from lect.frontends.capture.numbers import RunTimeNumber, apply, plain
 from lect.frontends.capture.numpy_values import is_numpy_function, numpy_call
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.operators import check_plain, dict_item, holds_key, without_address
+from lect.frontends.capture.places import place_now
 from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
 from lect.frontends.capture.targets import name_of
 from lect.frontends.capture.torch_callees import stands_whole
 from lect.frontends.capture.torch_calls import holds_tensor, torch_call
-from lect.frontends.capture.tracer import NONE, Box, Tracer, entry
+from lect.frontends.capture.tracer import NONE, Box, Tracer
 from lect.frontends.capture.weak_references import read_reference
 from lect.frontends.tensors import LT
 
@@ -382,4 +383,4 @@ def _sourced_get(t: Tracer, args: list[Box]) -> Box:
         if not issubclass(type(raw), torch.Tensor):
             t.guards.has_key(source, raw, has(value, raw))
         return args[2] if len(args) > 2 else NONE
-    return t.wrap(own_item(now, raw), entry(t, value, source, raw) if id(value) not in t.shadows else None)
+    return t.wrap(own_item(now, raw), place_now(t, value, source, raw))

@@ -23,6 +23,7 @@ from lect.frontends.capture.class_guards import guard_no_descriptor
 from lect.frontends.capture.gradients import store_grad
 from lect.frontends.capture.identities import pin
 from lect.frontends.capture.keys import check_compared, check_held, key_of, keys_added
+from lect.frontends.capture.places import guard_lookup
 from lect.frontends.capture.policy import MUTATORS
 from lect.frontends.capture.slots import is_slot
 from lect.frontends.capture.tracebacks import set_traceback
@@ -49,6 +50,7 @@ _COMPARES = frozenset({"remove", "sort", "__contains__", "index", "count", "inte
     _SET_OPERATORS
 )
 _INDEXED = frozenset({"pop", "insert", "rotate", "__setitem__", "__delitem__", "__imul__"})
+_LOOKS_UP = frozenset({"pop", "popitem", "setdefault", "__delitem__", "move_to_end"})  # of the methods of a dictionary
 _ONE_BY_ONE = frozenset({"extend", "update", "__iadd__", "extendleft", "difference_update"})
 
 
@@ -172,6 +174,8 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
             t.effects.append(Effect(function, target, args, raw_kwargs, t.loc))
             return NONE
         shadow = shadow_of(t, target)
+        if name in _LOOKS_UP and target[1] is not None and issubclass(type(value), dict):
+            guard_lookup(t, value, target[1], args[0]) if args and type(args[0]) is str else t.register(target, deep=False)
         if name in _KEYED and args:
             t.written.add((id(value), args[0])) if issubclass(type(value), dict) else None
         if function is set.pop:

@@ -18,9 +18,10 @@ from lect.frontends.capture.generators import Exhausted, IndexIterator, TracedGe
 from lect.frontends.capture.keys import hashed_in_python, key_of
 from lect.frontends.capture.numbers import plain
 from lect.frontends.capture.operators import load_item
+from lect.frontends.capture.places import entry
 from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
 from lect.frontends.capture.torch_calls import torch_call
-from lect.frontends.capture.tracer import CONTAINERS, Box, Tracer, entry
+from lect.frontends.capture.tracer import CONTAINERS, Box, Tracer
 from lect.frontends.tensors import LT
 
 COMPARED_AGAIN = 200  # items of a container, behind each comparison of one of them

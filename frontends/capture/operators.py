@@ -21,10 +21,11 @@ from lect.frontends.capture.keys import check_compared, check_held, key_of
 from lect.frontends.capture.known_calls import known_number
 from lect.frontends.capture.numbers import RunTimeNumber, apply, decide, plain
 from lect.frontends.capture.numpy_values import run_numpy
+from lect.frontends.capture.places import entry, place_now
 from lect.frontends.capture.policy import MUTATORS
 from lect.frontends.capture.scalars import DICT_VIEWS, NUMPY_NUMBERS, SCALAR_TYPES
 from lect.frontends.capture.torch_calls import MAX_NESTING, torch_call
-from lect.frontends.capture.tracer import Box, Tracer, entry
+from lect.frontends.capture.tracer import Box, Tracer
 from lect.frontends.tensors import LT
 
 Function = Callable[..., Any]
@@ -590,6 +591,4 @@ def dict_item(t: Tracer, container: Box, key: Box) -> Box:
         if type(value) is not dict and lookup(t, type(value), "__missing__").kind != "missing":
             raise t.stop("LB0003", f"a missing key of a {type(value).__name__}")
         raise UserError(KeyError(raw))
-    if source is None or id(value) in t.shadows:
-        return t.wrap(own_item(now, raw))
-    return t.wrap(own_item(now, raw), entry(t, value, source, raw))
+    return t.wrap(own_item(now, raw), place_now(t, value, source, raw))

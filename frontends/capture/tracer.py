@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from lect.dialects.guard.containers import elements, is_hashed_in_c, redefines, shown_in_c
+from lect.dialects.guard.containers import elements, is_hashed_in_c, shown_in_c
 from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.call_memo import CallMemo
 from lect.frontends.capture.class_objects import disown
@@ -30,6 +30,7 @@ from lect.frontends.capture.known_values import KnownValues
 from lect.frontends.capture.numbers import Computed, NumberPolicy, RunTimeNumber, read_number
 from lect.frontends.capture.numpy_values import ARRAYS
 from lect.frontends.capture.objects import ObjectTable, describe
+from lect.frontends.capture.places import entry, guard_tensor_key
 from lect.frontends.capture.remade_objects import check_found, guard_class, is_remade, meet
 from lect.frontends.capture.repeats import Repeats
 from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
@@ -56,37 +57,6 @@ def _count_in_callee(value: Any) -> int:
     It is asked for each time: another evaluator of frames in the process, as a compiler installs it, makes it one more.
     """
     return sys.getrefcount(value)
-
-
-_PATH_KEYS = frozenset({int, str, bool, type(None)})
-
-
-def _is_literal(key: Any) -> bool:
-    """True for a key that has a text."""
-    kind = type(key)
-    return kind in _PATH_KEYS or (kind is float and key == key) or (kind is tuple and all(_is_literal(item) for item in key))
-
-
-def entry(t: Tracer, container: Any, source: Source, key: Any) -> Source:
-    """The source of `container[key]`, for a container at `source`; a key without text is kept as an object.
-
-    Below a tensor, and below a key that Python code hashes or compares, a value is found by its number: a guard runs no code of the program.
-    """
-    if issubclass(type(key), torch.Tensor) or (issubclass(type(container), dict) and not is_hashed_in_c(key)):
-        number = next(number for number, found in enumerate(elements(container)) if found is key)
-        guard_tensor_key(t, source.step("key", number), key)
-        return source.step("value", number)
-    step = "own" if redefines(type(container), "__getitem__") else "item"
-    return source.step(step, key if _is_literal(key) else t.objects.ref(key))
-
-
-def guard_tensor_key(t: Tracer, place: Source, key: Any) -> None:
-    """The key of a dictionary at this place is this object, which nothing keeps alive for that."""
-    known = t.seen.get(id(key))
-    if known is not None and known[1] is not None:
-        t.guards.same(place, known[1])
-    else:
-        t.guards.is_object(place, key)
 
 
 class GraphInput:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any, NamedTuple
 
 from lect.frontends.capture.breaks import GraphBreak, UserError
@@ -39,6 +40,6 @@ def try_call(t: Tracer, function: Any, args: list[Any], kwargs: dict[str, Any]) 
         raises = True
     except (GraphBreak, Exception):  # the function runs for real then, and has the last word
         pass
-    written = tuple([effect.target[0] for effect in trial.effects])
+    written = tuple([effect.target[0] for effect in trial.effects if not isinstance(effect.target[0], logging.Logger)])  # a message is no write
     trial.close()
     return Trial(raises, written, returned)

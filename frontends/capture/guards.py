@@ -164,8 +164,9 @@ class GuardList:
         self._set(source, "no_subclass", abstract)[abstract] = None
 
     def no_overlap(self, sources: list[Source]) -> None:
-        """The tensors there share no memory."""
-        self._ask(None, "no_overlap", tuple(sources))
+        """The tensors there share no memory; a single one has nothing to share it with."""
+        if len(sources) > 1:
+            self._ask(None, "no_overlap", tuple(sources))
 
     def global_state(self, state: dict[str, Any]) -> None:
         """The modes of torch are these attributes of `guard.global_state`."""

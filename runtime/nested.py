@@ -133,10 +133,14 @@ class NestedFrames:
         self.hook = Hook(self.look_up, log.add, function.__qualname__)
         self._known: OrderedDict[int, _Known] = OrderedDict()
         self._lock = RLock()
+        self._own = [function.__code__]
         self.hook.set(function.__code__, DEFAULT)
 
     def region(self, eager: Callable[..., Any]) -> Callable[..., Any]:
         """`eager`, called with the hook armed."""
+        if isinstance(eager, FunctionType):  # the function of lect's own that calls a module is passed through like the module's forward
+            self._own.append(eager.__code__)
+            self.hook.set(eager.__code__, DEFAULT)
         return self.hook.region(eager)
 
     def arming(self) -> Arming | None:
@@ -148,7 +152,8 @@ class NestedFrames:
         """Forget all versions."""
         self._known.clear()
         self.hook.clear()
-        self.hook.set(self.function.__code__, DEFAULT)
+        for code in self._own:
+            self.hook.set(code, DEFAULT)
 
     def look_up(self, code: CodeType, function: FunctionType, flat: tuple[Any, ...]) -> Outcome:
         """What the hook does with a call of which it knows nothing."""

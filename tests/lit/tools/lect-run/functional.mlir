@@ -7,7 +7,7 @@
 // RUN: not lect-run %s --function rows --inputs %s 2>&1 | filecheck %s --check-prefix=FORMAT
 // RUN: not lect-run %s --function rows --inputs %t.none 2>&1 | filecheck %s --check-prefix=FILE
 
-// SEVERAL: error: several programs at one level; it has functional.func @rows, functional.func @again, functional.func @integers; name one
+// SEVERAL: error: several programs at one level; it has functional.func @rows, functional.func @again, functional.func @integers
 // MISSING: error: the module has no program @columns
 // STORED: output 0: (4, 8) float32 strides (8, 1)
 // DTYPE: error: tensor 'i' is (4, 8) torch.float32, the program takes (4, 8) torch.int64

@@ -297,19 +297,21 @@ def test_a_kept_value_that_is_wrong(capsys):
     assert status == 1 and re.search(r"after loop-fuse-vertical +loop.func +output \d+: values differ", shown)
 
 
+def sine_for_cosine(op):
+    """A pass that takes the gradient of a sine for a sine."""
+    if op.name == "functional.cos":
+        from lect.dialects.functional.pointwise import SinOp
+
+        new = SinOp(op.operands[0])
+        op.parent.insert_before(op, new)
+        op.replace([new.result])
+
+
 def test_a_wrong_backward_of_one_of_two_losses(capsys, monkeypatch):
     def program(x, w):
         return (x.sin() * 2).sum(), (torch.softmax(w.sin() * w, -1).exp()).sum()
 
-    def wrong(op):
-        if op.name == "functional.cos":
-            from lect.dialects.functional.pointwise import SinOp
-
-            new = SinOp(op.operands[0])
-            op.parent.insert_before(op, new)
-            op.replace([new.result])
-
-    changed(monkeypatch, "cse", wrong)
+    changed(monkeypatch, "cse", sine_for_cosine)
     x, w = torch.randn(4, 4, requires_grad=True), torch.randn(4, 4, requires_grad=True)
     first, second = lect.compile(program, options={"check": "eager"})(x, w)
     with pytest.raises(WrongValue, match="gradients .* is cse"):
@@ -320,15 +322,7 @@ def test_a_wrong_backward_of_one_of_two_losses(capsys, monkeypatch):
 
 @pytest.mark.parametrize("sizes", [(3, 5, 2), (4, 4, 4)], ids=["differ", "equal"])
 def test_a_wrong_gradient_of_several_parameters(capsys, monkeypatch, sizes):
-    def wrong(op):
-        if op.name == "functional.cos":
-            from lect.dialects.functional.pointwise import SinOp
-
-            new = SinOp(op.operands[0])
-            op.parent.insert_before(op, new)
-            op.replace([new.result])
-
-    changed(monkeypatch, "cse", wrong)
+    changed(monkeypatch, "cse", sine_for_cosine)
     first, second, third = sizes
     w, b, v, c = (torch.randn(size, requires_grad=True) for size in ((first, second), (second,), (second, third), (third,)))
     loss = lect.compile(lambda x: ((x @ w + b).sin() @ v + c).sum(), options={"check": "eager"})(torch.randn(4, first))
@@ -377,15 +371,7 @@ def test_inputs_are_written_where_random_ones_do_not_show_it(capsys, monkeypatch
 
 
 def test_wrong_gradients_of_the_joint_graph(capsys, monkeypatch):
-    def wrong(op):
-        if op.name == "functional.cos":
-            from lect.dialects.functional.pointwise import SinOp
-
-            new = SinOp(op.operands[0])
-            op.parent.insert_before(op, new)
-            op.replace([new.result])
-
-    changed(monkeypatch, "cse", wrong)
+    changed(monkeypatch, "cse", sine_for_cosine)
     x = torch.randn(8, requires_grad=True)
     with pytest.raises(WrongValue, match="gradients .* is cse"):
         lect.compile(lambda x: x.sin() * 2, options={"check": "eager"})(x).sum().backward()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
+from lect.dialects.scalars import SPECIAL
 from lect.ir import ScalarType
 from lect.ir.types import f32, f64, i1
 
@@ -52,6 +53,22 @@ def _helper(name: str) -> Write:
 
 def _shift(name: str) -> Write:
     return lambda element, approximate, given: Expression(f"{name}({given[0]}, {given[1]}, {element.bits})", (name,))
+
+
+def _special(name: str) -> Write:
+    """A function of the prelude, of which there is one for each element type."""
+
+    def write(element: ScalarType, approximate: bool, given: Sequence[str]) -> Expression:
+        function = f"{name}_{element.spelling}"
+        return Expression(f"{function}({', '.join(given)})", (function,))
+
+    return write
+
+
+def _gcd(element: ScalarType, approximate: bool, given: Sequence[str]) -> Expression:
+    """In i64, as its low bits are those of every narrower type."""
+    wide = ", ".join([f"{text}.to(tl.int64)" for text in given])
+    return Expression(f"gcd_i64({wide}).to({NAMES[element.spelling]})", ("gcd_i64",))
 
 
 def quotient(element: ScalarType, approximate: bool, given: Sequence[str]) -> Expression:
@@ -111,6 +128,8 @@ TABLE: Mapping[str, Write] = MappingProxyType(
     {
         **{name: _infix(symbol) for name, symbol in INFIX.items()},
         **{name: _call(f"libdevice.{name}") for name in LIBDEVICE},
+        **{name: _special(name) for name in sorted(SPECIAL)},
+        "gcd": _gcd,
         "fmod": _by_kind(_call("libdevice.fmod"), _infix("%")),
         "div": quotient,
         "reciprocal": lambda element, approximate, given: quotient(element, approximate, ["1.0", given[0]]),
@@ -143,7 +162,7 @@ TABLE: Mapping[str, Write] = MappingProxyType(
 )
 OPERATORS = frozenset(INFIX) | {"neg", "not", "isnan"}
 """Operations that are written with operators, which give a Python number the type of the other operand."""
-HELPED = frozenset({"floor_div", "remainder", "shl", "shr", "sign", "fmax", "fmin", "philox32", "philox64"})
+HELPED = frozenset({"floor_div", "remainder", "shl", "shr", "sign", "fmax", "fmin", "philox32", "philox64"}) | SPECIAL
 """Operations that functions of the prelude compute, which ask their operands for their types."""
 
 

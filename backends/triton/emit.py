@@ -27,6 +27,7 @@ from lect.backends.python_source import free_name
 from lect.backends.triton.addresses import MOST, MapPrinter
 from lect.backends.triton.arithmetic import HELPED, NAMES, OPERATORS, TABLE, converted
 from lect.backends.triton.prelude import FUNCTIONS
+from lect.backends.triton.special import SPECIAL
 from lect.dialects.kernel import ops as kernel
 from lect.dialects.kernel.scalar import join
 from lect.dialects.kernel.types import axes_of, element_of
@@ -38,7 +39,7 @@ PLAIN_SUMS = frozenset({f32, f64, i32, i64})
 _NOT_NAME = re.compile(r"\W", re.ASCII)
 MOST_LANES = 1 << 20
 COMBINE = MappingProxyType({"prod": "multiply", "sum": "add"})
-TAKEN = frozenset({"tl", "triton", "libdevice", "float", "range", *FUNCTIONS})
+TAKEN = frozenset({"tl", "triton", "libdevice", "float", "range", *FUNCTIONS, *SPECIAL})
 
 
 def python_name(text: str) -> str:

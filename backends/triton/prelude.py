@@ -1,6 +1,7 @@
 """Functions of the Triton source that take more than one operation; a module has those that its kernels call.
 
-Each is one `@triton.jit` function.  Division of integers by zero gives some value, as everywhere in the scalar table.
+Each is one `@triton.jit` function; those of `special` are written when a kernel calls them.  Division of integers by zero gives some value, as everywhere
+in the scalar table.
 """
 
 from __future__ import annotations
@@ -8,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
+from lect.backends.triton.special import HELPERS, SPECIAL, special_function
+
 HEADER = "import triton\nimport triton.language as tl\nfrom triton.language.extra import libdevice\n"
 
 FUNCTIONS: Mapping[str, str] = MappingProxyType(
     {
+        **HELPERS,
         "nan_max": """
 def nan_max(a, b):
     return tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)
@@ -139,9 +143,12 @@ NEEDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 def prelude(names: Iterable[str]) -> str:
-    """The header of a module and the functions `names`, in the order of the table."""
+    """The header of a module and the functions `names`: those of the table in its order, then special functions by name."""
     wanted = set(names)
+    special = {name: special_function(name) for name in sorted(wanted & SPECIAL.keys())}
+    wanted.update(*[calls for _, calls in special.values()])
     for name in tuple(wanted):
         wanted.update(NEEDS.get(name, ()))
-    parts = [f"\n\n@triton.jit{text}" for name, text in FUNCTIONS.items() if name in wanted]
-    return HEADER + "".join(parts)
+    texts = [text for name, text in FUNCTIONS.items() if name in wanted]
+    texts += [text for text, _ in special.values()]
+    return HEADER + "".join([f"\n\n@triton.jit{text}" for text in texts])

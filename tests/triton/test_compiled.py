@@ -20,7 +20,7 @@ from tests.triton.zoo import ZOO, maker
 pytestmark = pytest.mark.skipif(find_spec("triton") is None, reason="Triton is not installed")
 QUICK = frozenset("broadcast_add transpose_add softmax_rows column_sums".split())
 
-LONG_ARGUMENTS = frozenset({"trigonometry", "doubles_mathematics", "random_numbers"})  # sine and cosine of great numbers keep digits of pi in an array
+LONG_ARGUMENTS = frozenset("trigonometry doubles_mathematics random_numbers gamma_functions bessel_functions airy_function polynomials".split())  # sine and cosine of great numbers keep digits of pi in an array
 
 
 class Nowhere(CompiledKernels):

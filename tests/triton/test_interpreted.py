@@ -17,7 +17,7 @@ from tests.triton.nets import NETS
 from tests.triton.zoo import ZOO
 
 pytestmark = pytest.mark.skipif(find_spec("triton") is None, reason="Triton is not installed")
-QUICK = frozenset("broadcast_add transpose_add extremes integers casts bias_gelu column_sums greatest softmax_rows layernorm embedding scans adam_foreach".split())
+QUICK = frozenset("broadcast_add transpose_add extremes integers casts bias_gelu column_sums greatest softmax_rows layernorm embedding scans adam_foreach error_functions parts_of_numbers".split())
 
 
 @pytest.fixture(scope="module")

@@ -190,6 +190,52 @@ def activations(x, y):
     return F.gelu(x), F.gelu(x, approximate="tanh"), F.silu(x) * y, F.elu(x), F.softplus(x), F.mish(x), F.hardswish(x), F.leaky_relu(x), F.logsigmoid(x)
 
 
+# ---- special functions ------------------------------------------------------------------------------------------------
+
+SPECIALS = torch.special
+
+
+@program(lambda t: (t(150, special=True) / 2, t(70, dtype=F64, special=True) / 2, t(64, dtype=BF16) / 2), 2e-6)
+def error_functions(x, y, z):
+    return [run(each) for each in (x, y) for run in (torch.erfinv, SPECIALS.erfcx, SPECIALS.ndtri, SPECIALS.log_ndtr)] + [torch.erfinv(z), SPECIALS.ndtri(z.float())]
+
+
+@program(lambda t: (t(150, special=True) * 4, t(70, dtype=F64, special=True) * 4, t(64, dtype=BF16).abs() + 1), 3e-6)
+def gamma_functions(x, y, z):
+    both = [run(each) for each in (x, y) for run in (torch.lgamma, torch.digamma)]
+    return [*both, torch.polygamma(1, z.float()), torch.polygamma(2, z.double()), torch.polygamma(1, x.abs()), torch.mvlgamma(y.abs() + 2, 3), torch.lgamma(z)]
+
+
+@program(lambda t: (t(120).abs() * 4 + 1, t(120).abs() * 6, t(60, dtype=F64).abs() * 40, t(60, dtype=F64).abs() * 40), 1e-5)
+def incomplete_gammas(a, x, b, y):
+    return torch.igamma(a, x), torch.igammac(a, x), torch.igamma(b, y), torch.igammac(b, y), torch.igamma(a[:, None], x[:5]), SPECIALS.zeta(a + 0.1, x + 0.1)
+
+
+@program(lambda t: (t(150, special=True) * 5, t(70, dtype=F64) * 5), 3e-6)
+def bessel_functions(x, y):
+    both = (torch.i0, SPECIALS.i0e, SPECIALS.i1, SPECIALS.i1e, SPECIALS.bessel_j0, SPECIALS.bessel_j1, SPECIALS.spherical_bessel_j0)
+    above = (SPECIALS.bessel_y0, SPECIALS.bessel_y1, SPECIALS.modified_bessel_k0, SPECIALS.modified_bessel_k1, SPECIALS.scaled_modified_bessel_k0)
+    return [run(each) for each in (x.clamp(-60, 60), y) for run in both] + [run(each.abs() + 0.01) for each in (x.clamp(-60, 60), y) for run in above]
+
+
+@program(lambda t: (t(150, special=True) * 5, t(70, dtype=F64) * 5), 5e-5)  # eager's is off by 2e-5 about -2 and -3, also in f64
+def airy_function(x, y):
+    return SPECIALS.airy_ai(x.clamp(-60, 60)), SPECIALS.airy_ai(y)
+
+
+@program(lambda t: (t(90).tanh(), t(90, dtype=torch.int32, high=12).abs(), t(40, dtype=F64), t(40, dtype=torch.int64, high=9)), 2e-5)
+def polynomials(x, n, y, m):
+    names = [f"{shifted}chebyshev_polynomial_{letter}" for shifted in ("", "shifted_") for letter in "tuvw"]
+    names += ["hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p"]
+    return [getattr(SPECIALS, name)(*each) for name in names for each in ((x, n), (y, m))]
+
+
+@program(lambda t: (t(120, special=True), t(120), t(60, dtype=BF16), t(60, dtype=BF16), t(120, dtype=torch.int32), t(80, dtype=torch.int64), t(30, dtype=F64)))
+def parts_of_numbers(x, y, z, w, m, n, d):
+    return (*torch.frexp(x), *torch.frexp(d), torch.nextafter(x, y), torch.nextafter(z, w), torch.nextafter(d, d * 2), torch.gcd(m, m.flip(0)), torch.gcd(n, n.flip(0)),
+            torch.lcm(m, m.roll(1)), torch.ldexp(y, m % 9))  # fmt: skip
+
+
 # ---- reductions ------------------------------------------------------------------------------------------------------
 
 

@@ -13,26 +13,28 @@ a branch loops for the elements alone that need the branch.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from math import isfinite
+from types import MappingProxyType
 
 from lect.backends.special import ROUTINES
 from lect.backends.triton.arithmetic import NAMES, TABLE
 from lect.ir import ScalarType
 from lect.ir.types import f32, f64, i1, i32, i64
 
-BY_SPELLING = {element.spelling: element for element in (f32, f64, i64)}
-OF_WIDTH = {f32: i32, f64: i64}
-UNSIGNED = {i32: "tl.uint32", i64: "tl.uint64"}
+BY_SPELLING: Mapping[str, ScalarType] = MappingProxyType({element.spelling: element for element in (f32, f64, i64)})
+OF_WIDTH: Mapping[ScalarType, ScalarType] = MappingProxyType({f32: i32, f64: i64})
+UNSIGNED: Mapping[ScalarType, str] = MappingProxyType({i32: "tl.uint32", i64: "tl.uint64"})
 WIDTH = 120
-HELPERS = {
-    "constant": """
+HELPERS: Mapping[str, str] = MappingProxyType(
+    {
+        "constant": """
 def constant(x, VALUE: tl.constexpr):
     # in the type and shape of x
     return tl.full(x.shape, VALUE, x.dtype)
 """,
-    "horner": """
+        "horner": """
 def horner(x, FACTORS: tl.constexpr):
     # a polynomial; the factor of the highest power comes first
     value = tl.full(x.shape, FACTORS[0], x.dtype)
@@ -40,7 +42,7 @@ def horner(x, FACTORS: tl.constexpr):
         value = tl.fma(value, x, tl.full(x.shape, FACTORS[k], x.dtype))
     return value
 """,
-    "any_of": """
+        "any_of": """
 def any_of(mask):
     # whether it holds anywhere in the tile
     if len(mask.shape) == 0:
@@ -49,13 +51,14 @@ def any_of(mask):
         found = tl.max(mask.to(tl.int32), None) != 0
     return found
 """,
-    "to_integer": """
+        "to_integer": """
 def to_integer(x):
     # towards zero; the least integer for NaN and what does not fit
     fits = tl.abs(x) < 9223372036854775808.0
     return tl.where(fits, tl.where(fits, x, tl.zeros_like(x)).to(tl.int64), tl.full(x.shape, -9223372036854775808, tl.int64))
 """,
-}
+    }
+)
 """Functions of the prelude that the routines call."""
 
 
@@ -326,7 +329,9 @@ def function_name(name: str, element: ScalarType) -> str:
     return f"{name}_{element.spelling}"
 
 
-SPECIAL = {function_name(name, BY_SPELLING[element]): (name, element) for name, routine in ROUTINES.items() for element in routine.elements}
+SPECIAL: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {function_name(name, BY_SPELLING[element]): (name, element) for name, routine in ROUTINES.items() for element in routine.elements}
+)
 """The names of all functions of this file, with the operation and the element type."""
 
 

@@ -21,6 +21,7 @@ TABLE: Mapping[str, str] = MappingProxyType(
         "loop": "lect.dialects.loop",
         "kernel": "lect.dialects.kernel",
         "host": "lect.dialects.host",
+        "tuning": "lect.dialects.tuning",
     }
 )
 

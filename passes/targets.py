@@ -1,8 +1,8 @@
 """Descriptions of machines for which passes decide, by name: `cuda:sm_90` is one H200.
 
-A description is a plain mapping, `ctx.target`.  Of a GPU: `kind` "cuda", `arch` the compute capability as Triton counts it, `processors` how many
-multiprocessors it has, `threads` how many programs keep them busy, `warp` threads of a warp, `shared_bytes` of a program, `l2_bytes`, and
-`copy_rate` in bytes a microsecond, reading and writing counted.
+A description is a plain mapping, `ctx.target`.  Of a GPU: `kind` "cuda", `name` what records of tuning call it, `arch` the compute capability as Triton
+counts it, `processors` how many multiprocessors it has, `threads` how many programs keep them busy, `warp` threads of a warp, `shared_bytes` of a program,
+`l2_bytes`, and `copy_rate` in bytes a microsecond, reading and writing counted.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from lect.ir import LectError
 HOPPER: Mapping[str, Any] = MappingProxyType(
     {
         "kind": "cuda",
+        "name": "NVIDIA H200",
         "arch": 90,
         "processors": 132,
         "threads": 528,
@@ -26,7 +27,7 @@ HOPPER: Mapping[str, Any] = MappingProxyType(
     }
 )
 AMPERE: Mapping[str, Any] = MappingProxyType(
-    {**HOPPER, "arch": 80, "processors": 108, "threads": 432, "shared_bytes": 166912, "l2_bytes": 41943040, "copy_rate": 1_750_000}
+    {**HOPPER, "name": "NVIDIA A100", "arch": 80, "processors": 108, "threads": 432, "shared_bytes": 166912, "l2_bytes": 41943040, "copy_rate": 1_750_000}
 )
 TARGETS: Mapping[str, Mapping[str, Any]] = MappingProxyType({"cuda:sm_80": AMPERE, "cuda:sm_90": HOPPER})
 PROGRAMS_OF_PROCESSOR = 4
@@ -39,11 +40,17 @@ def target_named(name: str) -> dict[str, Any]:
     return dict(TARGETS[name])
 
 
-def cuda_target(arch: int, processors: int, shared_bytes: int, l2_bytes: int) -> dict[str, Any]:
+def cuda_target(name: str, arch: int, processors: int, shared_bytes: int, l2_bytes: int) -> dict[str, Any]:
     """The description of a GPU at hand; what it cannot be asked for is that of the nearest known one."""
     known = AMPERE if arch < 90 else HOPPER
-    own = {"arch": arch, "processors": processors, "threads": processors * PROGRAMS_OF_PROCESSOR, "shared_bytes": shared_bytes, "l2_bytes": l2_bytes}
-    return {**known, **own}
+    own = {"name": name, "arch": arch, "processors": processors, "threads": processors * PROGRAMS_OF_PROCESSOR}
+    return {**known, **own, "shared_bytes": shared_bytes, "l2_bytes": l2_bytes}
+
+
+def device_of(target: Mapping[str, Any]) -> str:
+    """The name by which records of tuning know a machine: that of a GPU, or of a processor with its number of threads."""
+    name = str(target.get("name", "cpu"))
+    return name if is_gpu(target) or "threads" not in target else f"{name}, {target['threads']} threads"
 
 
 def is_gpu(target: Mapping[str, Any]) -> bool:

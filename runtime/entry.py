@@ -21,7 +21,7 @@ from lect.frontends.tensors.marks import mark_dynamic, mark_static
 from lect.ir import LectError, Operation
 from lect.runtime import frame_hook, reporting
 from lect.runtime.cache_commands import Cache
-from lect.runtime.events import CacheProblem, Event, EventLog, Fallback
+from lect.runtime.events import CacheProblem, Event, EventLog, Fallback, TuningProblem
 from lect.runtime.explain import Explanation, explain_call
 from lect.runtime.failure_files import FailureFiles
 from lect.runtime.frame import CompiledFrame, CompileError
@@ -32,6 +32,7 @@ from lect.runtime.nested import HookedFrame
 from lect.runtime.pipeline import fallback
 from lect.runtime.settings import Environment, Settings
 from lect.runtime.store import Store
+from lect.runtime.tuning_records import TuningStore
 from lect.runtime.watch import is_watched
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class Runtime:
         if environment.cache is not None:
             store = Store(environment.cache, environment.cache_limit, lambda reason: self.log.add(CacheProblem("cache", reason)))
             self.graphs = GraphCache(store, self.log)
+        self.log.tuning = TuningStore(self.graphs.store if self.graphs is not None else None, lambda reason: self.log.add(TuningProblem("tuning", reason)))
         if kinds := reporting.kinds_of(environment.log):
             reporting.write_text(self.log, kinds)
         if environment.log_file is not None:

@@ -16,6 +16,7 @@ from lect.runtime.failure_files import FailureFiles
 
 if TYPE_CHECKING:
     from lect.runtime.report.recording import Recorder
+    from lect.runtime.tuning_records import TuningStore
 
 KEPT_EVENTS = 10_000
 
@@ -284,6 +285,17 @@ class CacheProblem(Event):
 
 
 @dataclass(frozen=True)
+class TuningProblem(Event):
+    """A record of tuning cannot be read, or does not fit its kernel, and is not used; the estimate decides."""
+
+    kind: ClassVar[str] = "tuning problem"
+    detail: str = ""
+
+    def text(self) -> str:
+        return self.detail
+
+
+@dataclass(frozen=True)
 class Dumped(Event):
     """The text of a compile was written: how many files, and the folder they lie in."""
 
@@ -350,6 +362,7 @@ class EventLog:
 
     def __init__(self, files: FailureFiles | None = None) -> None:
         self.files = FailureFiles() if files is None else files
+        self.tuning: TuningStore | None = None  # the records that compiles may use
         self._events: deque[Event] = deque(maxlen=KEPT_EVENTS)
         self._listeners: list[Callable[[Event], Any]] = []
         self._graphs: dict[str, int] = {}

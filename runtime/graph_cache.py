@@ -6,7 +6,8 @@ object code of the kernels.  Neither passes nor the code generator run.  Backwar
 An entry of the level `graph` holds
 
     host.mlir        the host function; for a GPU also the kernels, whose machine code is found by their source
-    facts.json       what the runtime knows beside the text: which entry of the level `kernel` has the object code, what autograd is told
+    facts.json       what the runtime knows beside the text: which entry of the level `kernel` has the object code, what autograd is told, which
+                     records of tuning were asked for and what they said
 
 What cannot be read back is removed and made again.
 """
@@ -21,6 +22,7 @@ from functools import cached_property
 from typing import Any
 
 from lect.ir import Context, LectError, Operation, parse_module, print_op
+from lect.passes.tuning import TUNING
 from lect.runtime.cache_keys import graph_key
 from lect.runtime.events import CacheLookup, EventLog
 from lect.runtime.store import Damaged, Entry, Store, digest_of
@@ -93,7 +95,9 @@ class Place:
         return made
 
     def _read(self, entry: Entry, ctx: Context) -> Restored:
-        facts = entry.facts()
+        facts, records = entry.facts(), ctx.resources.get(TUNING)
+        if not (records.still(facts["tuning"]) if records is not None else not any((facts["tuning"] or {}).values())):
+            raise _Gone
         module = parse_module(entry.text("host.mlir"), ctx, "host.mlir")
         ctx.statistics.update({name: int(number) for name, number in facts["statistics"].items()})
         ctx.resources["code_store"] = self.objects  # also for what all programs share, which runs kernels and host programs
@@ -115,9 +119,11 @@ class Place:
         digest = None if on_gpu else self.objects.last
         if kernels and digest is None and not on_gpu:
             return  # the object code could not be kept
+        records = ctx.resources.get(TUNING)
         told = {
             "object": digest,
             "kernels": {str(op.attrs["sym_name"]): size_to_json(op.programs) for op in kernels},  # type: ignore[attr-defined]
+            "tuning": None if records is None else records.consulted,
             "statistics": {name: ctx.statistics[name] for name in COUNTED if name in ctx.statistics},
             **facts,
         }
@@ -127,7 +133,7 @@ class Place:
 
 
 class _Gone(Exception):
-    """The object code of an entry is not in the store any more."""
+    """The object code of an entry is not in the store any more, or records of tuning say something else now."""
 
 
 @dataclass

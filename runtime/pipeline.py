@@ -28,6 +28,7 @@ from lect.ir import UNKNOWN, Context, LectError, Location, Operation
 from lect.ir.collector import collector_off, let_go
 from lect.passes.instrument import RoundTripError
 from lect.passes.manager import PassManager
+from lect.passes.tuning import TUNING
 from lect.runtime.checking import Check
 from lect.runtime.continuation import ResumePoints, cut_resources, going_on
 from lect.runtime.events import Break, EventLog, Fallback, Note, Passes, StageBegins, StaticSizes
@@ -40,6 +41,7 @@ from lect.runtime.machines import machine_of
 from lect.runtime.sizes import needed_sizes, what_to_do
 from lect.runtime.stored_sizes import decisions_from_json, decisions_to_json, symbolic_guards
 from lect.runtime.training_compile import Training, any_results_differentiable, restore_training, take_training
+from lect.runtime.tuning_records import records_for
 from lect.runtime.watch import Observer, Watch
 
 STAGES = ("aot", "loop", "kernel")
@@ -241,6 +243,7 @@ def _lower(
         place, captured = None, len(symbolic_guards(made.guards))
         if level == "native":
             ctx.target.update(machine_of(graph))
+            ctx.resources[TUNING] = records_for(ctx.target, ctx.options, log.tuning)
             place = graphs.place_of(name, graph, made.guards, ctx) if graphs is not None else None
         if place is not None and _timed(made, "cache", lambda: _restore(place, graph, made, ctx, watch, log)):
             return

@@ -33,6 +33,8 @@ OPTIONS: Mapping[str, tuple[tuple[Any, ...] | None, str]] = MappingProxyType(
         "guards": (GUARDS, "who checks guards: native code with Python behind it, Python alone, or both, which raises when they differ"),
         "dump": (None, "a folder for the text of every level, and behind every pass that changed something"),
         "override": (None, "a folder with edited texts, each of which is used from its level on"),
+        "tuning": (None, "a file of tuning records, which go before those of the cache"),
+        "autotune": ((True, False), 'kernels that no record of tuning knows are measured in several forms, and records are written: `mode="max-autotune"`'),
         "check": (("", "eager"), "each graph is compared with eager at each call; a difference is searched for and raised"),
         "round_trip": (
             ("", "levels", "passes"),
@@ -73,12 +75,16 @@ class Settings:
                 raise LectError(f"option 'version_limit' is a positive integer, got {value!r}")
             if name in ("dump", "override") and value is not None:
                 given[name] = _folder(name, value)
+            if name == "tuning" and value is not None:
+                given[name] = _records(value)
             if name == "memory_budget":
                 if type(value) not in (int, float) or not 0 <= value <= 1:
                     raise LectError(f"option 'memory_budget' is a number between 0 and 1, got {value!r}")
                 given[name] = float(value)
         if given.get("dump") and given.get("dump") == given.get("override"):
             raise LectError("options 'dump' and 'override' name one folder, in which edited texts would be replaced", hint="write the new texts elsewhere")
+        if mode == "max-autotune":
+            given.setdefault("autotune", True)
         return cls(bool(fullgraph), dynamic, mode, MappingProxyType(given))
 
 
@@ -89,6 +95,17 @@ def _folder(name: str, value: Any) -> str:
     path = Path(value).expanduser().absolute()
     if name == "override" and not path.is_dir():
         raise LectError(f"option 'override' names a folder with edited texts; '{path}' is none")
+    return str(path)
+
+
+def _records(value: Any) -> str:
+    """The absolute path of a file of tuning records.  Raises `LectError` when it is no path, and names file and line of what is no record in it."""
+    from lect.runtime.tuning_records import read_records
+
+    if not isinstance(value, str | Path):
+        raise LectError(f"option 'tuning' is the path of a file, got {value!r}")
+    path = Path(value).expanduser().absolute()
+    read_records(path)
     return str(path)
 
 
@@ -108,6 +125,7 @@ class Environment:
     override: str | None = None
     round_trip: str | None = None
     check: str | None = None
+    tuning: str | None = None
     report: Path | None = None
 
     @classmethod
@@ -115,7 +133,7 @@ class Environment:
         """The settings for these variables.  Raises `LectError` for a trigger or a kind of guards that does not exist, and for a limit that is no number.
 
         LECT_DISABLE runs everything eagerly; LECT_LOG, LECT_LOG_JSON and LECT_PROGRESS are those of `reporting`; LECT_TRIGGER, LECT_GUARDS, LECT_DUMP,
-        LECT_OVERRIDE, LECT_CHECK and LECT_ROUND_TRIP are the defaults of the options of these names.  LECT_CACHE_DIR is the folder of the cache,
+        LECT_OVERRIDE, LECT_TUNING, LECT_CHECK and LECT_ROUND_TRIP are the defaults of the options of these names.  LECT_CACHE_DIR is the folder of the cache,
         LECT_CACHE_LIMIT its size in megabytes, and LECT_CACHE=0 does without.  LECT_REPORT names the file of a report that is written when the process
         ends.
         """
@@ -139,6 +157,7 @@ class Environment:
             override=variables.get("LECT_OVERRIDE") or None,
             round_trip=variables.get("LECT_ROUND_TRIP") or None,
             check=variables.get("LECT_CHECK") or None,
+            tuning=variables.get("LECT_TUNING") or None,
             report=Path(variables["LECT_REPORT"]).absolute() if variables.get("LECT_REPORT") else None,
         )
 
@@ -146,6 +165,7 @@ class Environment:
     def options(self) -> dict[str, Any]:
         """The options of a compile that have a default here."""
         named = {"guards": self.guards, "dump": self.dump, "override": self.override, "round_trip": self.round_trip, "check": self.check}
+        named["tuning"] = self.tuning
         return {name: value for name, value in named.items() if value is not None}
 
 

@@ -232,9 +232,9 @@ class Store:
 
     # ---- what is there -----------------------------------------------------------------------------------------------
 
-    def entries(self) -> Iterator[Listed]:
-        """All entries, in no order, without reading them."""
-        for level in LEVELS:
+    def entries(self, *levels: str) -> Iterator[Listed]:
+        """All entries, or those of some levels, in no order, without reading them."""
+        for level in levels or LEVELS:
             for path in (self.root / level).glob("??/*.zip"):
                 if _DIGEST.fullmatch(path.stem):
                     try:

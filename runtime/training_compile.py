@@ -22,6 +22,7 @@ from lect.passes.functional.joint_graph import JointGraph, joint_graphs
 from lect.passes.instrument import RoundTripError
 from lect.passes.manager import PassManager
 from lect.passes.pipelines import PIPELINES
+from lect.passes.tuning import TUNING
 from lect.runtime.events import BackwardCompile, BackwardFallback, EventLog
 from lect.runtime.failures import Failure, Lowering, is_internal, with_file
 from lect.runtime.graph_cache import Place, Restored
@@ -32,6 +33,7 @@ from lect.runtime.random_replay import Draw, draws_of
 from lect.runtime.residual import without_autocast
 from lect.runtime.training import Backward, Group, Layouts, RunBackward, TrainingStep
 from lect.runtime.training_facts import GroupFacts, StepFacts, backward_from_json, backward_to_json, facts_of
+from lect.runtime.tuning_records import records_for
 from lect.runtime.watch import Watch
 
 SPLIT = "functional-split-joint"
@@ -180,6 +182,8 @@ class Training:
     def _context(self) -> Context:
         ctx = make_context(options=self.options)
         ctx.target.update(self._target())
+        if self.options.get("level", "native") == "native":
+            ctx.resources[TUNING] = records_for(ctx.target, self.options, self.log.tuning)
         return ctx
 
     def _restored(self, found: Restored, ctx: Context) -> Backward:

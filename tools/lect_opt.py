@@ -42,6 +42,8 @@ from lect.passes.instrument import (
 from lect.passes.manager import PassManager, Step, crash
 from lect.passes.pipelines import PIPELINES
 from lect.passes.targets import TARGETS
+from lect.passes.tuning import TUNING
+from lect.runtime.tuning_records import records_for
 from lect.tools.completion import completed_by, offer, pass_names, pipeline, targets
 
 SPLIT = "// -----"
@@ -68,6 +70,7 @@ def arguments() -> argparse.ArgumentParser:
     add("-o", "--output", default="-", metavar="FILE", help="where the IR goes (default: standard output)")
     what = "a name as cuda:sm_90, vector_bytes, registers, fma, l1_bytes to l3_bytes, threads"
     completed_by(add("--target", default="", metavar="KEY=VALUE,...", help=f"the machine that passes decide for: {what}"), targets)
+    add("--tuning", metavar="FILE", help="records of tuning, which decide instead of the estimates of passes; for the device 'cpu' without --target")
     add("--emit", choices=("python", "native", "llvm", "torch", "triton"), help="print what a backend makes of the result instead of IR")
     add("--capture", metavar="FILE.py:FUNCTION", help="start from a Python function, called with what FUNCTION_inputs() or inputs() of the file gives")
     add("--decode", metavar="FILE.py:FUNCTION", help="start from the bytecode of a Python function, which is compiled but not run")
@@ -268,6 +271,8 @@ class _Driver:
         chunk = _Chunk(text, make_context(allow_unregistered=self.options.allow_unregistered_dialect))
         chunk.ctx.target.update(read_target(self.options.target))
         try:
+            if self.options.tuning:
+                chunk.ctx.resources[TUNING] = records_for(chunk.ctx.target, {"tuning": self.options.tuning}, None)
             module = self._timed("capture" if self.options.capture else "parse", lambda: self._load(chunk))
             self._timed("verify input", lambda: verify(module))
             if self.options.verify_roundtrip:

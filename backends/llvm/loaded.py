@@ -50,13 +50,14 @@ def stored_object(text: str, opt_level: int, store: CodeStore | None, libraries:
 
 
 def cpu_target() -> dict[str, object]:
-    """This machine as `ctx.target` describes one: how wide its vector registers are, in bytes, how many there are, whether it multiplies and adds in one
-    operation, and how large its caches are."""
+    """This machine as `ctx.target` describes one: what its processor is called, how wide its vector registers are, in bytes, how many there are, whether it
+    multiplies and adds in one operation, and how large its caches are."""
     features = host_target().features
     enabled = {item[1:] for item in features.split(",") if item.startswith("+")}
     wide = "avx512f" in enabled
     arm = host_target().triple.startswith(("aarch64", "arm64"))
     return {
+        "name": host_target().cpu,
         "vector_bytes": 64 if wide else 32 if "avx" in enabled else 16,
         "registers": 32 if wide or arm else 16,
         "fma": int("fma" in enabled or arm),

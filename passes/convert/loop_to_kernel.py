@@ -9,7 +9,8 @@
                                                         host.return(%y)
                                                       }
 
-Each nest is cut as its `tiles` attribute says; a nest without one gets the decision of `kernel-choose-tiles`.  Nests whose kernels are equal but
+Each nest is cut as its `tiles` attribute says; a nest without one gets the decision of `kernel-choose-tiles`.  `warps` and `stages` of a nest become those
+of its kernel on a GPU.  Nests whose kernels are equal but
 for the name share one.
 """
 
@@ -29,6 +30,7 @@ from lect.passes.kernel.kernel_choose_tiles import choose_tiles
 from lect.passes.loop.forms import Forms, forms_of
 from lect.passes.loop.nests import points
 from lect.passes.targets import is_gpu
+from lect.passes.tuning import DECISIONS
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class LoopToKernel(Pass):
 
     def _kernel(self, nest: loop.NestOp, shared: dict[Any, FuncOp], forms: Forms, symbols: SymbolTable, func: Operation, ctx: Context) -> FuncOp:
         """The kernel of a nest, or an equal one made before: of a nest of the same form, or one that has come out the same."""
-        form = (forms.form(nest), nest.attrs.get("tiles"), nest.in_place)
+        form = (forms.form(nest), *[nest.attrs.get(name) for name in DECISIONS], nest.in_place)
         if form in shared:
             ctx.count("kernels shared")
         else:
@@ -77,6 +79,7 @@ class LoopToKernel(Pass):
         kernel = lower_nest(nest, tiles)
         if is_gpu(ctx.target):
             kernel.attrs["target"] = "cuda"
+            kernel.attrs.update({name: nest.attrs[name] for name in ("warps", "stages") if name in nest.attrs})
         key = canonical_text(kernel)
         if key in shared:
             ctx.count("kernels shared")

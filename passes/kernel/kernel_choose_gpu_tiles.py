@@ -12,6 +12,7 @@ of `lanes` elements where the nest has as many, so that each thread moves 16 byt
 * "columns": another dim is the vector axis: a loop walks tiles of rows by neighbouring columns, which are folded behind it.
 * "scan": the scanned dim is whole, or walked by a loop where it does not fit; "ordered": elements are updated in an order; "point": no dims.
 
+A record of tuning decides instead, where there is one for the kernel; it may say the warps of a program too.
 Does nothing unless the target is a GPU.  A nest that has `tiles` already keeps them.
 """
 
@@ -32,6 +33,7 @@ from lect.passes.loop.forms import FORMS
 from lect.passes.loop.gpu_products import OWN
 from lect.passes.loop.nests import nests_of, unit_stride_bytes
 from lect.passes.targets import is_gpu
+from lect.passes.tuning import records_of
 
 SQUARE = 64
 FEWEST = 128
@@ -56,8 +58,13 @@ class KernelChooseGpuTiles(Pass):
     def run(self, op: Operation, ctx: Context) -> None:
         if not is_gpu(ctx.target):
             return
+        records = records_of(ctx)
         for nest in nests_of(op):
-            if "tiles" not in nest.attrs:
+            if "tiles" in nest.attrs:
+                continue
+            if records is not None and records.decide(nest):
+                ctx.count("nests cut as a record says")
+            else:
                 tiles = nest.attrs["tiles"] = Chooser(nest, self, ctx.target).choose()
                 ctx.count(f"{tiles.variant} nests")
 

@@ -7,7 +7,7 @@ but another dim is), "ordered" (elements are updated in an order, neighbours in 
 products: rows of one factor by lanes of the other), "tiled" (no reduction, and two dims compete, as in a transposition: blocks are turned in
 registers), "flat" (no reduction), "point" (no dims).  The number of lanes comes from the target
 ("vector_bytes", "registers") and from how much the nest computes.
-A nest that has `tiles` already keeps them.
+A record of tuning decides instead, where there is one for the kernel.  A nest that has `tiles` already keeps them.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from lect.ir.index_map import coefficient
 from lect.passes.base import Pass
 from lect.passes.loop.forms import FORMS, Form, forms_of
 from lect.passes.loop.nests import nests_of, unit_stride_bytes, weights
+from lect.passes.tuning import records_of
 
 RANDOM = frozenset({"loop.philox32", "loop.philox64"})
 VECTOR_BYTES = 32
@@ -41,9 +42,13 @@ class KernelChooseTiles(Pass):
     keeps: ClassVar[tuple[str, ...]] = (FORMS,)
 
     def run(self, op: Operation, ctx: Context) -> None:
-        forms, found = forms_of(ctx), dict[Form, TilesAttr]()
+        forms, found, records = forms_of(ctx), dict[Form, TilesAttr](), records_of(ctx)
         for nest in nests_of(op):
-            if "tiles" not in nest.attrs:
+            if "tiles" in nest.attrs:
+                continue
+            if records is not None and records.decide(nest):
+                ctx.count("nests cut as a record says")
+            else:
                 form = forms.form(nest)
                 if form not in found:
                     found[form] = choose_tiles(nest, ctx.target)

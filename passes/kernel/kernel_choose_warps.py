@@ -3,7 +3,8 @@
     kernel.func @n0(..) {blocks = #kernel.blocks<R = 8192>, target = "cuda"}  =>  ... {.., target = "cuda", warps = 16}
 
 A thread gets about `each` elements, so that it moves several times 16 bytes; a tile of at least 1024 elements has four warps or more, and none has more
-than `most`.  A product of tiles has 4 or 8, and reads `stages` steps ahead.  A kernel that has `warps` already keeps them.
+than `most`.  A product of tiles has 4 or 8, and reads `stages` steps ahead.  A kernel that has `warps` or `stages` already,
+because a record of tuning said so, keeps them.
 """
 
 from __future__ import annotations
@@ -27,10 +28,12 @@ class KernelChooseWarps(Pass):
 
     def run(self, op: Operation, ctx: Context) -> None:
         for func in [inner for inner in op.body if isinstance(inner, kernel.FuncOp)]:
-            if func.target == "cuda" and func.warps is None:
+            if func.target != "cuda":
+                continue
+            if func.stages is None and any(isinstance(inner, kernel.DotOp) for inner in func.walk()):
+                func.attrs["stages"] = self.stages
+            if func.warps is None:
                 func.attrs["warps"] = self._warps(func)
-                if any(isinstance(inner, kernel.DotOp) for inner in func.walk()):
-                    func.attrs["stages"] = func.stages or self.stages
                 ctx.count(f"kernels of {func.warps} warps")
 
     def _warps(self, func: kernel.FuncOp) -> int:

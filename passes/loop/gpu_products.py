@@ -67,14 +67,22 @@ class TileProduct:
         steps = [stride for _, view in (self.a, self.b) for stride in (*(view.strides or ()), view.offset) if stride != 1]
         return min(rows, columns, inner) >= 16 and all(size % WIDTH == 0 for size in along) and all(type(step) is int and step % WIDTH == 0 for step in steps)
 
-    def is_faster(self, rates: Rates, target: Mapping[str, Any]) -> tuple[bool, str]:
-        """Whether tiles are, and why."""
+    def refusal(self) -> str:
+        """Why tiles would not do, however fast they are; empty when they would."""
         result = self.op.results[0]
         users = readers(result)
         if len(users) != 1 or not isinstance(users[0], NestOp) or users[0].reduced or points(users[0]) != result.type.numel:  # type: ignore[attr-defined]
-            return False, "library: no kernel behind it could take the product in"
+            return "library: no kernel behind it could take the product in"
         if any(isinstance(value.owner, NestOp) and value.owner.chosen.startswith(OWN) for value in users[0].inputs):
-            return False, "library: another product joins the kernel behind it, and two have no room in registers"
+            return "library: another product joins the kernel behind it, and two have no room in registers"
+        return ""
+
+    def is_faster(self, rates: Rates, target: Mapping[str, Any]) -> tuple[bool, str]:
+        """Whether tiles are, and why."""
+        refusal, result = self.refusal(), self.op.results[0]
+        if refusal:
+            return False, refusal
+        users = readers(result)
         batch, rows, columns, inner = self.sizes
         rate = int(target["copy_rate"]) / 1000  # bytes a nanosecond
         operations = 2 * batch * rows * columns * inner

@@ -11,6 +11,7 @@ The `own_rate` holds for sums of at most `longest_sum` products, which are added
 Products of halves and those with factors stay with the library.
 
 On a GPU products of halves are looked at, and convolutions that are products: see `gpu_products`.
+A record of tuning decides instead of the prediction, where there is one for the product and a nest would do.
 """
 
 from __future__ import annotations
@@ -23,14 +24,16 @@ from lect.dialects.loop.ops import ExternOp, FuncOp, NestOp
 from lect.ir import Context, Operation
 from lect.passes.base import Pass, option
 from lect.passes.loop.forms import FORMS, Forms, forms_of
-from lect.passes.loop.gpu_products import CONVOLUTION, TileProduct
+from lect.passes.loop.gpu_products import CONVOLUTION, OWN, TileProduct
 from lect.passes.loop.nests import functions, readers, reduced
 from lect.passes.loop.products import CALLS, Product, ProductNests
 from lect.passes.targets import is_gpu
+from lect.passes.tuning import records_of
 
 VECTOR_BYTES = 32
 L1_BYTES = 32 << 10
 L2_BYTES = 512 << 10
+RECORD = "as a record of tuning says"
 ROWS = 4  # fewer rows do not fill the pipeline of the processor
 
 
@@ -62,6 +65,7 @@ class LoopChooseKernel(Pass):
             return
         if not ctx.target.get("fma"):
             return
+        records = records_of(ctx)
         for func in functions(op):
             for call in [inner for inner in func.body if isinstance(inner, ExternOp) and inner.callee.leaf in CALLS]:
                 product = Product.of(call)
@@ -72,6 +76,7 @@ class LoopChooseKernel(Pass):
                     ctx.count("products by the library")
                     continue
                 choice = Choice(self, product, ctx.target, forms_of(ctx))
+                choice.hear(records.product(call) if records is not None else None)
                 if choice.own:
                     choice.replace(func)
                     ctx.count("products by nests")
@@ -81,11 +86,15 @@ class LoopChooseKernel(Pass):
 
     def _choose_tiles(self, func: FuncOp, ctx: Context) -> None:
         """The choice on a GPU."""
+        records = records_of(ctx)
         for call in [inner for inner in func.body if isinstance(inner, ExternOp) and (inner.callee.leaf in CALLS or inner.callee.leaf == CONVOLUTION)]:
             product = TileProduct.of(call)
             if product is None:
                 continue
             own, reason = product.is_faster(self, ctx.target)
+            told = records.product(call) if records is not None and not product.refusal() else None
+            if told is not None:
+                own, reason = told == "own", f"{OWN if told == 'own' else told}: {RECORD}"
             ctx.count("products by nests" if own else "products by the library")
             if not own:
                 call.chosen = reason
@@ -112,6 +121,12 @@ class Choice:
         self.nest = self._nest()
         self.refusal = self._refusal(width)
         self.own = not self.refusal and self.nest * (100 + options.own_margin) < self.library * 100
+        self.told = False
+
+    def hear(self, told: str | None) -> None:
+        """What a record of tuning says, "library" or "own", decides where a nest would do."""
+        if told is not None and not self.refusal:
+            self.own, self.told = told == "own", True
 
     def _refusal(self, width: int) -> str:
         product = self.product
@@ -154,6 +169,8 @@ class Choice:
         """`own: 8.1 us against 12.0 us of the library`."""
         if self.refusal:
             return f"library: {self.refusal}"
+        if self.told:
+            return f"{'own' if self.own else 'library'}: {RECORD}"
         own, library = f"{self.nest / 1000:.1f} us", f"{self.library / 1000:.1f} us"
         return f"own: {own} against {library} of the library" if self.own else f"library: {library} against {own} of a nest"
 

@@ -1,4 +1,7 @@
 // RUN: lect-opt %s --target=cuda:sm_90 -p kernel-choose-gpu-tiles | filecheck %s
+// RUN: lect-opt %s --target=cuda:sm_90 --tuning=%S/Inputs/records.tuning -p kernel-choose-gpu-tiles | filecheck %s --check-prefix=RECORD
+// RUN: not lect-opt %s --target=cuda:sm_90 --tuning=%S/Inputs/unfit.tuning -p kernel-choose-gpu-tiles 2>&1 | filecheck %s --check-prefix=UNFIT
+// UNFIT: unfit.tuning:2:1: error: the record @beyond does not fit its kernel: the tiles of @n0 name the dim d3, which it lacks
 // RUN: lect-opt %s -p kernel-choose-gpu-tiles | filecheck %s --check-prefix=CPU
 
 // Nothing is decided for a CPU here.
@@ -126,4 +129,17 @@ loop.func @keeps_a_decision(%x: !loop.buffer<64xf32>) {
     loop.store(%0) {map = #loop.map<(d0) -> (d0)>}
   }
   loop.return(%y) {views = [#loop.view<64>]}
+}
+
+// What is not in the records is chosen as ever; only the text of the kernel counts, not how the nest and its buffers are called.
+// RECORD-LABEL: loop.func @a_row_as_its_record_says
+loop.func @a_row_as_its_record_says(%given: !loop.buffer<8192x8000xf32>) {
+  // RECORD: loop.nest @sums({{.*}}) {{.*}}tiles = #kernel.tiles<"long rows", R: d1 by 2048 loop, vector R>, warps = 2}
+  %sums = loop.nest @sums(%given) {space = #loop.space<d0: 8192, d1: 8000>, realize = ["graph output"]} : !loop.buffer<8192xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %0 = loop.load(%given) {map = #loop.map<(d0, d1) -> (d0 * 8000 + d1)>} : f32
+    %1 = loop.reduce(%0) {kind = "sum", over = [1]} : f32
+    loop.store(%1) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  loop.return(%sums) {views = [#loop.view<8192>]}
 }

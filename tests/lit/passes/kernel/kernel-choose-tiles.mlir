@@ -1,4 +1,5 @@
 // RUN: lect-opt %s -p kernel-choose-tiles | filecheck %s
+// RUN: lect-opt %s --tuning=%S/Inputs/records.tuning -p kernel-choose-tiles | filecheck %s --check-prefix=RECORD
 
 // CHECK-LABEL: loop.func @a_row_is_cut_into_programs
 loop.func @a_row_is_cut_into_programs(%x: !loop.buffer<4096xf32>) {
@@ -212,4 +213,17 @@ loop.func @positions_of_i64_take_as_many_lanes_as_fit_i64(%x: !loop.buffer<s0xs1
     loop.store(%3) {map = #loop.map<(d0, d1) -> (d0)>}
   }
   loop.return(%y) {views = [#loop.view<s0>]}
+}
+
+// What is not in the records is chosen as ever; only the text of the kernel counts, not how the nest and its buffers are called.
+// RECORD-LABEL: loop.func @a_row_as_its_record_says
+loop.func @a_row_as_its_record_says(%given: !loop.buffer<8192x8000xf32>) {
+  // RECORD: loop.nest @sums({{.*}}) {{.*}}tiles = #kernel.tiles<"row", R: d1 by 8 loop, vector R>}
+  %sums = loop.nest @sums(%given) {space = #loop.space<d0: 8192, d1: 8000>, realize = ["graph output"]} : !loop.buffer<8192xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %0 = loop.load(%given) {map = #loop.map<(d0, d1) -> (d0 * 8000 + d1)>} : f32
+    %1 = loop.reduce(%0) {kind = "sum", over = [1]} : f32
+    loop.store(%1) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  loop.return(%sums) {views = [#loop.view<8192>]}
 }

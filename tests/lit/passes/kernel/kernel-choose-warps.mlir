@@ -35,3 +35,9 @@ kernel.func @none_on_a_cpu(%x: !kernel.ptr<f32>) {grid = [4], axes = #kernel.axe
 kernel.func @a_row_has_as_many_as_other_tiles(%x: !kernel.ptr<f32>) {grid = [4], axes = #kernel.axes<R: 2048 whole>, blocks = #kernel.blocks<R = 2048>, vector = "R", target = "cuda"} {
   kernel.return()
 }
+
+// CHECK-LABEL: kernel.func @keeps_the_steps_that_a_record_says
+// CHECK-SAME: stages = 2, warps = 4}
+kernel.func @keeps_the_steps_that_a_record_says(%x: !kernel.ptr<f32>) {grid = [4], axes = #kernel.axes<X: 8192 grid>, blocks = #kernel.blocks<X = 2048>, vector = "X", target = "cuda", stages = 2} {
+  kernel.return()
+}

@@ -1,5 +1,17 @@
 // RUN: lect-opt %s -p loop-choose-kernel --target fma=1,vector_bytes=32,l1_bytes=32768,l2_bytes=524288 --split-input-file | filecheck %s
 // RUN: lect-opt %s -p loop-choose-kernel --target=cuda:sm_90 --split-input-file | filecheck %s --check-prefix=GPU
+// RUN: lect-opt %s -p loop-choose-kernel --target fma=1,vector_bytes=32,l1_bytes=32768,l2_bytes=524288 --split-input-file --tuning=%S/Inputs/products.tuning | filecheck %s --check-prefix=RECORD
+// RUN: lect-opt %s -p loop-choose-kernel --target=cuda:sm_90 --split-input-file --tuning=%S/Inputs/products.tuning | filecheck %s --check-prefix=GPU-RECORD
+
+// A record decides where a nest would do; a sum that is too long for a nest stays with the library.
+// RECORD-LABEL: @takes_a_small_product_with_work_behind_it
+// RECORD: loop.extern {{.*}}chosen = "library: as a record of tuning says"
+// RECORD-LABEL: @no_nest_as_sums_are_long
+// RECORD: loop.extern {{.*}}chosen = "library: sums of
+// GPU-RECORD-LABEL: @takes_a_short_sum_by_tiles
+// GPU-RECORD: loop.extern {{.*}}chosen = "library: as a record of tuning says"
+// GPU-RECORD-LABEL: @leaves_a_long_sum_to_the_library_on_a_gpu
+// GPU-RECORD: loop.nest {{.*}}chosen = "own tiles: as a record of tuning says"
 
 // The call and the second reading of its result cost more than a nest that the pointwise work joins.
 // CHECK-LABEL: @takes_a_small_product_with_work_behind_it

@@ -88,7 +88,7 @@ def check_choices(nest: NestOp, choices: Mapping[str, Any]) -> None:
     if tiles is None:
         return
     check_tiles(nest, tiles)
-    if prod([axis.block for axis in tiles.axes]) > MOST_LANES:
+    if prod([axis.block for axis in tiles.axes if tiles.variant != PRODUCT or axis.role == "grid"]) > MOST_LANES:
         raise PassFailure(f"a tile of @{nest.sym_name} has more than {MOST_LANES} elements", op=nest)
     roles = {axis.role for axis in tiles.axes if axis.dim in nest.reduced}
     if tiles.variant == PRODUCT and not (nest.products and roles == {"loop"} and min(axis.block for axis in tiles.axes) >= FEWEST):

@@ -285,6 +285,39 @@ class CacheProblem(Event):
 
 
 @dataclass(frozen=True)
+class TuningBegins(Event):
+    """Kernels that no record of tuning knows are measured on a device: how many."""
+
+    kind: ClassVar[str] = "tuning begins"
+    kernels: int = 0
+    device: str = ""
+
+    def text(self) -> str:
+        return f"{self.kernels} kernels are measured on {self.device}"
+
+
+@dataclass(frozen=True)
+class Tuning(Event):
+    """A kernel was measured and a record written: its name and the hash that records know it by, the choices that were the fastest, their time and that of
+    the estimate's in microseconds, all choices with their times, fastest first, and the seconds that it took, beside other kernels."""
+
+    kind: ClassVar[str] = "tuning"
+    name: str = ""
+    kernel: str = ""
+    device: str = ""
+    choices: str = ""
+    microseconds: float = 0.0
+    before: float = 0.0
+    table: tuple[tuple[str, float], ...] = ()
+    seconds: float = 0.0
+
+    def text(self) -> str:
+        than = f", {self.before:.1f} us before" if self.before != self.microseconds else ", as estimated"
+        change = f"{self.microseconds:.1f} us with {self.choices}{than}"
+        return f"@{self.name} ({self.kernel[:12]}): {change}; {len(self.table)} forms in {self.seconds:.1f} s"
+
+
+@dataclass(frozen=True)
 class TuningProblem(Event):
     """A record of tuning cannot be read, or does not fit its kernel, and is not used; the estimate decides."""
 

@@ -41,7 +41,7 @@ from lect.runtime.machines import machine_of
 from lect.runtime.sizes import needed_sizes, what_to_do
 from lect.runtime.stored_sizes import decisions_from_json, decisions_to_json, symbolic_guards
 from lect.runtime.training_compile import Training, any_results_differentiable, restore_training, take_training
-from lect.runtime.tuning_records import records_for
+from lect.runtime.tuning_records import records_for, tuner_of
 from lect.runtime.watch import Observer, Watch
 
 STAGES = ("aot", "loop", "kernel")
@@ -247,7 +247,11 @@ def _lower(
             place = graphs.place_of(name, graph, made.guards, ctx) if graphs is not None else None
         if place is not None and _timed(made, "cache", lambda: _restore(place, graph, made, ctx, watch, log)):
             return
+        ctx.resources["code_store"] = place.objects if place is not None else None
+        tuner = tuner_of(name, graph, ctx, log)
         for stage in STAGES[: REACHED[level]]:
+            if tuner is not None:
+                _timed(made, "tuning", lambda: tuner.before(stage, module))  # noqa: B023  # called at once
             manager, instruments = PassManager.parse(stage).configured(ctx.options), watch.instruments(stage)
             steps = _timed(made, stage, lambda: manager.run(module, ctx, instruments))  # noqa: B023  # called at once
             log.add(Passes(name, stage, tuple([(step.name, step.seconds) for step in steps])))
@@ -257,7 +261,6 @@ def _lower(
         stage = "emit"
         watch.linked(module, ctx)
         watch.checks(graph, ctx, STAGES[: REACHED[level]])
-        ctx.resources["code_store"] = place.objects if place is not None else None
         made.run = _timed(made, "emit", lambda: _link(module, made, ctx, training, check=watch.check))
         made.seeded = ctx.statistics.get("random operators seeded", 0)
         if place is not None:

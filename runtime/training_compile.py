@@ -33,7 +33,7 @@ from lect.runtime.random_replay import Draw, draws_of
 from lect.runtime.residual import without_autocast
 from lect.runtime.training import Backward, Group, Layouts, RunBackward, TrainingStep
 from lect.runtime.training_facts import GroupFacts, StepFacts, backward_from_json, backward_to_json, facts_of
-from lect.runtime.tuning_records import records_for
+from lect.runtime.tuning_records import records_for, tuner_of
 from lect.runtime.watch import Watch
 
 SPLIT = "functional-split-joint"
@@ -233,8 +233,11 @@ class Training:
         if place is not None:
             ctx.resources["code_store"] = place.objects
         module, watch = module_of(backward), self.watch.backward()
+        tuner = tuner_of(self.name, self.graph, ctx, self.log)
         try:
             for stage in self._stages():
+                if tuner is not None:
+                    tuner.before(stage, module)
                 PassManager.parse(stage).configured(self.options).run(module, ctx, watch.instruments(stage))
                 watch.observe(f"backward-{stage}", module)
             watch.linked(module, ctx)

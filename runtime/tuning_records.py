@@ -14,15 +14,20 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lect.dialects import make_context
 from lect.dialects.tuning.ops import RecordOp
-from lect.ir import LectError, Location, parse_module, verify
+from lect.ir import Context, LectError, Location, Operation, parse_module, verify
 from lect.ir.printer import attribute_text
 from lect.passes.targets import device_of
 from lect.runtime.graph_texts import TextError
 from lect.runtime.store import Damaged, Entry, Store, digest_of
+
+if TYPE_CHECKING:
+    from lect.runtime.events import EventLog
+    from lect.runtime.timers import Timer
+    from lect.runtime.tuner import Tuner
 
 LEVEL = "tuning"
 RECORD, KERNEL = "record.mlir", "kernel.mlir"
@@ -80,11 +85,15 @@ def read_records(path: Path) -> list[RecordOp]:
 
 
 class TuningStore:
-    """The records of a store, or of this process alone where there is none; `report` is told of what cannot be used."""
+    """The records of a store, or of this process alone where there is none; `report` is told of what cannot be used.
 
-    def __init__(self, store: Store | None, report: Callable[[str], None]) -> None:
+    `timer` measures for those who make records; left out, it is the clock of the device.
+    """
+
+    def __init__(self, store: Store | None, report: Callable[[str], None], timer: Timer | None = None) -> None:
         self.store = store
         self.report = report
+        self.timer = timer
         self.own: dict[tuple[str, str], RecordOp] = {}
 
     def is_empty(self) -> bool:
@@ -181,3 +190,13 @@ def records_for(target: Mapping[str, Any], options: Mapping[str, Any], store: Tu
     if not given and not options.get("autotune") and (store is None or store.is_empty()):
         return None
     return CompileRecords(device, given, store)
+
+
+def tuner_of(name: str, graph: Operation, ctx: Context, log: EventLog) -> Tuner | None:
+    """What measures the kernels of a compile of the function `name`, if its options ask for that; loaded only then."""
+    if not ctx.options.get("autotune"):
+        return None
+    from lect.runtime.machines import devices_of
+    from lect.runtime.tuner import Tuner
+
+    return Tuner.of(name, ctx, log, next((each for each in devices_of(graph) if each != "cpu"), "cpu"))

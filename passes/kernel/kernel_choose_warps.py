@@ -41,7 +41,12 @@ class KernelChooseWarps(Pass):
         folded = {inner.axis for inner in func.walk() if isinstance(inner, kernel.DotOp)}
         for name, size in func.blocks.sizes:
             lanes *= 1 if name in folded else size
-        if folded:
-            return 8 if lanes >= 1 << 14 else 4
-        warps = max(lanes // (32 * self.each), 4 if lanes >= 1024 else lanes // 256, 1)
-        return min(warps, self.most)
+        return self.for_product(lanes) if folded else self.for_lanes(lanes)
+
+    def for_product(self, lanes: int) -> int:
+        """Warps for so many elements of a result."""
+        return 8 if lanes >= 1 << 14 else 4
+
+    def for_lanes(self, lanes: int) -> int:
+        """Warps for so many elements of a tile."""
+        return min(max(lanes // (32 * self.each), 4 if lanes >= 1024 else lanes // 256, 1), self.most)

@@ -84,6 +84,14 @@ class LoopChooseKernel(Pass):
                     call.chosen = choice.reason
                     ctx.count("products by the library")
 
+    def may_choose(self, op: ExternOp, ctx: Context) -> bool:
+        """Whether a library call is a product that a nest could do as well, so that time alone decides."""
+        if is_gpu(ctx.target):
+            tiles = TileProduct.of(op) if op.callee.leaf in CALLS or op.callee.leaf == CONVOLUTION else None
+            return tiles is not None and not tiles.refusal()
+        product = Product.of(op) if op.callee.leaf in CALLS and ctx.target.get("fma") else None
+        return product is not None and not product.is_symbolic and not Choice(self, product, ctx.target, forms_of(ctx)).refusal
+
     def _choose_tiles(self, func: FuncOp, ctx: Context) -> None:
         """The choice on a GPU."""
         records = records_of(ctx)

@@ -1,0 +1,262 @@
+"""`mode="max-autotune"`: kernels are measured in several forms, and what was the fastest becomes a record of tuning.
+
+In front of the stage `loop` the matrix products that a nest could do are measured with what stands behind them, by the library and by tiles of our own.
+In front of the stage `kernel` each different nest is measured in the forms of `passes/kernel/candidates.py`.  A kernel that has a record is not measured,
+so a second compile, in this process or another, measures nothing.
+
+What costs time is left out: a kernel that moves its memory at the rate of a copy in the form of the estimate, or takes no longer than a launch, has no
+other forms; others are compiled side by side; and one that must be slower than what was measured is not compiled.  What takes longer is looked at once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from lect.dialects import make_context
+from lect.dialects.loop.ops import ExternOp, FuncOp, NestOp
+from lect.dialects.tuning.ops import RecordOp
+from lect.ir import Context, LectError, Operation
+from lect.passes.kernel.candidates import candidates, least_time
+from lect.passes.loop.loop_choose_kernel import LoopChooseKernel
+from lect.passes.loop.nests import functions
+from lect.passes.manager import PassManager
+from lect.passes.tuning import TUNING, is_tunable, kernel_of_nest, name_of, nest_alone, product_alone, text_of
+from lect.runtime.events import EventLog, Tuning, TuningBegins, TuningProblem
+from lect.runtime.linking import module_of
+from lect.runtime.timers import DeviceTimer, Timer, Trial
+from lect.runtime.tuning_records import CompileRecords, choices_text
+
+FIRST_CHOICE = "kernel-choose-gpu-tiles"
+MOST_THREADS = 16
+NEAR = 1.04  # times the least time that is possible, where nothing is left to gain
+SHORT = 2.5  # microseconds, of which a launch is most
+MARGIN = 0.98  # of the time of the estimate's form, which another must be below
+
+
+@dataclass
+class Job:
+    """A kernel to be measured: its canonical name and text, its nest, the device, and the trials with their times."""
+
+    kernel: str
+    text: str
+    name: str
+    make: Callable[[Mapping[str, Any]], Operation]
+    forms: list[Mapping[str, Any]]
+    least: Callable[[Mapping[str, Any]], float]
+    times: list[tuple[Mapping[str, Any], float]] = field(default_factory=list)
+    started: float = field(default_factory=time.perf_counter)
+
+    @property
+    def best(self) -> tuple[Mapping[str, Any], float]:
+        """The fastest form; the first one unless another is clearly faster."""
+        fastest = min(self.times, key=lambda each: each[1])
+        first = next((each for each in self.times if each[0] == self.forms[0]), fastest)
+        return fastest if fastest[1] < first[1] * MARGIN else first
+
+
+@dataclass
+class Tuner:
+    """What measures the kernels of one compile, of the function `name`."""
+
+    name: str
+    ctx: Context
+    log: EventLog
+    records: CompileRecords
+    timer: Timer
+
+    @classmethod
+    def of(cls, name: str, ctx: Context, log: EventLog, device: str) -> Tuner | None:
+        """The tuner of a compile, if its options ask for one."""
+        records = ctx.resources.get(TUNING)
+        if not ctx.options.get("autotune") or records is None or records.store is None or _is_recorded(device):
+            return None
+        return cls(name, ctx, log, records, records.store.timer or DeviceTimer(device))
+
+    def before(self, stage: str, module: Operation) -> None:
+        """Measure what the passes of a stage choose of; records are there when this returns.  What cannot be measured is told and left to the estimate."""
+        try:
+            if stage == "loop":
+                self._products(module)
+            elif stage == "kernel":
+                self._nests(module)
+        except Exception as error:  # what the device or a backend raises for a form must not stop the program
+            self._problem(error)
+
+    def _problem(self, error: Exception) -> None:
+        detail = error.message if isinstance(error, LectError) else f"{type(error).__name__}: {error}"
+        self.log.add(TuningProblem(self.name, f"not measured: {detail}"))
+
+    # ---- nests -------------------------------------------------------------------------------------------------------
+
+    def _nests(self, module: Operation) -> None:
+        """Measure the nests of a module in front of the stage `kernel`."""
+        copy = module.clone({})
+        self._run("kernel", copy, until=FIRST_CHOICE)
+        jobs: dict[str, Job] = {}
+        for func in functions(copy):
+            for nest in [op for op in func.body if isinstance(op, NestOp) and is_tunable(op) and "tiles" not in op.attrs]:
+                kernel = kernel_of_nest(nest)
+                if kernel is not None and kernel not in jobs and self.records.record(kernel) is None:
+                    jobs[kernel] = self._job(kernel, nest, func.device)
+        self._measure([job for job in jobs.values() if len(job.forms) > 1])
+
+    def _job(self, kernel: str, nest: NestOp, device: str) -> Job:
+        target = self.ctx.target
+
+        def make(choices: Mapping[str, Any]) -> Operation:
+            func = _of_device(nest_alone(nest), device)
+            (inner,) = [op for op in func.body if isinstance(op, NestOp)]
+            inner.attrs.pop("in_place", None)  # parameters of a function lend their memory to nobody
+            inner.attrs.update({"sym_name": nest.sym_name, **choices})
+            module = module_of(func)
+            self._run("kernel", module, since=FIRST_CHOICE)
+            return module
+
+        alone = nest_alone(nest)
+        assert alone is not None
+        return Job(kernel, text_of(alone), nest.sym_name, make, candidates(nest, target), lambda choices: least_time(nest, choices, target))
+
+    # ---- products ----------------------------------------------------------------------------------------------------
+
+    def _products(self, module: Operation) -> None:
+        """Measure the products of a module in front of the stage `loop` with what stands behind them."""
+        copy = module.clone({})
+        passes = LoopChooseKernel()
+        ctx = self._run("loop", copy, until=passes.name)
+        jobs: dict[str, Job] = {}
+        for func in functions(copy):
+            for call in [op for op in func.body if isinstance(op, ExternOp) and passes.may_choose(op, ctx)]:
+                kernel = name_of(product_alone(call))
+                if kernel is not None and kernel not in jobs and self.records.record(kernel) is None:
+                    jobs[kernel] = self._product_job(kernel, call, func.device)
+        self._measure(list(jobs.values()))
+
+    def _product_job(self, kernel: str, call: ExternOp, device: str) -> Job:
+        def make(choices: Mapping[str, Any]) -> Operation:
+            module = module_of(_of_device(product_alone(call), device))
+            self._run("loop", module, {kernel: choices}, since=LoopChooseKernel.name)
+            self._nests(module)  # its own tiles are to be good ones
+            self._run("kernel", module)
+            return module
+
+        alone = product_alone(call)
+        assert alone is not None
+        forms: list[Mapping[str, Any]] = [{"product": "library"}, {"product": "own"}]
+        return Job(kernel, text_of(alone), call.sym_name, make, forms, lambda choices: 0.0)
+
+    # ---- measuring ---------------------------------------------------------------------------------------------------
+
+    def _measure(self, jobs: list[Job]) -> None:
+        """Measure kernels and write their records: first the estimate's form of all, then the others of those that could gain by one."""
+        if not jobs:
+            return
+        self.log.add(TuningBegins(self.name, len(jobs), self.records.device))
+        self._try([(job, job.forms[0]) for job in jobs])
+        again = []
+        for job in jobs:
+            now = job.times[0][1] if job.times else float("inf")
+            short = now < SHORT or now < job.least(job.forms[0]) * NEAR
+            again += [] if short else [(job, form) for form in job.forms[1:] if job.least(form) < now]
+        self._try(again)
+        for job in jobs:
+            if job.times:
+                self._keep(job)
+
+    def _try(self, wanted: list[tuple[Job, Mapping[str, Any]]]) -> None:
+        """Compile forms side by side, then measure them one by one; what does not compile or run is no form."""
+        made: list[tuple[Job, Trial]] = []
+        for job, form in wanted:
+            try:
+                made.append((job, Trial(job.name, form, job.make(form), self._context())))
+            except LectError as error:
+                self._problem(error)
+
+        def prepare(job: Job, trial: Trial) -> bool:
+            try:
+                self.timer.prepare(trial)
+                return True
+            except Exception as error:
+                if len(job.forms) < 3 or trial.choices == job.forms[0]:
+                    self._problem(error)
+                return False
+
+        with ThreadPoolExecutor(MOST_THREADS, "lect-tune") as pool:
+            ready = list(pool.map(lambda each: prepare(*each), made))
+        for (job, trial), good in zip(made, ready):
+            if good:
+                self._time(job, trial)
+
+    def _time(self, job: Job, trial: Trial) -> None:
+        limit = min([each for _, each in job.times], default=float("inf"))
+        try:
+            job.times.append((trial.choices, self.timer.microseconds(trial, limit)))
+        except Exception as error:
+            self._problem(error)
+
+    def _keep(self, job: Job) -> None:
+        choices, best = job.best
+        first = next((each for form, each in job.times if form == job.forms[0]), best)
+        measured = tuple([(dict(form), round(each, 3)) for form, each in sorted(job.times, key=lambda each: each[1])])
+        attributes = {"sym_name": job.name, "kernel": job.kernel, "device": self.records.device, "choices": dict(choices), "measured": measured}
+        record = RecordOp.create((), (), attributes)
+        assert isinstance(record, RecordOp)
+        assert self.records.store is not None
+        self.records.store.keep(record, job.text)
+        table = tuple([(choices_text(form), each) for form, each in measured])
+        seconds = time.perf_counter() - job.started
+        self.log.add(Tuning(self.name, job.name, job.kernel, self.records.device, choices_text(choices), best, first, table, seconds))
+
+    # ---- lowering ----------------------------------------------------------------------------------------------------
+
+    def _context(self, told: Mapping[str, Mapping[str, Any]] | None = None) -> Context:
+        """A context like that of the compile, with other records in front of its own."""
+        ctx = make_context(options=self.ctx.options)
+        ctx.target.update(self.ctx.target)
+        ctx.resources[TUNING] = _Told(told or {}, self.records)
+        ctx.resources["code_store"] = self.ctx.resources.get("code_store")
+        return ctx
+
+    def _run(self, stage: str, module: Operation, told: Mapping[str, Mapping[str, Any]] | None = None, since: str = "", until: str = "") -> Context:
+        """Run the passes of a stage on a module, from one on or up to one."""
+        ctx, manager = self._context(told), PassManager.parse(stage).configured(self.ctx.options)
+        names = [each.name for each in manager.passes]
+        chosen = manager.passes[names.index(since) if since else 0 : names.index(until) if until else None]
+        PassManager(chosen).run(module, ctx)
+        return ctx
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What one trial is to choose, in front of records."""
+
+    told: Mapping[str, Mapping[str, Any]]
+    records: CompileRecords
+
+    def find(self, kernel: str) -> Mapping[str, Any] | None:
+        """The choices for a kernel."""
+        if kernel in self.told:
+            return self.told[kernel]
+        record = self.records.record(kernel)
+        return None if record is None else record.choices
+
+    def refuse(self, kernel: str, error: LectError) -> None:
+        """A form that does not fit is an error of the trial."""
+        raise error
+
+
+def _of_device(func: FuncOp | None, device: str) -> FuncOp:
+    assert func is not None
+    if device != "cpu":
+        func.attrs["device"] = device
+    return func
+
+
+def _is_recorded(device: str) -> bool:
+    """Whether a CUDA graph is being recorded, in which nothing else may be started."""
+    import torch
+
+    return device.startswith("cuda") and torch.cuda.is_available() and torch.cuda.is_current_stream_capturing()

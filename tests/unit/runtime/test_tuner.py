@@ -1,0 +1,224 @@
+"""Measuring kernels in several forms, with a timer that knows the answers: which forms are tried, what is recorded, and that nothing is measured twice."""
+
+import subprocess
+import sys
+
+import pytest
+import torch
+
+import lect
+from lect.ir.printer import attribute_text
+from lect.runtime.entry import RUNTIME
+from lect.runtime.events import Tuning
+from lect.runtime.graph_cache import GraphCache
+from lect.runtime.store import Store
+from lect.runtime.tuning_records import TuningStore
+
+
+class Timer:
+    """Knows how long each form takes: `times` maps a part of the text of its choices to microseconds; other forms take `other`."""
+
+    def __init__(self, times=(), other=1e5, broken=()):
+        self.times, self.other, self.broken = dict(times), other, tuple(broken)
+        self.prepared, self.measured = [], []
+
+    def prepare(self, trial):
+        text = str({name: attribute_text(value) for name, value in trial.choices.items()})
+        self.prepared.append((trial.name, text))
+        if any(part in text for part in self.broken):
+            raise RuntimeError("no registers are left")
+
+    def microseconds(self, trial, limit):
+        text = str({name: attribute_text(value) for name, value in trial.choices.items()})
+        self.measured.append((trial.name, text, limit))
+        return next((time for part, time in self.times.items() if part in text), self.other)
+
+
+@pytest.fixture
+def tuned(tmp_path, monkeypatch):
+    """A function that gives the timer and the store of all compiles from now on."""
+
+    def install(timer, folder="store"):
+        store = Store(tmp_path / folder)
+        monkeypatch.setattr(RUNTIME.log, "tuning", TuningStore(store, pytest.fail, timer))
+        monkeypatch.setattr(RUNTIME, "graphs", GraphCache(store, RUNTIME.log))
+        lect.reset()
+        return RUNTIME.log.tuning
+
+    return install
+
+
+def softmax(x):
+    return torch.softmax(x * 2, -1)
+
+
+def run(fn, *args, **keywords):
+    lect.reset()
+    result = lect.compile(fn, mode="max-autotune", **keywords)(*args)
+    torch.testing.assert_close(result, fn(*args))
+    assert not lect.events("note", "fallback", "tuning problem")
+    return lect.events("tuning")
+
+
+def forms_of(tuned, fn, *args):
+    """The texts of the forms that are tried, that of the estimate first."""
+    timer = Timer(other=100.0)
+    tuned(timer, "forms")
+    run(fn, *args)
+    return [text for _, text, _ in timer.measured]
+
+
+def test_the_fastest_form_is_recorded_and_used(tuned):
+    x = torch.randn(64, 1000)
+    forms = forms_of(tuned, softmax, x)
+    assert len(forms) > 2
+    timer = Timer({forms[1]: 50.0}, other=100.0)
+    store = tuned(timer)
+    (event,) = run(softmax, x)
+    assert isinstance(event, Tuning)
+    assert (event.microseconds, event.before) == (50.0, 100.0)
+    assert event.choices.removeprefix("tiles = ") in forms[1]
+    record = store.find(event.device, event.kernel)
+    assert len(record.measured) == len(event.table) == len(forms)
+    assert [time for _, time in record.measured] == sorted(time for _, time in record.measured)
+    assert dict(record.choices) == dict(record.measured[0][0])
+
+
+def test_what_is_much_slower_is_looked_at_once(tuned):
+    x = torch.randn(64, 1000)
+    forms = forms_of(tuned, softmax, x)
+    timer = Timer({forms[1]: 50.0}, other=100.0)
+    tuned(timer)
+    run(softmax, x)
+    assert [limit for _, _, limit in timer.measured] == [float("inf"), 100.0, *[50.0] * (len(forms) - 2)]
+
+
+def test_nothing_is_measured_twice(tuned):
+    timer = Timer(other=100.0)
+    tuned(timer)
+    x = torch.randn(64, 1000)
+    assert len(run(softmax, x)) == 1
+    count = len(timer.prepared)
+    assert run(softmax, x) == []
+    assert run(lambda x: torch.softmax(x * 2, -1), x) == []  # the same kernel of another program
+    assert len(timer.prepared) == count
+
+
+def test_the_estimate_stays_where_others_are_hardly_faster(tuned):
+    x = torch.randn(64, 1000)
+    forms = forms_of(tuned, softmax, x)
+    tuned(Timer({forms[0]: 100.0}, other=99.0))
+    (event,) = run(softmax, x)
+    assert event.before == event.microseconds == 100.0
+    assert event.choices.removeprefix("tiles = ") in forms[0]
+    assert "as estimated" in event.text()
+
+
+def test_short_kernels_and_those_at_the_rate_of_memory_have_one_form(tuned):
+    timer = Timer(other=1.0)
+    tuned(timer)
+    (event,) = run(softmax, torch.randn(64, 1000))
+    assert len(timer.measured) == len(event.table) == 1
+
+
+def test_a_form_that_does_not_compile_is_none(tuned):
+    x = torch.randn(64, 1000)
+    forms = forms_of(tuned, softmax, x)
+    tuned(Timer({forms[1]: 10.0, forms[2]: 20.0}, other=100.0, broken=[forms[1]]))
+    (event,) = run(softmax, x)
+    assert event.microseconds == 20.0
+    assert len(event.table) == len(forms) - 1
+
+
+def test_a_timer_that_fails_leaves_the_estimate(tuned):
+    class Broken(Timer):
+        def microseconds(self, trial, limit):
+            raise RuntimeError("the device is lost")
+
+    store = tuned(Broken())
+    x = torch.randn(64, 1000)
+    torch.testing.assert_close(lect.compile(softmax, mode="max-autotune")(x), softmax(x))
+    (problem, *_) = lect.events("tuning problem")
+    assert "not measured: RuntimeError: the device is lost" in problem.text()
+    assert store.is_empty()
+    assert not lect.events("note", "fallback")
+
+
+def test_default_mode_measures_nothing_and_uses_what_is_there(tuned, monkeypatch):
+    x = torch.randn(64, 1000)
+    forms = forms_of(tuned, softmax, x)
+    timer = Timer({forms[1]: 50.0}, other=100.0)
+    tuned(timer)
+    texts = []
+    monkeypatch.setattr(RUNTIME, "observe", lambda stage, module: texts.append("\n".join(map(str, module.body))) if stage == "kernel" else None)
+
+    def default():
+        lect.reset()
+        torch.testing.assert_close(lect.compile(softmax)(x), softmax(x))
+        return texts.pop()
+
+    before = default()
+    assert timer.prepared == []
+    run(softmax, x)
+    tuned_text, count = texts.pop(), len(timer.prepared)
+    assert default() == tuned_text != before
+    assert len(timer.prepared) == count
+
+
+def test_backwards_are_measured_too(tuned):
+    tuned(Timer(other=100.0))
+    x = torch.randn(64, 1000, requires_grad=True)
+    assert len(run(softmax, x)) == 1
+    lect.compile(softmax, mode="max-autotune")(x).sum().backward()
+    assert len(lect.events("tuning")) == 2
+
+
+def product(x, w):
+    return torch.tanh(x @ w)
+
+
+@pytest.mark.parametrize(("fast", "slow"), [("own", "library"), ("library", "own")])
+def test_who_multiplies_is_measured(tuned, fast, slow):
+    if not torch.backends.mkl.is_available():
+        pytest.skip("products are the library's only where it is fast")
+    timer = Timer({f"'product': '\"{fast}\"'": 10.0, f"'product': '\"{slow}\"'": 20.0}, other=100.0)
+    store = tuned(timer)
+    events = run(product, torch.randn(64, 64), torch.randn(64, 64))
+    chosen = [event for event in events if event.choices.startswith("product")]
+    if not chosen:
+        pytest.skip("this processor has no fused products")
+    assert [event.choices for event in chosen] == [f'product = "{fast}"']
+    assert store.find(chosen[0].device, chosen[0].kernel).choices == {"product": fast}
+
+
+def test_the_clock_of_this_machine(tuned):
+    """No timer of ours: forms are compiled, run and timed."""
+    tuned(None)
+    (event,) = run(softmax, torch.randn(256, 3000))
+    assert all(0 < time < 1e6 for _, time in event.table)
+
+
+def test_random_numbers_of_the_program_are_not_touched(tuned):
+    tuned(None)
+    x = torch.randn(256, 3000)
+    torch.manual_seed(5)
+    state = torch.get_rng_state()
+    run(softmax, x)
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+PROCESS = """
+import torch, lect
+x = torch.randn(64, 2000)
+lect.compile(lambda x: torch.softmax(x * 2, -1), mode="max-autotune")(x)
+print(len(lect.events("tuning")), [event.found for event in lect.events("cache")])
+"""
+
+
+@pytest.mark.slow
+def test_another_process_measures_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv("LECT_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("LECT_CACHE", raising=False)
+    first, second = [subprocess.run([sys.executable, "-c", PROCESS], capture_output=True, text=True, check=True).stdout for _ in range(2)]
+    assert first == "1 [False]\n"
+    assert second == "0 [True]\n"

@@ -26,7 +26,7 @@ from lect.runtime.module_calls import call_of, does_more
 from lect.runtime.native_guards import NativeGuards
 from lect.runtime.numbers import changed_numbers
 from lect.runtime.pipeline import Compiled, Observer, break_event, compile_call, fallback, place_of
-from lect.runtime.remade_objects import remade
+from lect.runtime.remade_objects import learn
 from lect.runtime.settings import Settings
 from lect.runtime.sizes import changed_sizes
 
@@ -261,7 +261,7 @@ class CompiledFrame:
         for version, failed in cache.failures(args, kwargs):
             event = explain_miss(self.function, version.number, version.predicate.conditions, failed, bound, version.predicate.objects)
             self.log.add(event)
-            self.numbers.remade |= remade(version.predicate, failed, self.function, bound)
+            learn(self.numbers, version.predicate, failed, self.function, bound)
             reason = reason or event.text()
         if cache.full:
             cache.gave_up = True

@@ -15,6 +15,7 @@ import torch
 from lect.dialects.fx.python_values import dtype_of, resolve
 from lect.dialects.fx.types import ObjectRef
 from lect.dialects.guard.containers import count, elements, own_item, results_of, value_at
+from lect.dialects.guard.getters import contents_of
 from lect.dialects.guard.types import PathAttr
 from lect.frontends.capture.tensor_methods import OWN as OF_TENSORS
 from lect.frontends.capture.torch_callees import ABSENT, callees_of
@@ -175,7 +176,9 @@ def _read_plainly(read: Callable[[Any], Any], value: Any, key: Any) -> Any:
     return read(value)
 
 
-PLAIN_READS: Mapping[str, Callable[[Any], Any]] = MappingProxyType({"type": type, "results": results_of, "referent": weakref.ref.__call__})
+PLAIN_READS: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
+    {"type": type, "results": results_of, "referent": weakref.ref.__call__, "contents": contents_of}
+)
 
 STEPS: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
     {

@@ -519,6 +519,11 @@ def _has_key(w: _Writer, op: Any) -> list[ast.expr]:
     return [syntax.compare(key, operator, w.value(op.object))]
 
 
+def _holds(w: _Writer, op: Any) -> list[ast.expr]:
+    found = w.call(has, w.value(op.object), w.value(op.key))
+    return [_not(found) if op.present else found]
+
+
 def _no_overlap(w: _Writer, op: Any) -> list[ast.expr]:
     return [w.call(checks.overlap, *[w.value(tensor) for tensor in op.tensors])]
 
@@ -572,6 +577,7 @@ _MAKERS: Mapping[type, Callable[[_Writer, Any], Iterable[ast.expr]]] = MappingPr
         guard.KeysOp: _keys,
         guard.ItemsOp: _items,
         guard.HasKeyOp: _has_key,
+        guard.HoldsOp: _holds,
         guard.NoOverlapOp: _no_overlap,
         guard.NoKeysOp: _no_keys,
         guard.MroOp: _mro,

@@ -43,6 +43,12 @@ changed nothing by then.  Where a graph cannot be run again, on a GPU, and in a 
 hold for one as another one of the same name was there, the next version knows it by its shape (metaclass, bases, names, code) and reads what else
 decides (values, variables around functions, defaults) along paths to it.
 
+**Objects made anew.**  So does any object that is made in front of a cut.  Behind it, what C code made (bound methods such as `items.append`, getters of
+`operator`, matches, frozensets, instances of classes that derive from numbers and texts) is known by what it holds.  Another object is this very one where
+it is a key or is compared, until a version did not hold for one of the same class: from then on the guards say which of those that are compared are one and
+the same.  Three things hang on the identity alone and are cut for such objects: the order of a set of them, a function with a cache, and a generator of
+random numbers.  `id()` of one needs a version for each call.
+
 **Clocks are one on purpose.**  A program that reads the time in front of and behind an operation wants to know how long that took.  So what stands in
 front of the call has run when it is made.
 

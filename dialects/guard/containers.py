@@ -41,6 +41,12 @@ def shown_in_c(mapping: Any) -> bool:
     return issubclass(type(mapping), dict) and not any(redefines(type(mapping), name) for name in _OF_A_VIEW)
 
 
+def compares_identity(cls: type) -> bool:
+    """True when an instance equals none but itself."""
+    found = [next(base.__dict__[name] for base in cls.__mro__ if name in base.__dict__) for name in ("__eq__", "__hash__")]
+    return found[0] is object.__eq__ and found[1] is object.__hash__
+
+
 def compares_in_c(cls: type) -> bool:
     """True when hash and equality are C code, or Python code of the library that only reads what never changes."""
     return cls.__module__ in _PURE_MODULES or not any(redefines(cls, name) and getattr(cls, name) not in _HASHES for name in ("__hash__", "__eq__"))

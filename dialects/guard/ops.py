@@ -276,6 +276,16 @@ class HasKeyOp(Operation):
     traits = (INSIDE,)
 
 
+@op("guard.holds")
+class HoldsOp(Operation):
+    """A dictionary or set has (or, with `present = false`, lacks) the second object for a key, which C code hashes and compares."""
+
+    object: Operand[ObjectType]
+    key: Operand[ObjectType]
+    present: Attr[bool] = True
+    traits = (INSIDE,)
+
+
 @op("guard.no_keys")
 class NoKeysOp(Operation):
     """A dictionary, or what shows the entries of a class, has none of these names for keys."""

@@ -13,6 +13,7 @@ A path starts at a root and goes on by steps, written close to Python:
     :size(1)      the size of that dim of a tensor
     :own("k")     item of a builtin container, past the `__getitem__` of a class that derives from it
     :referent     what a weak reference refers to, past the `__call__` of a class that derives from it
+    :contents     what an `operator.itemgetter`, `attrgetter` or `methodcaller` holds
     :results      what a function with `functools.lru_cache` remembers, by its arguments
 
 A literal key is a number, a string, a boolean, None or a tuple of such; a kept object stands as `[#fx.object<3, "class m.C">]`.
@@ -29,7 +30,7 @@ from lect.ir import Attribute, ParseError, Scanner, Type, attr, quote, type_
 from lect.ir import attribute_text as literal_text
 
 ROOTS = frozenset({"L", "R", "M", "O"})
-PLAIN_STEPS = frozenset({"type", "dict", "call", "element", "results", "referent"})
+PLAIN_STEPS = frozenset({"type", "dict", "call", "element", "results", "referent", "contents"})
 NUMBERED_STEPS = frozenset({"nth", "key", "value", "size"})
 _ROOT = re.compile(r"[LMOR]")
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)

@@ -23,6 +23,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from lect.dialects.guard.containers import mark_of_keywords, remembered, results_of
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import run_real
+from lect.frontends.capture.identities import check_lasting
 from lect.frontends.capture.keys import check_held, key_of
 from lect.frontends.capture.numbers import plain
 from lect.frontends.capture.places import entry
@@ -96,6 +97,7 @@ def call_cached(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
     if id(value) in t.cached:
         return call_made(t, value, args, kwargs)
     if source is not None and not t.is_fresh(value):
+        check_lasting(t, source, value)
         t.guards.is_object(source, value)
     args, kwargs = [plain(box) for box in args], {name: plain(box) for name, box in kwargs.items()}
     given = [box[0] for box in (*args, *kwargs.values())]

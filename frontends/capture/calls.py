@@ -21,6 +21,7 @@ from lect.frontends.capture.attributes import MISSING, find_in_type, load_attr, 
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.cached_functions import call_cached
 from lect.frontends.capture.class_objects import rule_of_type
+from lect.frontends.capture.content_guards import BOUND_IN_C, guard_contents, method_in_c
 from lect.frontends.capture.effects import mutate, run_real, stored_key
 from lect.frontends.capture.generators import Callback, IterableForC, TracedGenerator
 from lect.frontends.capture.getters import rule_of as rule_of_getter
@@ -32,7 +33,7 @@ from lect.frontends.capture.numbers import RunTimeNumber, apply, plain
 from lect.frontends.capture.numpy_values import is_numpy_function, numpy_call
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.operators import check_plain, dict_item, holds_key, without_address
-from lect.frontends.capture.places import place_now
+from lect.frontends.capture.places import guard_has_key, place_now
 from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
 from lect.frontends.capture.targets import name_of
 from lect.frontends.capture.torch_callees import stands_whole
@@ -48,7 +49,6 @@ C_FUNCTIONS = (
     types.ClassMethodDescriptorType,
     types.MethodWrapperType,
 )
-_BOUND = (BuiltinFunctionType, types.MethodWrapperType)
 _UNBOUND = (types.ModuleType, type)
 _IMMUTABLE: tuple[type, ...] = (type, enum.Enum, range, slice, torch.Size, re.Pattern, re.Match)
 Kwargs = dict[str, Box]
@@ -67,9 +67,12 @@ def call(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
         return call_function(t, callee, args, kwargs)
     if kind is MethodType:
         return _call_method_object(t, callee, args, kwargs)
+    bound = method_in_c(t, callee) if kind in BOUND_IN_C else None
+    if bound is not None:
+        return call_c(t, bound[0], [bound[1], *args], kwargs)
     special = _special(t, value)
     if special is not None:
-        if source is not None:
+        if source is not None and not guard_contents(t, callee):
             t.guards.is_object(source, value)
         return special(t, args, kwargs)
     if issubclass(type(value), C_FUNCTIONS):
@@ -191,7 +194,7 @@ def is_leaf(function: FunctionType) -> bool:
 def call_c(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
     """Call a function written in C."""
     owner = getattr(function, "__self__", None)
-    if issubclass(type(function), _BOUND) and _is_instance_method(function, owner):
+    if issubclass(type(function), BOUND_IN_C) and _is_instance_method(function, owner):
         descriptor = _descriptor_of(function, owner)
         if descriptor is not function:
             return call_c(t, descriptor, [t.wrap(owner), *args], kwargs)
@@ -337,7 +340,7 @@ def pure_argument(t: Tracer, function: Any, box: Box) -> Any:
             raise t.stop("LB0003", f"{describe(function)} of a {kind.__name__}")
     if t.is_fresh(value) or issubclass(type(value), _IMMUTABLE):
         if source is not None and issubclass(type(value), type | enum.Enum | re.Pattern | re.Match):
-            t.guards.is_object(source, value)
+            guard_contents(t, box) or t.guards.is_object(source, value)
         return value
     raise t.stop("LB0003", f"{describe(function)} of a {kind.__module__}.{kind.__qualname__}")
 
@@ -381,6 +384,6 @@ def _sourced_get(t: Tracer, args: list[Box]) -> Box:
     assert source is not None
     if not has(now, raw):
         if not issubclass(type(raw), torch.Tensor):
-            t.guards.has_key(source, raw, has(value, raw))
+            guard_has_key(t, value, source, raw)
         return args[2] if len(args) > 2 else NONE
     return t.wrap(own_item(now, raw), place_now(t, value, source, raw))

@@ -10,6 +10,7 @@ from contextvars import ContextVar, copy_context
 from types import MappingProxyType
 from typing import Any
 
+from lect.frontends.capture.identities import tell_apart
 from lect.frontends.capture.tracer import NONE, Box, Effect, Tracer
 
 Kwargs = dict[str, Box]
@@ -106,7 +107,7 @@ def _checked(t: Tracer, box: Box) -> Any:
     var, source = box
     if type(var) is not ContextVar or source is None:
         raise t.stop("LB0003", "a context variable that was not reached by a path")
-    t.guards.is_object(source, var)
+    tell_apart(t, source, var)
     return var
 
 

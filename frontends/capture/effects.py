@@ -21,7 +21,7 @@ from lect.frontends.capture.attributes import MISSING, Found, find_in_type, forg
 from lect.frontends.capture.breaks import Crossing, GraphBreak, UserError
 from lect.frontends.capture.class_guards import guard_no_descriptor
 from lect.frontends.capture.gradients import store_grad
-from lect.frontends.capture.identities import pin
+from lect.frontends.capture.identities import pin, settle_order
 from lect.frontends.capture.keys import check_compared, check_held, key_of, keys_added
 from lect.frontends.capture.places import guard_lookup
 from lect.frontends.capture.policy import MUTATORS
@@ -164,6 +164,7 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
     if t.is_fresh(value):
         if function in _TAKES_OUT:
             t.dented.add(id(value))
+            settle_order(t, value) if function is set.pop else None
         returned = run_real(function, value, *args, **raw_kwargs)
     else:
         if target[1] is None and id(value) not in t.seen:

@@ -1,23 +1,20 @@
-"""`operator.itemgetter`, `attrgetter` and `methodcaller`: objects of C that hold keys, names and arguments, and read through the interpreter.
-
-What such an object holds cannot change, and `__reduce__` tells it.
-"""
+"""`operator.itemgetter`, `attrgetter` and `methodcaller`: objects of C that hold keys, names and arguments, and read through the interpreter."""
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from lect.dialects.guard.getters import GETTERS as KINDS
+from lect.dialects.guard.getters import held_by
 from lect.frontends.capture.attributes import load_attr
 from lect.frontends.capture.effects import run_real
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.tracer import Box, Tracer
 
 Rule = Callable[[Tracer, list[Box], dict[str, Box]], Box]
-KINDS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
 
 
 def _make(kind: Any) -> Rule:
@@ -41,10 +38,7 @@ def rule_of(value: Any) -> Rule | None:
     kind = type(value)
     if kind not in KINDS:
         return None
-    maker, held = value.__reduce__()
-    named: dict[str, Any] = {}
-    if type(maker) is functools.partial:  # a method that is called with keywords
-        held, named = (*maker.args, *held), dict(maker.keywords)
+    held, named = held_by(value)
     if not all(_is_plain(item) for item in (*held, *named.values())):
         return None
     read = {operator.itemgetter: _item, operator.attrgetter: _attribute}.get(kind)

@@ -151,6 +151,10 @@ class GuardList:
         """The dictionary or set there has or lacks this key."""
         self._set(source, "has_key", (key, present)).setdefault((type(key), key), present)
 
+    def holds(self, source: Source, key: Source, present: bool) -> None:
+        """The dictionary or set there has or lacks the object at `key` for a key."""
+        self._set(source, "holds", key)[key] = present
+
     def no_key(self, source: Source, name: str) -> None:
         """The entries of the class there lack this name."""
         self._set(source, "no_keys", name)[name] = None
@@ -267,6 +271,10 @@ class _Writer:
         elif kind == "no_subclass":
             for abstract in payload:
                 self.block.append(guard.NoSubclassOp(value, self.value(abstract, loc), loc=loc))
+            return
+        elif kind == "holds":
+            for key, present in payload.items():
+                self.block.append(guard.HoldsOp(value, self.value(key, loc), present, loc=loc))
             return
         elif kind == "has_key":
             for (_, key), present in payload.items():

@@ -10,8 +10,9 @@ import torch
 
 from lect.dialects.guard.containers import compares_in_c, elements, is_hashed_in_c
 from lect.frontends.capture import policy
-from lect.frontends.capture.identities import check_nan
+from lect.frontends.capture.identities import check_nan, identify, pin
 from lect.frontends.capture.numbers import RunTimeNumber, plain
+from lect.frontends.capture.places import entry
 from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
 from lect.frontends.capture.tracer import MAX_NESTING, Box, Tracer
 from lect.frontends.tensors import LT
@@ -33,7 +34,7 @@ def check_key(t: Tracer, key: Any, depth: int = 0) -> None:
         return
     if kind is RunTimeNumber:
         key.needed()
-    elif kind is tuple:
+    elif issubclass(kind, tuple) and compares_in_c(kind):
         if depth > MAX_NESTING:
             raise t.stop("LB0003", f"a key of tuples nested deeper than {MAX_NESTING}")
         for item in key:
@@ -64,6 +65,8 @@ def check_held(t: Tracer, container: Any) -> None:
     """Break when a look-up in a dictionary or set may run code of the program, which compares one of its keys."""
     if id(container) not in t.compared:  # what is added to it later is looked at then
         check_compared(t, [container])
+        if t.is_fresh(container):  # a copy, say, of whose items nothing was asked
+            pin(t, container)
         t.compared.add(id(container))
         t.keep.append(container)
 
@@ -94,17 +97,17 @@ def _guard(t: Tracer, box: Box) -> None:
     kind = type(value)
     if kind in SCALAR_TYPES or kind is RunTimeNumber:
         t.leak(box)
-    elif kind is tuple and source is None:
+    elif issubclass(kind, tuple) and source is None:
         for inner in t.tuples[id(value)][1] if id(value) in t.tuples else ():
             _guard(t, inner)
-    elif source is not None and kind is tuple:
+    elif source is not None and issubclass(kind, tuple):
         t.guard_type(box)
         t.guards.length(source, len(value))
         for number, item in enumerate(value):
-            _guard(t, t.wrap(item, source.item(number)))
+            _guard(t, t.wrap(item, entry(t, value, source, number)))
     elif source is not None and kind is not LT:
-        t.guards.is_object(source, value)
+        identify(t, source, value)
     elif issubclass(kind, weakref.ref):  # it is looked for by what it refers to
         known = t.seen.get(id(value()))
         if known is not None and known[1] is not None and type(known[0]) is not LT:
-            t.guards.is_object(known[1], known[0])
+            identify(t, known[1], known[0])

@@ -66,7 +66,7 @@ class NumberPolicy:
     among the arguments is a run-time number from the start.  `compiling` is no number: what the program is told when it asks whether it is compiled.
     Neither are `inference`, whether blocks of inference mode are followed, `repeats`, whether a torch call may be taken for one made before, and `calls`,
     whether a call of a function of the program may be.  `remade` are classes and functions, by module and name, that the program makes anew for each
-    call, and `assumes` says whether branches of which one side raises are followed.
+    call, `instances` classes of which it makes instances anew, and `assumes` says whether branches of which one side raises are followed.
     """
 
     def __init__(self, arguments: bool = False) -> None:
@@ -76,6 +76,7 @@ class NumberPolicy:
         self.sizes = SizePolicy(arguments)
         self.assumes = True
         self.remade: set[tuple[str, str]] = set()
+        self.instances: set[tuple[str, str]] = set()
         self.compiling = True
         self.inference = True
         self.repeats = True

@@ -16,12 +16,12 @@ from lect.dialects.guard.containers import count, has, own_item
 from lect.frontends.capture.attributes import find_in_type, load_attr, lookup, python_method
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import mutate, run_real, stored_key, tensor_key
-from lect.frontends.capture.identities import check_nan, pin
+from lect.frontends.capture.identities import check_nan, identify, pin
 from lect.frontends.capture.keys import check_compared, check_held, key_of
 from lect.frontends.capture.known_calls import known_number
 from lect.frontends.capture.numbers import RunTimeNumber, apply, decide, plain
 from lect.frontends.capture.numpy_values import run_numpy
-from lect.frontends.capture.places import entry, place_now
+from lect.frontends.capture.places import entry, guard_has_key, place_now
 from lect.frontends.capture.policy import MUTATORS
 from lect.frontends.capture.scalars import DICT_VIEWS, NUMPY_NUMBERS, SCALAR_TYPES
 from lect.frontends.capture.torch_calls import MAX_NESTING, torch_call
@@ -197,7 +197,7 @@ def check_known(t: Tracer, kind: type) -> None:
 def _guard_identity(t: Tracer, left: Box, right: Box) -> None:
     for value, source in (left, right):
         if source is not None and type(value) is not LT:
-            t.guards.equals(source, value) if type(value) in SCALAR_TYPES else t.guards.is_object(source, value)
+            t.guards.equals(source, value) if type(value) in SCALAR_TYPES else identify(t, source, value)
 
 
 _COMPARED_AND_SHOWN = tuple(f"__{name}__" for name in "eq ne lt le gt ge hash str repr format".split())
@@ -461,11 +461,12 @@ def holds_key(t: Tracer, item: Box, container: Box) -> bool:
         return tensor_key(t, t.now(container), item[0]) is not None
     key = key_of(t, item)
     check_held(t, t.now(container))
+    held: bool = run_real(has, t.now(container), key)
     if source is not None and not issubclass(type(key), set):  # which is looked for as a frozenset
-        t.guards.has_key(source, key, run_real(has, value, key))
+        guard_has_key(t, value, source, key)
     else:
         t.register(container)
-    return run_real(has, t.now(container), key)
+    return held
 
 
 def load_item(t: Tracer, container: Box, key: Box) -> Box:
@@ -582,7 +583,7 @@ def dict_item(t: Tracer, container: Box, key: Box) -> Box:
         check_held(t, now)
     if not run_real(has, now, raw):
         if source is not None and not issubclass(type(raw), torch.Tensor):
-            t.guards.has_key(source, raw, has(value, raw))
+            guard_has_key(t, value, source, raw)
         method = python_method(t, type(value), "__missing__")
         if method is not None:
             return call_function(t, t.static(method), [container, key], {})

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import enum
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from lect.dialects.guard.containers import elements, is_hashed_in_c, redefines
+from lect.dialects.guard.containers import elements, has, is_hashed_in_c, redefines
+from lect.frontends.capture.content_guards import DERIVED
+from lect.frontends.capture.identities import identify, known_by_place, may_be_anew
+from lect.frontends.capture.remade_objects import is_remade
+from lect.frontends.capture.scalars import SCALAR_TYPES
 
 if TYPE_CHECKING:
     from lect.frontends.capture.sources import Source
@@ -24,14 +29,60 @@ def _is_literal(key: Any) -> bool:
 def entry(t: Tracer, container: Any, source: Source, key: Any) -> Source:
     """The source of `container[key]`, for a container at `source`; a key without text is kept as an object.
 
-    Below a tensor, and below a key that Python code hashes or compares, a value is found by its number: a guard runs no code of the program.
+    Below a tensor, below a key that Python code hashes or compares, and below one that is known by its place or contents, a value is found by its number:
+    a guard runs no code of the program, and keeps no object that is made anew.
     """
-    if issubclass(type(key), torch.Tensor) or (issubclass(type(container), dict) and not is_hashed_in_c(key)):
-        number = next(number for number, found in enumerate(elements(container)) if found is key)
-        guard_tensor_key(t, source.step("key", number), key)
-        return source.step("value", number)
+    if issubclass(type(container), dict):
+        if issubclass(type(key), torch.Tensor) or not is_hashed_in_c(key):
+            number = next(number for number, found in enumerate(elements(container)) if found is key)
+            guard_tensor_key(t, source.step("key", number), key)
+            return source.step("value", number)
+        if type(key) not in SCALAR_TYPES and needs_place(t, key):
+            number, stored = next((number, found) for number, found in enumerate(elements(container)) if found is key or found == key)
+            guard_key(t, source.step("key", number), stored)
+            return source.step("value", number)
     step = "own" if redefines(type(container), "__getitem__") else "item"
     return source.step(step, key if _is_literal(key) else t.objects.ref(key))
+
+
+def needs_place(t: Tracer, key: Any) -> bool:
+    """True for a key of which another object may stand in another call: no guard may name this one."""
+    kind = type(key)
+    if kind in SCALAR_TYPES:
+        return False
+    if issubclass(kind, tuple):
+        return any(needs_place(t, item) for item in key)
+    if kind is frozenset or (issubclass(kind, DERIVED) and not issubclass(kind, enum.Enum)):
+        return True
+    return known_by_place(t, key) is not None or may_be_anew(t, key) or is_remade(t, key)
+
+
+def guard_key(t: Tracer, place: Source, key: Any) -> None:
+    """At this place is this key, or one that equals it."""
+    kind = type(key)
+    if kind in SCALAR_TYPES:
+        t.guards.equals(place, key)
+    elif issubclass(kind, torch.Tensor):
+        guard_tensor_key(t, place, key)
+    elif issubclass(kind, tuple):
+        t.guard_type((key, place))
+        t.guards.length(place, len(key))
+        for number, item in enumerate(key):
+            guard_key(t, entry(t, key, place, number), item)
+    else:
+        box = t.wrap(key, place)
+        identify(t, place if box[1] is None else box[1], key)
+
+
+def guard_has_key(t: Tracer, container: Any, source: Source, key: Any) -> None:
+    """Whether the dictionary or set at `source` has a key stays what it is; nothing but C code hashes and compares it."""
+    place = known_by_place(t, key)
+    if place is not None:
+        t.guards.holds(source, place, has(container, key))
+    elif needs_place(t, key):
+        t.register((container, source), deep=False)
+    else:
+        t.guards.has_key(source, key, has(container, key))
 
 
 def guard_tensor_key(t: Tracer, place: Source, key: Any) -> None:

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from lect.frontends.capture.effects import run_real
+from lect.frontends.capture.identities import check_lasting
 from lect.frontends.capture.making import initialize
 from lect.frontends.capture.numbers import LONGEST
 from lect.frontends.capture.scalars import SCALAR_TYPES
@@ -68,6 +69,7 @@ def _generator(t: Tracer, box: Box) -> Box:
         return t.static(value)
     if source is None:
         raise t.stop("LB0007", "a generator of random numbers")
+    check_lasting(t, source, value)
     t.guards.is_object(source, value)
     return box
 

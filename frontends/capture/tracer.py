@@ -23,14 +23,16 @@ from lect.dialects.guard.containers import elements, is_hashed_in_c, shown_in_c
 from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.call_memo import CallMemo
 from lect.frontends.capture.class_objects import disown
+from lect.frontends.capture.content_guards import DERIVED, guard_value
 from lect.frontends.capture.graph import GraphRecorder
 from lect.frontends.capture.guards import GuardList, tensor_attributes
+from lect.frontends.capture.identities import settle_order
 from lect.frontends.capture.input_elements import InputElements
 from lect.frontends.capture.known_values import KnownValues
 from lect.frontends.capture.numbers import Computed, NumberPolicy, RunTimeNumber, read_number
 from lect.frontends.capture.numpy_values import ARRAYS
 from lect.frontends.capture.objects import ObjectTable, describe
-from lect.frontends.capture.places import entry, guard_tensor_key
+from lect.frontends.capture.places import entry, guard_key, needs_place
 from lect.frontends.capture.remade_objects import check_found, guard_class, is_remade, meet
 from lect.frontends.capture.repeats import Repeats
 from lect.frontends.capture.scalars import DICT_VIEWS, SCALAR_TYPES
@@ -46,7 +48,6 @@ CONTAINERS = (list, dict, set, deque)
 MAX_DEPTH = 300
 MAX_ITEMS = 20_000  # of a container, if they are objects
 MAX_NESTING = 100  # of containers in containers that C code reads
-DERIVED = (int, float, complex, str, bytes)  # bases of classes whose instances are values, as members of an IntEnum
 VIEWS = (*DICT_VIEWS, MappingProxyType)
 PLAIN_TENSORS = frozenset({torch.Tensor, torch.nn.Parameter, torch.nn.Buffer})
 
@@ -101,7 +102,7 @@ class Tracer:
         self.known = KnownValues(self.graph)
         self.repeats = Repeats(self.graph, self.policy.repeats)
         self.elements = InputElements(self)
-        self.memo = CallMemo(self, self.repeats.on and self.policy.calls and not self.policy.run_time and not self.policy.remade)
+        self.memo = CallMemo(self, self.repeats.on and self.policy.calls and not self.policy.run_time and not self.policy.remade and not self.policy.instances)
         self.log = self.memo if self.memo.on else None
         self.guards.log = self.memo.log if self.memo.on else None
         self.known.asked = self.memo.disturb
@@ -153,6 +154,8 @@ class Tracer:
         self.weakly: list[Any] = []  # objects made in the trace on which containers of the library keep an eye
         self.classes: list[type] = []  # made in the trace
         self.remade: list[Any] = []  # classes and functions that are not known by their identity
+        self.identified: dict[int, Source] = {}  # where objects are that are told from others, by identity, and below by their class
+        self.identified_kinds: dict[type, list[Source]] = {}
         self.of_remade: set[int] = set()  # functions in such classes, by identity
         self.lookups: dict[tuple[type, str], Any] = {}
         self.class_attrs: dict[tuple[type, str], Box] = {}
@@ -239,7 +242,7 @@ class Tracer:
                 for part in ("start", "stop", "step"):
                     self._part(getattr(value, part), source.attr(part))
             if issubclass(kind, DERIVED):
-                self.guards.is_object(source, value)  # what its operators and methods in C give hangs on the value
+                guard_value(self, value, source)
             box = self.seen[id(value)] = (value, source)
             self.keep.append(value)
             if self.policy.remade and is_remade(self, value):
@@ -430,6 +433,8 @@ class Tracer:
         value = self.now(box)
         if id(value) in self.dented and any(value is shadow for shadow in self.shadows.values()):
             raise self.stop("LB0004", "the items of a set that was written to, whose order hangs on how it was filled")
+        if value is not box[0] or id(value) in self.fresh:
+            settle_order(self, value)
         return value
 
     def register(self, box: Box, deep: bool = True) -> None:
@@ -464,8 +469,10 @@ class Tracer:
         if issubclass(type(value), OrderedDict) and not self._is_in_order(value):
             raise self.stop("LB0003", "an OrderedDict that runs code of the program for its keys, or has lost its order")
         keys = tuple(elements(value))
-        if any(issubclass(type(key), torch.Tensor) for key in keys):
-            self._register_tensor_keys(keys, source)
+        if any(type(key) not in SCALAR_TYPES and (issubclass(type(key), torch.Tensor) or needs_place(self, key)) for key in keys):
+            self.guards.length(source, len(keys))
+            for number, key in enumerate(keys):
+                guard_key(self, source.step("key", number), key)
         else:
             self.guards.keys(source, keys)
 
@@ -484,17 +491,6 @@ class Tracer:
         found = [self._registered(item, entry(self, value, source, key), deep) for key, item in zip(keys, items)]
         in_c = type(value) is dict and all(is_hashed_in_c(key) for key in keys)
         self._show(value, dict(zip(keys, found)) if in_c else None, found)
-
-    def _register_tensor_keys(self, keys: tuple[Any, ...], source: Source) -> None:
-        self.guards.length(source, len(keys))
-        for number, key in enumerate(keys):
-            place = source.step("key", number)
-            if issubclass(type(key), torch.Tensor):
-                guard_tensor_key(self, place, key)
-            elif type(key) in SCALAR_TYPES:
-                self.guards.equals(place, key)
-            else:
-                self.guards.is_object(place, key)
 
     def _register_elements(self, value: Any, source: Source, step: str, deep: bool) -> None:
         try:
@@ -541,7 +537,7 @@ class Tracer:
 
     def _register_inner(self, box: Box, deep: bool) -> None:
         self.leak(box)
-        if deep and issubclass(type(box[0]), list | tuple | dict):
+        if deep and issubclass(type(box[0]), list | tuple | dict | frozenset):
             self.guard_type(box)
             self.register(box)
 

@@ -59,6 +59,8 @@ guard.set @numbers() {
 // CHECK-NEXT: guard.keys(%x) {keys = ["a", 1, #fx.object<2, "K">]}
 // CHECK-NEXT: guard.has_key(%x) {key = "a"}
 // CHECK-NEXT: guard.has_key(%x) {key = "b", present = false}
+// CHECK-NEXT: guard.holds(%x, %y)
+// CHECK-NEXT: guard.holds(%x, %y) {present = false}
 // CHECK-NEXT: guard.items(%x) {items = [1, 2.0, "c"]}
 // CHECK-NEXT: guard.no_overlap(%x, %y)
 // CHECK-NEXT: guard.no_keys(%x) {keys = ["a", "b"]}
@@ -88,6 +90,8 @@ guard.set @conditions() {
   guard.keys(%x) {keys = ["a", 1, #fx.object<2, "K">]}
   guard.has_key(%x) {key = "a"}
   guard.has_key(%x) {key = "b", present = false}
+  guard.holds(%x, %y)
+  guard.holds(%x, %y) {present = false}
   guard.items(%x) {items = [1, 2.0, "c"]}
   guard.no_overlap(%x, %y)
   guard.no_keys(%x) {keys = ["a", "b"]}

@@ -339,8 +339,8 @@ def pure_argument(t: Tracer, function: Any, box: Box) -> Any:
         if method is not None and kind.__module__ != "enum" and method.__module__ != "enum":
             raise t.stop("LB0003", f"{describe(function)} of a {kind.__name__}")
     if t.is_fresh(value) or issubclass(type(value), _IMMUTABLE):
-        if source is not None and issubclass(type(value), type | enum.Enum | re.Pattern | re.Match):
-            guard_contents(t, box) or t.guards.is_object(source, value)
+        if source is not None and issubclass(type(value), type | enum.Enum | re.Pattern | re.Match) and not guard_contents(t, box):
+            t.guards.is_object(source, value)
         return value
     raise t.stop("LB0003", f"{describe(function)} of a {kind.__module__}.{kind.__qualname__}")
 

@@ -21,7 +21,7 @@ from lect.frontends.capture.attributes import MISSING, Found, find_in_type, forg
 from lect.frontends.capture.breaks import Crossing, GraphBreak, UserError
 from lect.frontends.capture.class_guards import guard_no_descriptor
 from lect.frontends.capture.gradients import store_grad
-from lect.frontends.capture.identities import pin, settle_order
+from lect.frontends.capture.identities import pin
 from lect.frontends.capture.keys import check_compared, check_held, key_of, keys_added
 from lect.frontends.capture.places import guard_lookup
 from lect.frontends.capture.policy import MUTATORS
@@ -161,10 +161,11 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
     elif name in _BULK and issubclass(type(value), set | dict):
         for each in args:
             pin(t, list(dict.keys(each)) if issubclass(type(each), dict) else [tuple(pair)[:1] for pair in each] if issubclass(type(value), dict) else each)
+    if function is set.pop:
+        t.in_order(target)
     if t.is_fresh(value):
         if function in _TAKES_OUT:
             t.dented.add(id(value))
-            settle_order(t, value) if function is set.pop else None
         returned = run_real(function, value, *args, **raw_kwargs)
     else:
         if target[1] is None and id(value) not in t.seen:
@@ -179,8 +180,6 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
             guard_lookup(t, value, target[1], args[0]) if args and type(args[0]) is str else t.register(target, deep=False)
         if name in _KEYED and args:
             t.written.add((id(value), args[0])) if issubclass(type(value), dict) else None
-        if function is set.pop:
-            t.in_order(target)
         returned = run_real(function, shadow, *args, **raw_kwargs)
         if returned is NotImplemented:
             return (returned, None)

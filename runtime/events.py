@@ -260,6 +260,46 @@ class BackwardFallback(Event):
 
 
 @dataclass(frozen=True)
+class GraphRecorded(Event):
+    """The device work of a graph was recorded: how many steps and bytes of memory it has, which arguments are copied and how many addresses may be patched in
+    a replay, and why it was made."""
+
+    kind: ClassVar[str] = "recording"
+    nodes: int = 0
+    bytes: int = 0
+    copied: tuple[int, ...] = ()
+    patchable: int = 0
+    reason: str = ""
+
+    def text(self) -> str:
+        copied = f", copies arguments {', '.join(map(str, self.copied))}" if self.copied else ""
+        return f"{self.nodes} steps, {self.bytes / 1e6:.1f} MB{copied}, {self.patchable} arguments patched where they move: {self.reason}"
+
+
+@dataclass(frozen=True)
+class GraphDropped(Event):
+    """A recording was dropped after so many uses, as there are too many others or its results are kept for long; these stay valid."""
+
+    kind: ClassVar[str] = "recording dropped"
+    bytes: int = 0
+    uses: int = 0
+
+    def text(self) -> str:
+        return f"{self.bytes / 1e6:.1f} MB after {self.uses} replays"
+
+
+@dataclass(frozen=True)
+class RecordingOff(Event):
+    """The device work of a graph is not recorded, and why: the operation that cannot be, or what the device said."""
+
+    kind: ClassVar[str] = "recording off"
+    reason: str = ""
+
+    def text(self) -> str:
+        return f"runs without recordings: {self.reason}"
+
+
+@dataclass(frozen=True)
 class CacheLookup(Event):
     """The cache was asked for a lowered graph: the level and the name of the entry, whether it was there, and the seconds that this took."""
 

@@ -31,7 +31,12 @@ def link_graph(module: Operation, ctx: Context, code: Any = None, consuming: boo
     from lect.runtime.residual import shared_outputs, with_own_outputs
 
     executable, func = build(module, ctx, code=code), find_host_function(module, None)
-    fastest = executable.consuming if consuming else executable.fastest
+    if ctx.options.get("graphs", "off") == "off":
+        fastest = executable.consuming if consuming else executable.fastest
+    else:
+        from lect.runtime.graphs.attach import recorded
+
+        fastest = recorded(executable, module, func, ctx, consuming)
     return executable, with_own_outputs(on_device(fastest, func), shared_outputs(func))
 
 

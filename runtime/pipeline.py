@@ -108,7 +108,7 @@ def compile_call(
     """
     log, numbers = log or EventLog(), numbers or NumberPolicy()
     ctx = make_context(options=options)
-    ctx.resources.update(code_table=table, numbers=numbers, points=points, whole=points is None)
+    ctx.resources.update(code_table=table, numbers=numbers, points=points, whole=points is None, log=log)
     name = getattr(fn, "__qualname__", type(fn).__qualname__)
     again = partial(compile_call, fn, args, kwargs, table, options, observe, numbers, points, log, graphs)
     made = Compiled(begins=lambda stage: log.tell(StageBegins(name, stage)))

@@ -40,6 +40,10 @@ OPTIONS: Mapping[str, tuple[tuple[Any, ...] | None, str]] = MappingProxyType(
             ("", "levels", "passes"),
             "what is printed is read back and compared, at the end of each level or behind each pass: for tests of lect itself",
         ),
+        "graphs": (
+            ("off", "device", "simulated"),
+            "device work is recorded and started again as one: not at all, on GPUs, as mode='reduce-overhead' has it, or on the CPU too, for tests of lect itself",
+        ),
         "seed_bug": (("", "fusion"), "a wrong fusion on purpose, to try the tools that look for one"),
         "version_limit": (None, "the number of versions of one function before it runs eagerly"),
     }
@@ -81,6 +85,8 @@ class Settings:
                 if type(value) not in (int, float) or not 0 <= value <= 1:
                     raise LectError(f"option 'memory_budget' is a number between 0 and 1, got {value!r}")
                 given[name] = float(value)
+        if mode == "reduce-overhead":
+            given.setdefault("graphs", "device")
         if given.get("dump") and given.get("dump") == given.get("override"):
             raise LectError("options 'dump' and 'override' name one folder, in which edited texts would be replaced", hint="write the new texts elsewhere")
         if mode == "max-autotune":

@@ -181,6 +181,7 @@ class Training:
 
     def _context(self) -> Context:
         ctx = make_context(options=self.options)
+        ctx.resources["log"] = self.log
         ctx.target.update(self._target())
         if self.options.get("level", "native") == "native":
             ctx.resources[TUNING] = records_for(ctx.target, self.options, self.log.tuning)

@@ -1,0 +1,50 @@
+"""Putting recordings around a compiled graph, where its device has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import torch
+
+from lect.ir import Context, Operation
+from lect.runtime.events import EventLog
+from lect.runtime.graphs.device import Device
+from lect.runtime.graphs.facts import facts_of
+from lect.runtime.graphs.program import RecordedProgram
+from lect.runtime.graphs.simulated import SimulatedDevice
+from lect.runtime.graphs.table import table
+from lect.runtime.machines import devices_of
+
+
+@cache
+def simulated_device() -> SimulatedDevice:
+    """The simulated device of this process."""
+    return SimulatedDevice()
+
+
+def device_of(func: Operation, kind: str) -> tuple[str, Device] | None:
+    """The name and the device on which a program is recorded; None when it is on none."""
+    name = next((each for each in devices_of(func) if each != "cpu"), "cpu")
+    if name.startswith("cuda") and torch.cuda.is_available():
+        from lect.runtime.graphs.cuda import cuda_device
+
+        return name, cuda_device(torch.device(name).index or 0)
+    return (name, simulated_device()) if name == "cpu" and kind == "simulated" else None
+
+
+def recorded(executable: Any, module: Operation, func: Operation, ctx: Context, consuming: bool) -> Callable[..., list[Any]]:
+    """The fastest form of a program, with recordings as the option `graphs` says; with `consuming` it takes a list of its arguments, which it empties."""
+    plain = executable.consuming if consuming else executable.fastest
+    found = device_of(func, ctx.options["graphs"])
+    if found is None:
+        return plain  # type: ignore[no-any-return]
+    name, device = found
+    kernels = {op.attrs["sym_name"]: op for op in module.body if op.name == "kernel.func"}
+    title = func.attrs["sym_name"].removesuffix(".graph")
+    facts = facts_of(func, kernels, f"{title} (backward)" if consuming else title, name)
+    consumes = executable.consuming
+    run = (lambda *tensors: consumes(list(tensors))) if consuming else plain
+    program = RecordedProgram(run, facts, device, table(), ctx.resources.get("log") or EventLog())
+    return program.consume(plain) if consuming else program

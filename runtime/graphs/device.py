@@ -1,0 +1,47 @@
+"""What recordings need of a device.  The choice between recordings knows nothing else of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+Tensors = Sequence[Any]
+
+
+class CaptureError(RuntimeError):
+    """The device could not record a program; nothing of it has run."""
+
+
+class Captured(Protocol):
+    """Recorded work.  `results` are the tensors that the program gave, whose memory nothing but a replay writes to; `bytes` is the memory it holds, `nodes` the
+    number of its steps."""
+
+    results: list[Any]
+    bytes: int
+    nodes: int
+
+    def replay(self) -> None:
+        """Do the work again, on the current stream."""
+
+    def patchable(self, number: int) -> int | None:
+        """In how many steps the address of argument `number` stands; None where that is not known."""
+
+    def patch(self, number: int, address: int) -> None:
+        """Read argument `number` at another address from now on."""
+
+
+class Device(Protocol):
+    """A device that records."""
+
+    def stream(self) -> int:
+        """The current stream; what ran on it is done in order."""
+
+    def busy(self) -> bool:
+        """Whether somebody else is recording on the current stream."""
+
+    def capture(self, run: Callable[[], list[Any]], arguments: Tensors, written: frozenset[int], launched: frozenset[int]) -> Captured:
+        """Record what `run` does to these arguments, without doing it.
+
+        `written` are the numbers of the arguments that it changes, `launched` those that only kernels with known parameters read.
+        Raises `CaptureError` when the program does something that cannot be recorded.
+        """

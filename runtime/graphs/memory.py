@@ -1,0 +1,125 @@
+"""The results of a recording: their storages, who sees them, and the tensors that are given out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from sys import getrefcount
+from typing import Any, NamedTuple
+
+import torch
+
+from lect.backends.python_host.load import SEEN_AS
+
+USES = torch._C._storage_Use_Count
+
+
+class Unsuitable(Exception):
+    """The results of a program cannot be told apart from its arguments; the text says why."""
+
+
+class OwnResult(NamedTuple):
+    """A result in memory of the recording: the number of its storage and the tensor that is held for it."""
+
+    storage: int
+    held: Any
+
+
+class GivenResult(NamedTuple):
+    """A result in the memory of argument `number`: the argument itself, or a view of it `offset` elements behind its first."""
+
+    number: int
+    itself: bool
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+
+    def show(self, argument: torch.Tensor) -> torch.Tensor:
+        """The result for the argument of this call."""
+        return argument if self.itself else argument.as_strided(self.sizes, self.strides, argument.storage_offset() + self.offset)
+
+
+class Results:
+    """What a recording gives.  Its own storages are numbered; the numbers are the same in all recordings of one graph for the same sizes."""
+
+    def __init__(self, results: Sequence[Any], arguments: Sequence[Any]) -> None:
+        """Take the results that a recording gave for these arguments.  Raises `Unsuitable`."""
+        self.places: list[OwnResult | GivenResult] = []
+        given = [each.untyped_storage()._cdata for each in arguments]
+        numbers: dict[int, int] = {}
+        for result in results:
+            storage = result.untyped_storage()._cdata
+            if storage in given:
+                self.places.append(_given(result, arguments, [number for number, each in enumerate(given) if each == storage]))
+                continue
+            if result.is_conj() or result.is_neg() or result.layout is not torch.strided:
+                raise Unsuitable("a result is a lazy conjugate or no strided tensor")
+            self.places.append(OwnResult(numbers.setdefault(storage, len(numbers)), result))
+        held = {id(place.held): place for place in self.places if isinstance(place, OwnResult)}  # one tensor may be several results
+        self.bytes = [0] * len(numbers)
+        counts = [1] * len(numbers)  # each of the recording's tensors is a use of its storage, and so is the Python object that stands for it
+        storages: list[Any] = [None] * len(numbers)
+        for place in held.values():
+            storages[place.storage] = place.held.untyped_storage()
+            self.bytes[place.storage] = storages[place.storage].nbytes()
+            counts[place.storage] += 1
+        self.storages = tuple([(storage, storage._cdata, count) for storage, count in zip(storages, counts)])
+        self.names: list[int] = []
+
+    def settle(self) -> None:
+        """Take down how often the storages have names in Python while nobody else sees them.  Raises `Unsuitable` when somebody does."""
+        self.names = [getrefcount(storage) for storage, _, _ in self.storages]
+        if any(USES(id) != uses for _, id, uses in self.storages):
+            raise Unsuitable("results are seen by more than their recording")
+
+    def alive(self) -> list[int]:
+        """The numbers of the storages that somebody else sees."""
+        names = [getrefcount(storage) for storage, _, _ in self.storages]
+        found = [number for number, (_, id, uses) in enumerate(self.storages) if USES(id) != uses]
+        return found if names == self.names else sorted({*found, *[n for n, (a, b) in enumerate(zip(names, self.names)) if a != b]})
+
+    def hand_out(self, arguments: Sequence[Any], copied: frozenset[int]) -> list[Any]:
+        """New tensors for the results of this call; those on storages in `copied` are copies in memory of their own."""
+        found: list[Any] = []
+        copies: dict[int, torch.Tensor] = {}
+        for place in self.places:
+            if isinstance(place, GivenResult):
+                found.append(place.show(arguments[place.number]))
+                continue
+            held = place.held
+            if place.storage not in copied:
+                found.append(SEEN_AS(held, held.shape, held.stride(), 0))
+                continue
+            memory = copies.get(place.storage)
+            if memory is None:
+                memory = copies[place.storage] = _whole(held).clone()
+            view = memory if held.dtype is torch.uint8 else memory.view(held.dtype)
+            found.append(SEEN_AS(view, held.shape, held.stride(), held.storage_offset()))
+        return found
+
+
+def _whole(tensor: torch.Tensor) -> torch.Tensor:
+    """All bytes of the storage of a tensor."""
+    return torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(tensor.untyped_storage())
+
+
+def _given(result: Any, arguments: Sequence[Any], numbers: list[int]) -> GivenResult:
+    """A result in the memory of one of these arguments.  Raises `Unsuitable` where it is not sure of which."""
+    for number in numbers:
+        if result is arguments[number]:
+            return GivenResult(number, True, (), (), 0)
+    if len(numbers) > 1:
+        raise Unsuitable(f"arguments {', '.join(map(str, numbers))} share the memory of a result")
+    argument = arguments[numbers[0]]
+    if result.dtype is not argument.dtype:
+        raise Unsuitable(f"a result is argument {numbers[0]} seen as {result.dtype}")
+    return GivenResult(numbers[0], False, tuple(result.shape), result.stride(), result.storage_offset() - argument.storage_offset())
+
+
+def is_dense(tensor: torch.Tensor) -> bool:
+    """Whether no two indices of a tensor mean one element and there are no gaps, so that its elements can be copied in any order."""
+    expected = 1
+    for size, stride in sorted(zip(tensor.shape, tensor.stride()), key=lambda each: (each[1], each[0])):
+        if size != 1 and stride != expected:
+            return tensor.numel() == 0
+        expected *= size
+    return True

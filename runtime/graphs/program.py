@@ -1,0 +1,125 @@
+"""A compiled graph that is recorded: called like the graph itself."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from lect.runtime.events import EventLog, GraphDropped, GraphRecorded, RecordingOff
+from lect.runtime.graphs.device import CaptureError, Device
+from lect.runtime.graphs.facts import ProgramFacts
+from lect.runtime.graphs.family import Chosen, Family, Limits, Wanted
+from lect.runtime.graphs.memory import Results, Unsuitable
+from lect.runtime.graphs.recording import Recording, buffer_like, overlaps
+from lect.runtime.graphs.table import Table
+
+FAILURES = 2  # captures that may fail before a graph is not recorded any more
+Run = Callable[..., list[Any]]
+
+
+class RecordedProgram:
+    """`run` with recordings.  The first call of a thread with new sizes runs as it is: libraries and kernels set themselves up then.
+
+    `off` says why nothing is recorded, empty while it is.
+    """
+
+    def __init__(self, run: Run, facts: ProgramFacts, device: Device, table: Table, log: EventLog, limits: Limits | None = None) -> None:
+        self.run = run
+        self.facts = facts
+        self.device = device
+        self.table = table
+        self.log = log
+        self.limits = limits or Limits()
+        self.lock = threading.RLock()
+        self.families: dict[Any, Family] = {}
+        self.failures = 0
+        self.off = ""
+        table.programs.add(self)
+        if facts.obstacle:
+            self._turn_off(facts.obstacle)
+
+    def __call__(self, *arguments: Any) -> list[Any]:
+        found = self._recorded(arguments)
+        return self.run(*arguments) if found is None else found
+
+    def consume(self, run: Callable[[list[Any]], list[Any]]) -> Callable[[list[Any]], list[Any]]:
+        """The same for a program that takes a list, which it empties; `run` does so without recordings."""
+
+        def call(arguments: list[Any]) -> list[Any]:
+            found = self._recorded(arguments)
+            if found is None:
+                return run(arguments)
+            arguments.clear()
+            return found
+
+        return call
+
+    def forget(self) -> None:
+        """Drop all recordings."""
+        with self.lock:
+            self.families = {}
+            self.failures = 0
+
+    def _recorded(self, arguments: Sequence[Any]) -> list[Any] | None:
+        """The results of a replay; None when this call runs without one.  Then nothing has been done."""
+        if self.off or torch.is_grad_enabled() or self.device.busy():
+            return None
+        with self.lock:
+            family = self._family(arguments)
+            if family is None:
+                return None
+            addresses = [each.data_ptr() for each in arguments]
+            choice = family.choose(arguments, addresses, self.table.storages)
+            if isinstance(choice, Wanted):
+                thread = threading.get_ident()
+                if thread in family.threads:
+                    return self._record(family, arguments, addresses, choice)
+                family.threads.add(thread)
+                return None
+            if isinstance(choice, Chosen):
+                return choice.recording.run(arguments, addresses, choice.changes, family.kept, False)
+            family.threads.add(threading.get_ident())
+            return None
+
+    def _family(self, arguments: Sequence[Any]) -> Family | None:
+        """The recordings for these sizes, on this stream, in this mode of autograd; None when there are too many families."""
+        sizes = tuple([(tuple(each.shape), each.stride()) for each in arguments]) if self.facts.symbols else None
+        key = (self.device.stream(), torch.is_inference_mode_enabled(), sizes)
+        found = self.families.get(key)
+        if found is None and len(self.families) < self.limits.families:
+            found = self.families[key] = Family(self.facts, self.limits)
+        return found
+
+    def _record(self, family: Family, arguments: Sequence[Any], addresses: list[int], wanted: Wanted) -> list[Any] | None:
+        """Make a recording and replay it; None when that cannot be done."""
+        if overlaps(wanted.copied, self.facts.written, arguments):
+            return None
+        buffers = {number: buffer_like(arguments[number]) for number in wanted.copied}
+        given = [buffers.get(number, each) for number, each in enumerate(arguments)]
+        try:
+            captured = self.device.capture(self.run, given, self.facts.written, self.facts.launched)
+            results = Results(captured.results, given)
+            captured.results = []  # they are held there
+            results.settle()
+        except (CaptureError, Unsuitable) as error:
+            self.failures += 1
+            if self.failures >= FAILURES or isinstance(error, Unsuitable):
+                self._turn_off(str(error))
+            return None
+        places = [buffers[number].data_ptr() if number in buffers else address for number, address in enumerate(addresses)]
+        recording = Recording(captured, results, places, buffers, self.facts, wanted.reason)
+        family.add(recording)
+        while family.dropped:
+            gone = family.dropped.pop()
+            self.log.add(GraphDropped(self.facts.name, gone.bytes, gone.uses))
+        self.log.add(GraphRecorded(self.facts.name, captured.nodes, recording.bytes, tuple(wanted.copied), len(recording.patchable), wanted.reason))
+        return recording.run(arguments, addresses, [], family.kept, True)
+
+    def _turn_off(self, reason: str) -> None:
+        """Record nothing of this graph any more."""
+        self.off = reason
+        self.families = {}
+        self.log.add(RecordingOff(self.facts.name, reason))

@@ -1,0 +1,108 @@
+"""A device in the memory of the CPU with the hazards of a real one: a replay reads and writes recorded addresses, whatever lies there by now.
+
+Recording runs the program once to learn its results, and takes back all that this changed: the arguments and torch's random numbers.  A replay first fills
+the memory of the results with junk, as temporaries would, and then runs the program on whatever is at the recorded addresses.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from lect.runtime.graphs.device import CaptureError
+
+JUNK = 0xA7
+
+
+class SimulatedDevice:
+    """The device; `current` is its stream.  `recorded` counts its recordings, `replayed` their replays, `patched` changed addresses."""
+
+    def __init__(self) -> None:
+        self.current = 0
+        self.recording = False
+        self.recorded = self.replayed = self.patched = 0
+
+    def stream(self) -> int:
+        """The stream that tests have set."""
+        return self.current
+
+    def busy(self) -> bool:
+        """Whether a recording is being made."""
+        return self.recording
+
+    def capture(
+        self, run: Callable[..., list[Any]], arguments: Sequence[Any], written: frozenset[int], launched: frozenset[int]
+    ) -> SimulatedRecording:
+        """Record `run(*arguments)`.  Raises `CaptureError` for what the program raises."""
+        before = {number: _bytes_of(arguments[number]).clone() for number in written}
+        state = torch.get_rng_state()
+        self.recording = True
+        try:
+            results = run(*arguments)
+        except Exception as error:
+            raise CaptureError(f"{type(error).__name__}: {error}") from error
+        finally:
+            self.recording = False
+            torch.set_rng_state(state)
+            for number, old in before.items():
+                _bytes_of(arguments[number]).copy_(old)
+        self.recorded += 1
+        return SimulatedRecording(self, run, arguments, results, launched)
+
+
+class SimulatedRecording:
+    """The program, the addresses and layouts of its arguments, and its results."""
+
+    def __init__(
+        self, device: SimulatedDevice, run: Callable[..., list[Any]], arguments: Sequence[Any], results: list[Any], launched: frozenset[int]
+    ) -> None:
+        self.device = device
+        self.run = run
+        self.results = results
+        self.held = list(results)
+        self.launched = launched
+        self.places = [(each.data_ptr(), tuple(each.shape), each.stride(), each.dtype, _span(each) * each.element_size()) for each in arguments]
+        given = {each.untyped_storage().data_ptr() for each in arguments}
+        self.own = [each for each in results if each.untyped_storage().data_ptr() not in given]
+        self.bytes = sum(each.untyped_storage().nbytes() for each in self.own)
+        self.nodes = 1
+
+    def replay(self) -> None:
+        """Run the program on what lies at the recorded addresses, and put its results where the recorded ones lie."""
+        self.device.replayed += 1
+        for each in self.own:
+            _bytes_of(each).fill_(JUNK)
+        with torch.no_grad():
+            for held, new in zip(self.held, self.run(*[_tensor_at(*place) for place in self.places])):
+                if any(held is each for each in self.own) and _span(held):
+                    ctypes.memmove(held.data_ptr(), new.data_ptr(), _span(held) * held.element_size())
+
+    def patchable(self, number: int) -> int | None:
+        """One step, where kernels alone read the argument."""
+        return 1 if number in self.launched else None
+
+    def patch(self, number: int, address: int) -> None:
+        """Read the argument there."""
+        self.device.patched += 1
+        self.places[number] = (address, *self.places[number][1:])
+
+
+def _span(tensor: torch.Tensor) -> int:
+    """The elements from the first to the last of a tensor."""
+    return 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride())) if tensor.numel() else 0
+
+
+def _bytes_of(tensor: torch.Tensor) -> torch.Tensor:
+    """The bytes from the first to the last element of a tensor."""
+    begin = tensor.storage_offset() * tensor.element_size()
+    whole = torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage())
+    return whole[begin : begin + _span(tensor) * tensor.element_size()]
+
+
+def _tensor_at(address: int, sizes: tuple[int, ...], strides: tuple[int, ...], dtype: torch.dtype, count: int) -> torch.Tensor:
+    """A tensor on memory that somebody else owns."""
+    storage = torch._C._construct_storage_from_data_pointer(address, torch.device("cpu"), count)
+    return torch.empty(0, dtype=dtype).set_(storage, 0, sizes, strides)

@@ -1,0 +1,54 @@
+"""The loops on a device that is simulated: recordings give eager's values, and most calls are replays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+import lect
+from lect.runtime.graphs.attach import simulated_device
+from lect.runtime.graphs.family import Limits
+from lect.runtime.graphs import program as programs
+from tests.graphs.natural_loops import LOOPS
+
+# With the first, every result counts as small; with the second none, so that second recordings and copies are decided as for large ones.
+LIMITS = {"small": Limits(), "large": Limits(small=0, cheap=64)}
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Any:
+    lect.reset()
+    yield
+    lect.reset()
+
+
+@pytest.fixture(params=LIMITS)
+def limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Limits:
+    """The limits that hold."""
+    found = LIMITS[request.param]
+    monkeypatch.setattr(programs, "Limits", lambda: found)
+    return found
+
+
+def compiled(target: Any) -> Any:
+    return lect.compile(target, mode="reduce-overhead", options={"graphs": "simulated"})
+
+
+def check(found: list[torch.Tensor], expected: list[torch.Tensor]) -> None:
+    assert len(found) == len(expected)
+    for number, (a, b) in enumerate(zip(found, expected)):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5, msg=lambda text, number=number: f"tensor {number}: {text}")
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loop_has_the_values_of_eager(name: str, limits: Limits) -> None:
+    expected = LOOPS[name](lambda target: target, "cpu")
+    device = simulated_device()
+    recorded, replayed = device.recorded, device.replayed
+    found = LOOPS[name](compiled, "cpu")
+    check(found, expected)
+    assert [str(each) for each in lect.events("recording off", "fallback", "note", "backward fallback")] == []
+    assert device.recorded > recorded
+    assert device.replayed > replayed

@@ -25,7 +25,12 @@ SETTLE = 3
 
 
 class Peer:
-    """How one compiler is asked: `compile` wraps a function, `launches` counts kernels and library calls since the last `reset`."""
+    """How one compiler is asked: `compile` wraps a function, `launches` counts kernels and library calls since the last `reset`.
+
+    Behind the first step, `settle` more are run before any is timed.
+    """
+
+    settle = SETTLE
 
     def compile(self, fn: Callable[..., Any]) -> Callable[..., Any]:
         """The function to time."""
@@ -112,7 +117,21 @@ class LectPeer(Peer):
         self.programs.clear()
 
 
-PEERS: dict[str, type[Peer]] = {"eager": Peer, "torch": TorchPeer, "torch-reduce-overhead": ReducePeer, "lect": LectPeer}
+class RecordingPeer(LectPeer):
+    """lect with recordings of the device's work, which are made in the first steps."""
+
+    settle = 4 * SETTLE
+
+    def compile(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        return self.lect.compile(fn, mode="reduce-overhead")  # type: ignore[no-any-return]
+
+    def obstacles(self) -> list[str]:
+        return super().obstacles() + [str(event) for event in self.lect.events("recording off")]
+
+
+PEERS: dict[str, type[Peer]] = {
+    "eager": Peer, "torch": TorchPeer, "torch-reduce-overhead": ReducePeer, "lect": LectPeer, "lect-reduce-overhead": RecordingPeer,
+}  # fmt: skip
 
 
 def tensors(value: Any) -> list[Any]:
@@ -178,7 +197,7 @@ class Worker:
         if isinstance(self.peer, LectPeer):
             found["obstacles"] = self.peer.obstacles()
         del wanted, result
-        for _ in range(SETTLE):
+        for _ in range(self.peer.settle):
             self.step()
         gc.collect()
         return found

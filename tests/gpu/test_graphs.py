@@ -1,0 +1,127 @@
+"""Recordings on the device: the loops of `tests/graphs` have eager's values, random numbers go on, and large results are not kept twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import lect
+from lect.runtime.graphs import program as programs
+from lect.runtime.graphs.family import Limits
+from lect.runtime.graphs.table import table
+from tests.graphs.natural_loops import LOOPS, STEPS, batch
+
+pytestmark = [pytest.mark.cuda, pytest.mark.filterwarnings("ignore")]
+LIMITS = {"small": Limits(), "large": Limits(small=0, cheap=64)}
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    lect.reset()
+    yield
+    lect.reset()
+
+
+def compiled(target: Any) -> Any:
+    return lect.compile(target, mode="reduce-overhead")
+
+
+def nothing_off() -> None:
+    assert [str(each) for each in lect.events("recording off", "fallback", "note", "backward fallback")] == []
+
+
+@pytest.mark.parametrize("limits", LIMITS)
+@pytest.mark.parametrize("name", LOOPS)
+def test_loop_has_the_values_of_eager(name: str, limits: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(programs, "Limits", lambda: LIMITS[limits])
+    expected = LOOPS[name](lambda target: target, "cuda")
+    found = LOOPS[name](compiled, "cuda")
+    nothing_off()
+    assert lect.events("recording") != []
+    for number, (a, b) in enumerate(zip(found, expected, strict=True)):
+        torch.testing.assert_close(a, b, rtol=1e-3, atol=1e-4, msg=lambda text, number=number: f"tensor {number}: {text}")
+
+
+def test_dropout_differs_in_each_replay_and_agrees_in_the_backward() -> None:
+    run = compiled(lambda x: F.dropout(x, 0.5) * 2)
+    masks = []
+    for _ in range(STEPS):
+        x = torch.ones(64, 64, device="cuda", requires_grad=True)
+        y = run(x)
+        y.sum().backward()
+        assert torch.equal(y.detach(), x.grad)
+        masks.append(y.detach() != 0)
+    nothing_off()
+    assert all(not torch.equal(a, b) for n, a in enumerate(masks) for b in masks[:n])
+
+
+def test_random_numbers_of_the_library_are_those_of_eager() -> None:
+    def draw(x: torch.Tensor) -> torch.Tensor:
+        return torch.bernoulli(torch.full_like(x, 0.5)) + x
+
+    run = lect.compile(draw, mode="reduce-overhead", options={"rng": "eager"})
+    x = batch(0, "cuda")
+    torch.manual_seed(3)
+    expected = [draw(x) for _ in range(STEPS)]
+    torch.manual_seed(3)
+    found = [run(x) for _ in range(STEPS)]
+    assert all(torch.equal(a, b) for a, b in zip(found, expected))
+
+
+def test_a_large_input_that_moves_is_patched() -> None:
+    run = compiled(lambda x: torch.sin(x) + 1)
+    inputs = [torch.randn(1 << 20, device="cuda") for _ in range(4)]
+    for _ in range(3):
+        for x in inputs:
+            assert torch.equal(run(x), torch.sin(x) + 1)
+    rows = table().rows()
+    assert sum(row.patched for row in rows) > 0
+    assert all(row.copied == 0 for row in rows)
+
+
+def test_reset_frees_the_memory() -> None:
+    torch.cuda.synchronize()
+    torch.cuda.empty_cache()
+    before = torch.cuda.memory_allocated()
+    run = compiled(lambda x: (x @ x).relu() @ x)
+    with torch.no_grad():
+        for _ in range(STEPS):
+            run(torch.randn(1024, 1024, device="cuda"))
+    assert table().rows() != []
+    lect.reset()
+    assert table().rows() == []
+    torch.cuda.synchronize()
+    torch.cuda.empty_cache()
+    assert torch.cuda.memory_allocated() <= before + (16 << 20)
+
+
+def test_a_capture_of_the_program_takes_the_work_in() -> None:
+    run = compiled(lambda x: torch.cos(x) * 2)
+    x = torch.randn(1000, device="cuda")
+    for _ in range(3):
+        run(x)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = run(x)
+    x.fill_(0.5)
+    graph.replay()
+    assert torch.equal(y, torch.cos(x) * 2)
+
+
+def test_streams_have_recordings_of_their_own() -> None:
+    run = compiled(lambda x: torch.exp(x) + 1)
+    x, side, kept = torch.randn(1 << 16, device="cuda"), torch.cuda.Stream(), []
+    for step in range(2 * STEPS):
+        if step % 2:
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                kept.append(run(x))
+            torch.cuda.current_stream().wait_stream(side)
+        else:
+            kept.append(run(x))
+    torch.cuda.synchronize()
+    assert all(torch.equal(each, torch.exp(x) + 1) for each in kept)

@@ -26,6 +26,7 @@ from lect.runtime.explain import Explanation, explain_call
 from lect.runtime.failure_files import FailureFiles
 from lect.runtime.frame import CompiledFrame, CompileError
 from lect.runtime.graph_cache import GraphCache
+from lect.runtime.graphs.table import table as recordings
 from lect.runtime.module_calls import call_of
 from lect.runtime.modules import wrap_module
 from lect.runtime.nested import HookedFrame
@@ -109,9 +110,10 @@ class Runtime:
         """Told of each level of each compile."""
 
     def reset(self) -> None:
-        """Forget all versions, decoded code and events."""
+        """Forget all versions, recordings, decoded code and events."""
         for frame in list(self.frames):
             frame.forget()
+        recordings().forget()
         self._table = None
         self.log.clear()
 
@@ -254,7 +256,7 @@ def explain(fn: Any) -> Callable[..., Explanation]:
 
 
 def reset() -> None:
-    """Forget all compiled versions and all events; functions stay compiled functions and start anew."""
+    """Forget all compiled versions, recordings of device work and events; functions stay compiled functions and start anew."""
     RUNTIME.reset()
 
 

@@ -42,7 +42,7 @@ OPTIONS: Mapping[str, tuple[tuple[Any, ...] | None, str]] = MappingProxyType(
         ),
         "graphs": (
             ("off", "device", "simulated"),
-            "device work is recorded and started again as one: not at all, on GPUs, as mode='reduce-overhead' has it, or on the CPU too, for tests of lect itself",
+            "device work is recorded and started again as one: never, on GPUs (mode='reduce-overhead'), or on the CPU too, for tests of lect itself",
         ),
         "seed_bug": (("", "fusion"), "a wrong fusion on purpose, to try the tools that look for one"),
         "version_limit": (None, "the number of versions of one function before it runs eagerly"),

@@ -6,15 +6,15 @@ nothing is cloned.  What cannot be recorded, or not this time, runs as without r
 Why it holds.  A recording writes to fixed memory and reads fixed addresses.  So two things could go wrong, and both are looked at in each call, on the tensors
 at hand, with no assumption about the order of calls:
 
-1. *It would overwrite something that somebody still sees.*  Each recording has memory of its own, which nothing else is placed in.  Of that only its results are
-   ever seen outside.  The recording holds their storages, and what it gives out are other tensors on the same storages.  A use count above the recording's own
-   says that one is alive: in a variable, a list, a view, a graph of autograd, a gradient of a parameter, a tensor that came in as an argument.  Then
-   it is not started: another recording of the same graph is, or a new one is made, or the graph runs without recordings.  Memory that is seen is never
-   written to, whoever keeps it for however long, and when the recording is dropped its results stay valid, since storages own their memory.
+1. *It would overwrite something that somebody still sees.*  Each recording has memory of its own, in which nothing else is placed.  Of that only its results
+   are ever seen outside.  The recording holds their storages, and what it gives out are other tensors on the same storages.  A use count above the
+   recording's own says that one is alive: in a variable, a list, a view, a graph of autograd, a gradient of a parameter, an argument of this very call.
+   Then it is not started: another recording of the same graph is, or a new one is made, or the graph runs without recordings.  Memory that is seen is
+   never written to, whoever keeps it for however long, and when the recording is dropped its results stay valid, since storages own their memory.
 2. *It would read something else than its arguments.*  Each argument is at the address that was recorded, or its new address is patched into the kernels that
-   read it, or its elements are copied into memory of the recording.  What comes out of another recording, such as all that a forward keeps for its backward, has
-   few addresses, so a backward has a recording for each recording of the forward: the tree of recordings by the path of execution is what these addresses
-   make of it.
+   read it, or its elements are copied into memory of the recording.  What comes out of another recording, such as all that a forward keeps for its
+   backward, has few addresses, so a backward has a recording for each recording of the forward: the tree of recordings by the path of execution is what
+   these addresses make of it.
 
 What a user keeps (a loss, the outputs of a few steps) is learned: a result that was found alive when its recording was wanted again is copied out from then on
 where that is cheap, else the graph gets a second recording to alternate with.

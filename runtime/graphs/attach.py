@@ -42,8 +42,8 @@ def recorded(executable: Any, module: Operation, func: Operation, ctx: Context, 
         return plain  # type: ignore[no-any-return]
     name, device = found
     kernels = {op.attrs["sym_name"]: op for op in module.body if op.name == "kernel.func"}
-    title = func.attrs["sym_name"].removesuffix(".graph")
-    facts = facts_of(func, kernels, f"{title} (backward)" if consuming else title, name)
+    title, _, rest = func.attrs["sym_name"].partition(".graph")
+    facts = facts_of(func, kernels, f"{title} ({rest.lstrip('.') or 'graph'})" if rest or consuming else title, name)
     consumes = executable.consuming
     run = (lambda *tensors: consumes(list(tensors))) if consuming else plain
     program = RecordedProgram(run, facts, device, table(), ctx.resources.get("log") or EventLog())

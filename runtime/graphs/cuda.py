@@ -18,6 +18,7 @@ import torch
 from lect.backends.triton.driver import DriverError
 from lect.backends.triton.graph_nodes import Place, kernel_places, node_count, set_address
 from lect.runtime.graphs.device import CaptureError
+from lect.runtime.graphs.memory import span
 
 
 class CudaDevice:
@@ -104,8 +105,7 @@ class CudaRecording:
 
 def span_of(tensor: torch.Tensor) -> tuple[int, int]:
     """The addresses of the first byte of a tensor and behind its last."""
-    count = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride())) if tensor.numel() else 0
-    return tensor.data_ptr(), tensor.data_ptr() + count * tensor.element_size()
+    return tensor.data_ptr(), tensor.data_ptr() + span(tensor) * tensor.element_size()
 
 
 @cache

@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from lect.runtime.graphs.facts import ProgramFacts
-from lect.runtime.graphs.memory import is_dense
+from lect.runtime.graphs.memory import span
 from lect.runtime.graphs.recording import Recording
 
 
 @dataclass(frozen=True)
 class Limits:
     """Up to how many bytes a recording counts as small, and a result or argument as cheap to copy; how many recordings that differ in nothing but their memory
-    a small one may have, and a large one; how many one family may have, and how many families a graph; behind how many changes an argument is copied."""
+    a small one may have, and a large one; how many one family may have, and how many families a graph; behind how many changes an argument is copied.
+
+    Behind `trial` recordings a family makes no more unless each was replayed `worth` times in the mean.
+    """
 
     small: int = 32 << 20
     cheap: int = 1 << 20
@@ -23,6 +26,8 @@ class Limits:
     recordings: int = 8
     families: int = 16
     changes: int = 2
+    trial: int = 24
+    worth: int = 4
 
 
 class Chosen(NamedTuple):
@@ -53,6 +58,13 @@ class Family:
         self.calls = 0
         self.pinned = 0
         self.dropped: list[Recording] = []
+        self.made = 0
+        self.replays = 0
+
+    @property
+    def done(self) -> bool:
+        """Whether recording has not been worth it, so that no more are made."""
+        return self.made >= self.limits.trial and self.replays < self.made * self.limits.worth
 
     def choose(self, arguments: Sequence[Any], addresses: list[int], internal: Callable[[], frozenset[int]]) -> Chosen | Wanted | None:
         """What a call gets: a recording, one that is to be made, or None: then it runs without."""
@@ -73,7 +85,10 @@ class Family:
         if best is not None:
             best.recording.last = self.calls
             self.pinned = 0
+            self.replays += 1
             return best
+        if self.done:
+            return None
         try:
             copied = self._copied(arguments, addresses, internal)
             if copied is None:
@@ -106,9 +121,9 @@ class Family:
             inside = argument.untyped_storage()._cdata in ours
             if inside and len(recorded | {address}) <= limits.alike:
                 continue
-            if number in self.facts.written or not is_dense(argument):
+            if number in self.facts.written:
                 settled = settled and (address == known[number] or inside)
-            elif many or argument.numel() * argument.element_size() <= limits.cheap:
+            elif many or span(argument) * argument.element_size() <= limits.cheap:
                 copied.append(number)
             else:
                 self.changed[number] += 1
@@ -143,6 +158,7 @@ class Family:
             self._drop(min(self.recordings, key=lambda each: each.last))
         recording.last = self.calls
         self.recordings.append(recording)
+        self.made += 1
 
     def _drop(self, recording: Recording) -> None:
         self.recordings.remove(recording)

@@ -115,11 +115,17 @@ def _given(result: Any, arguments: Sequence[Any], numbers: list[int]) -> GivenRe
     return GivenResult(numbers[0], False, tuple(result.shape), result.stride(), result.storage_offset() - argument.storage_offset())
 
 
-def is_dense(tensor: torch.Tensor) -> bool:
-    """Whether no two indices of a tensor mean one element and there are no gaps, so that its elements can be copied in any order."""
-    expected = 1
-    for size, stride in sorted(zip(tensor.shape, tensor.stride()), key=lambda each: (each[1], each[0])):
-        if size != 1 and stride != expected:
-            return tensor.numel() == 0
-        expected *= size
-    return True
+def span(tensor: torch.Tensor) -> int:
+    """The number of elements from the first of a tensor in memory to its last, which may be fewer than it has indices, or more."""
+    return 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride())) if tensor.numel() else 0
+
+
+def flat(tensor: torch.Tensor) -> torch.Tensor:
+    """The memory of a tensor from its first element to its last as one dimension."""
+    return tensor.as_strided((span(tensor),), (1,))
+
+
+def buffer_like(tensor: torch.Tensor) -> torch.Tensor:
+    """Memory of its own for a tensor, with its sizes and strides."""
+    memory = torch.empty(span(tensor), dtype=tensor.dtype, device=tensor.device)
+    return memory.as_strided(tensor.shape, tensor.stride())

@@ -12,8 +12,8 @@ from lect.runtime.events import EventLog, GraphDropped, GraphRecorded, Recording
 from lect.runtime.graphs.device import CaptureError, Device
 from lect.runtime.graphs.facts import ProgramFacts
 from lect.runtime.graphs.family import Chosen, Family, Limits, Wanted
-from lect.runtime.graphs.memory import Results, Unsuitable
-from lect.runtime.graphs.recording import Recording, buffer_like, overlaps
+from lect.runtime.graphs.memory import Results, Unsuitable, buffer_like
+from lect.runtime.graphs.recording import Recording, overlaps
 from lect.runtime.graphs.table import Table
 
 FAILURES = 2  # captures that may fail before a graph is not recorded any more
@@ -115,6 +115,8 @@ class RecordedProgram:
         while family.dropped:
             gone = family.dropped.pop()
             self.log.add(GraphDropped(self.facts.name, gone.bytes, gone.uses))
+        if family.done:
+            self.log.add(RecordingOff(self.facts.name, f"it was recorded {family.made} times and replayed {family.replays} times; no more are made"))
         self.log.add(GraphRecorded(self.facts.name, captured.nodes, recording.bytes, tuple(wanted.copied), len(recording.patchable), wanted.reason))
         return recording.run(arguments, addresses, [], family.kept, True)
 

@@ -9,7 +9,7 @@ import torch
 
 from lect.runtime.graphs.device import Captured
 from lect.runtime.graphs.facts import ProgramFacts
-from lect.runtime.graphs.memory import Results
+from lect.runtime.graphs.memory import Results, flat
 
 ALIGNMENT = 16  # of addresses for which kernels are compiled: what is patched is aligned as what was there
 
@@ -20,7 +20,9 @@ class Recording:
     `reason` says why it was made, `uses` how often it ran, `last` when, as the number of the call.
     """
 
-    def __init__(self, captured: Captured, results: Results, addresses: Sequence[int], buffers: dict[int, torch.Tensor], facts: ProgramFacts, reason: str) -> None:
+    def __init__(
+        self, captured: Captured, results: Results, addresses: Sequence[int], buffers: dict[int, torch.Tensor], facts: ProgramFacts, reason: str
+    ) -> None:
         self.captured = captured
         self.results = results
         self.addresses = list(addresses)
@@ -61,7 +63,7 @@ class Recording:
             self.addresses[number] = addresses[number]
             self.patched += 1
         if self.buffers:
-            torch._foreach_copy_([_flat(each) for each in self.buffers.values()], [_flat(arguments[number]) for number in self.buffers])
+            torch._foreach_copy_([flat(each) for each in self.buffers.values()], [flat(arguments[number]) for number in self.buffers])
         self.captured.replay()
         if not counted:
             for number, times in self.facts.versions:
@@ -75,13 +77,3 @@ def overlaps(some: Iterable[int], others: Iterable[int], arguments: Sequence[Any
     """Whether arguments with these numbers share memory with those."""
     memory = {arguments[number].untyped_storage()._cdata for number in others}
     return bool(memory) and any(arguments[number].untyped_storage()._cdata in memory for number in some)
-
-
-def buffer_like(argument: torch.Tensor) -> torch.Tensor:
-    """Memory into which an argument can be copied."""
-    return torch.empty_strided(argument.shape, argument.stride(), dtype=argument.dtype, device=argument.device)
-
-
-def _flat(tensor: torch.Tensor) -> torch.Tensor:
-    """A dense tensor as one dimension, so that copies do not depend on its layout."""
-    return tensor.as_strided((tensor.numel(),), (1,))

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from lect.runtime.graphs.device import CaptureError
+from lect.runtime.graphs.memory import span
 
 JUNK = 0xA7
 
@@ -64,7 +65,7 @@ class SimulatedRecording:
         self.results = results
         self.held = list(results)
         self.launched = launched
-        self.places = [(each.data_ptr(), tuple(each.shape), each.stride(), each.dtype, _span(each) * each.element_size()) for each in arguments]
+        self.places = [(each.data_ptr(), tuple(each.shape), each.stride(), each.dtype, span(each) * each.element_size()) for each in arguments]
         given = {each.untyped_storage().data_ptr() for each in arguments}
         self.own = [each for each in results if each.untyped_storage().data_ptr() not in given]
         self.bytes = sum(each.untyped_storage().nbytes() for each in self.own)
@@ -77,8 +78,8 @@ class SimulatedRecording:
             _bytes_of(each).fill_(JUNK)
         with torch.no_grad():
             for held, new in zip(self.held, self.run(*[_tensor_at(*place) for place in self.places])):
-                if any(held is each for each in self.own) and _span(held):
-                    ctypes.memmove(held.data_ptr(), new.data_ptr(), _span(held) * held.element_size())
+                if any(held is each for each in self.own) and span(held):
+                    ctypes.memmove(held.data_ptr(), new.data_ptr(), span(held) * held.element_size())
 
     def patchable(self, number: int) -> int | None:
         """One step, where kernels alone read the argument."""
@@ -90,16 +91,11 @@ class SimulatedRecording:
         self.places[number] = (address, *self.places[number][1:])
 
 
-def _span(tensor: torch.Tensor) -> int:
-    """The elements from the first to the last of a tensor."""
-    return 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride())) if tensor.numel() else 0
-
-
 def _bytes_of(tensor: torch.Tensor) -> torch.Tensor:
     """The bytes from the first to the last element of a tensor."""
     begin = tensor.storage_offset() * tensor.element_size()
     whole = torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage())
-    return whole[begin : begin + _span(tensor) * tensor.element_size()]
+    return whole[begin : begin + span(tensor) * tensor.element_size()]
 
 
 def _tensor_at(address: int, sizes: tuple[int, ...], strides: tuple[int, ...], dtype: torch.dtype, count: int) -> torch.Tensor:

@@ -46,7 +46,7 @@ class Table:
         found = []
         for program in list(self.programs):
             name = program.facts.name
-            if function is None or name == function or name.startswith(f"{function} "):
+            if function is None or name.partition(" ")[0] in (function, f"{function}.forward"):
                 found += [
                     Row(name, each.captured.nodes, each.bytes, each.uses, len(each.buffers), each.patched, each.reason)
                     for family in list(program.families.values())

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 import lect
+from lect.runtime.graphs import program as programs
 from lect.runtime.graphs.attach import simulated_device
 from lect.runtime.graphs.family import Limits
-from lect.runtime.graphs import program as programs
 from tests.graphs.natural_loops import LOOPS
 
 # With the first, every result counts as small; with the second none, so that second recordings and copies are decided as for large ones.

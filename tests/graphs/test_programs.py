@@ -1,0 +1,215 @@
+"""What is told of recordings, when none are made, and how they are let go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+import torch
+
+import lect
+from lect.runtime.events import EventLog
+from lect.runtime.graphs.attach import simulated_device
+from lect.runtime.graphs.device import CaptureError
+from lect.runtime.graphs.facts import ProgramFacts
+from lect.runtime.graphs.family import Limits
+from lect.runtime.graphs.memory import Results, Unsuitable, buffer_like, flat
+from lect.runtime.graphs.program import RecordedProgram
+from lect.runtime.graphs.simulated import SimulatedDevice
+from lect.runtime.graphs.table import Table, table
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Any:
+    lect.reset()
+    yield
+    lect.reset()
+
+
+def facts(arguments: int = 1, **others: Any) -> ProgramFacts:
+    known: dict[str, Any] = {"written": frozenset(), "versions": (), "launched": frozenset(), "symbols": False, "launches": 1, "obstacle": ""}
+    return ProgramFacts("f", "cpu", arguments, **{**known, **others})
+
+
+def program(run: Callable[..., list[Any]], device: SimulatedDevice | None = None, limits: Limits | None = None, **others: Any) -> RecordedProgram:
+    return RecordedProgram(run, facts(**others), device or SimulatedDevice(), Table(), EventLog(), limits)
+
+
+def kinds(made: RecordedProgram) -> list[str]:
+    return [event.kind for event in made.log.events()]
+
+
+class Failing(SimulatedDevice):
+    """A device that records nothing."""
+
+    def capture(self, run: Callable[..., list[Any]], arguments: Sequence[Any], written: frozenset[int], launched: frozenset[int]) -> Any:
+        raise CaptureError("operation not permitted when stream is capturing")
+
+
+def test_calls_are_replays_of_one_recording() -> None:
+    device = SimulatedDevice()
+    made = program(lambda x: [x + 1], device)
+    with torch.no_grad():
+        for step in range(8):
+            assert made(torch.full((4,), float(step)))[0].tolist() == [step + 1.0] * 4
+    assert (device.recorded, device.replayed) == (1, 7)
+    assert [str(event) for event in made.log.events()] == ["recording f: 1 steps, 0.0 MB, copies arguments 0, 0 arguments patched where they move: first recording"]
+
+
+def test_nothing_is_recorded_where_gradients_are() -> None:
+    made = program(lambda x: [x + 1])
+    for _ in range(4):
+        made(torch.ones(4))
+    assert kinds(made) == []
+
+
+def test_what_the_device_refuses_runs_as_before_and_is_told_once() -> None:
+    made = program(lambda x: [x + 1], Failing())
+    with torch.no_grad():
+        assert all(made(torch.full((2,), float(step)))[0].tolist() == [step + 1.0] * 2 for step in range(8))
+    assert [str(event) for event in made.log.events()] == ["recording off f: runs without recordings: operation not permitted when stream is capturing"]
+
+
+def test_an_obstacle_is_told_and_nothing_recorded() -> None:
+    device = SimulatedDevice()
+    made = program(lambda x: [x + 1], device, obstacle="aten.nonzero.default: its elements decide a size")
+    with torch.no_grad():
+        for _ in range(4):
+            made(torch.ones(2))
+    assert device.recorded == 0
+    assert made.log.events(("recording off",))[0].text() == "runs without recordings: aten.nonzero.default: its elements decide a size"
+
+
+def test_an_exception_of_the_program_is_the_programs() -> None:
+    def run(x: torch.Tensor) -> list[torch.Tensor]:
+        if x.sum() > 100:
+            raise IndexError("out of range")
+        return [x * 2]
+
+    made = program(run)
+    with torch.no_grad():
+        for _ in range(3):
+            made(torch.ones(4))
+        with pytest.raises(IndexError, match="out of range"):
+            made(torch.full((5,), 1000.0)[1:])
+        assert made(torch.ones(4))[0].tolist() == [2.0] * 4
+
+
+def test_recording_stops_where_it_is_not_worth_it() -> None:
+    made = program(lambda x: [x + 1], limits=Limits(cheap=0, alike=1000, trial=6, recordings=3, changes=1000))
+    kept = torch.zeros(64, 4)
+    with torch.no_grad():
+        for step in range(32):
+            row = kept[step // 2]
+            row.fill_(step)
+            assert made(row)[0].tolist() == [step + 1.0] * 4
+    assert len(made.log.events(("recording",))) == 6
+    assert "recorded 6 times" in made.log.events(("recording off",))[0].text()
+
+
+def test_results_stay_valid_when_recordings_are_dropped() -> None:
+    made = program(lambda x: [x + 1, x * 2])
+    with torch.no_grad():
+        for step in range(4):
+            kept = made(torch.full((4,), float(step)))
+        made.forget()
+        for step in range(4):
+            made(torch.full((4,), 100.0 + step))
+    assert [each.tolist() for each in kept] == [[4.0] * 4, [6.0] * 4]
+
+
+def test_results_that_share_memory_share_it_in_a_replay() -> None:
+    def run(x: torch.Tensor) -> list[torch.Tensor]:
+        y = x + 1
+        return [y, y[1:], y]
+
+    made = program(run, limits=Limits(small=0, alike=1))
+    kept = []
+    with torch.no_grad():
+        for step in range(8):
+            y, part, again = made(torch.full((4,), float(step)))
+            y[2] = 50.0
+            kept.append((y, part, again))
+    for step, (y, part, again) in enumerate(kept):
+        assert y.tolist() == [step + 1.0, step + 1.0, 50.0, step + 1.0]
+        assert part.tolist() == y.tolist()[1:]
+        assert again.tolist() == y.tolist()
+
+
+def test_other_recordings_of_the_program_are_not_disturbed() -> None:
+    device = SimulatedDevice()
+    made = program(lambda x: [x + 1], device)
+    device.recording = True
+    with torch.no_grad():
+        for _ in range(4):
+            made(torch.ones(4))
+    assert device.recorded == 0
+
+
+def test_streams_have_recordings_of_their_own() -> None:
+    device = SimulatedDevice()
+    made = program(lambda x: [x + 1], device)
+    with torch.no_grad():
+        for step in range(12):
+            device.current = step % 2
+            made(torch.full((4,), float(step)))
+    assert device.recorded == 2
+
+
+def test_results_seen_by_others_are_refused() -> None:
+    held = torch.ones(4)
+    other = held.detach()
+    results = Results([held], [])
+    with pytest.raises(Unsuitable, match="seen by more"):
+        results.settle()
+    del other
+
+
+def test_a_result_in_the_memory_of_two_arguments_is_refused() -> None:
+    whole = torch.ones(8)
+    with pytest.raises(Unsuitable, match="arguments 0, 1 share the memory of a result"):
+        Results([whole[2:]], [whole[:4], whole[4:]])
+
+
+@pytest.mark.parametrize(
+    "tensor",
+    [
+        torch.arange(12.0).view(3, 4).t(),
+        torch.arange(24.0).view(3, 8)[:, 1::2],
+        torch.arange(4.0).expand(3, 4),
+        torch.tensor(5.0).expand(2, 2),
+        torch.arange(10.0)[3:],
+        torch.tensor(1.0),
+        torch.ones(0, 3),
+    ],
+)
+def test_arguments_of_any_layout_are_copied(tensor: torch.Tensor) -> None:
+    buffer = buffer_like(tensor)
+    flat(buffer).copy_(flat(tensor))
+    assert torch.equal(buffer, tensor)
+    assert buffer.stride() == tensor.stride()
+
+
+def test_the_table_and_reset() -> None:
+    net = torch.nn.Linear(4, 4)
+    run = lect.compile(net, mode="reduce-overhead", options={"graphs": "simulated"})
+    for step in range(4):
+        run(torch.full((2, 4), float(step))).sum().backward()
+        net.zero_grad()
+    assert {row.function for row in table().rows()} == {"Linear.forward", "Linear.forward (backward)"}
+    text = str(lect.explain(run)(torch.ones(2, 4)))
+    assert "recording: Linear.forward: 1 steps" in text
+    before = simulated_device().recorded
+    lect.reset()
+    assert table().rows() == []
+    run(torch.ones(2, 4))
+    assert simulated_device().recorded == before
+
+
+def test_on_the_cpu_the_mode_records_nothing() -> None:
+    before = simulated_device().recorded
+    run = lect.compile(lambda x: x.exp() + 1, mode="reduce-overhead")
+    for _ in range(4):
+        run(torch.ones(4))
+    assert (simulated_device().recorded, lect.events("recording", "recording off")) == (before, [])

@@ -29,6 +29,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "compiles": ("trace", "compile", "backward", "not native"),
         "guards": ("guard miss", "recompile", "static sizes"),
         "passes": ("passes",),
+        "recordings": ("recording", "recording dropped", "recording off"),
         "texts": ("dump", "override", "unused text"),
     }
 )

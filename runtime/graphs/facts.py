@@ -46,9 +46,7 @@ def facts_of(func: Operation, kernels: Mapping[str, Operation], name: str, devic
     launched = frozenset(number for value, number in arguments.items() if _only_launched(value, kernels))
     symbols = any(_has_symbols(value) for value in func.body.args)
     launches = sum(isinstance(op, LaunchOp | ExternOp | UpdateOp | WriteOp) for op in func.body)
-    return ProgramFacts(
-        name, device, len(arguments), frozenset(written), tuple(sorted(versions.items())), launched, symbols, launches, _obstacle(func, device)
-    )
+    return ProgramFacts(name, device, len(arguments), frozenset(written), tuple(sorted(versions.items())), launched, symbols, launches, _obstacle(func, device))
 
 
 def root(value: Value) -> Value:

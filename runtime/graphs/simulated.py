@@ -34,9 +34,7 @@ class SimulatedDevice:
         """Whether a recording is being made."""
         return self.recording
 
-    def capture(
-        self, run: Callable[..., list[Any]], arguments: Sequence[Any], written: frozenset[int], launched: frozenset[int]
-    ) -> SimulatedRecording:
+    def capture(self, run: Callable[..., list[Any]], arguments: Sequence[Any], written: frozenset[int], launched: frozenset[int]) -> SimulatedRecording:
         """Record `run(*arguments)`.  Raises `CaptureError` for what the program raises."""
         before = {number: _bytes_of(arguments[number]).clone() for number in written}
         state = torch.get_rng_state()
@@ -57,9 +55,7 @@ class SimulatedDevice:
 class SimulatedRecording:
     """The program, the addresses and layouts of its arguments, and its results."""
 
-    def __init__(
-        self, device: SimulatedDevice, run: Callable[..., list[Any]], arguments: Sequence[Any], results: list[Any], launched: frozenset[int]
-    ) -> None:
+    def __init__(self, device: SimulatedDevice, run: Callable[..., list[Any]], arguments: Sequence[Any], results: list[Any], launched: frozenset[int]) -> None:
         self.device = device
         self.run = run
         self.results = results

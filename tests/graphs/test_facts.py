@@ -57,7 +57,11 @@ def test_writes_and_their_versions_are_counted_by_argument() -> None:
 @pytest.mark.parametrize(
     ("lines", "parameters", "obstacle"),
     [
-        ('  %e = host.extern() {callee = @aten.ones.default, args = [[4]]} : !host.tensor<4xf32>\n  host.return(%e)', f"%x: {X}", "aten.ones.default: it works on cpu"),
+        (
+            "  %e = host.extern() {callee = @aten.ones.default, args = [[4]]} : !host.tensor<4xf32>\n  host.return(%e)",
+            f"%x: {X}",
+            "aten.ones.default: it works on cpu",
+        ),
         ("  %n = host.number(%x) {symbol = 0} : index\n  host.return()", "%x: !host.tensor<i64>", "host.number: a number on the CPU decides a size"),
         (
             f"  %e = host.extern(%x) {{callee = @aten.nonzero.default, args = [#host.operand<0>], finds = {{s0 = [0, 0, 0, 4]}}}} : {X}\n  host.return(%e)",

@@ -54,7 +54,9 @@ def test_calls_are_replays_of_one_recording() -> None:
         for step in range(8):
             assert made(torch.full((4,), float(step)))[0].tolist() == [step + 1.0] * 4
     assert (device.recorded, device.replayed) == (1, 7)
-    assert [str(event) for event in made.log.events()] == ["recording f: 1 steps, 0.0 MB, copies arguments 0, 0 arguments patched where they move: first recording"]
+    assert [str(event) for event in made.log.events()] == [
+        "recording f: 1 steps, 0.0 MB, copies arguments 0, 0 arguments patched where they move: first recording"
+    ]
 
 
 def test_nothing_is_recorded_where_gradients_are() -> None:

@@ -62,6 +62,8 @@ class Cache:
 def description(entry: Entry) -> str:
     """What an entry is of, in a few words: the graph, or the kernels."""
     lines = entry.key.splitlines()
+    if entry.level == "tuning":
+        return ", ".join(lines[1:])
     first = lines[0] if lines and lines[0].startswith("backward of") else ""
     pattern = _KERNEL if entry.level == "kernel" else _GRAPH
     names = pattern.findall(entry.key)

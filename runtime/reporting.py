@@ -30,6 +30,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "guards": ("guard miss", "recompile", "static sizes"),
         "passes": ("passes",),
         "recordings": ("recording", "recording dropped", "recording off"),
+        "tuning": ("tuning begins", "tuning", "tuning problem"),
         "texts": ("dump", "override", "unused text"),
     }
 )

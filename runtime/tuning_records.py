@@ -118,11 +118,14 @@ class TuningStore:
             return None
 
     def keep(self, record: RecordOp, kernel_text: str = "") -> bool:
-        """Write a record in the place of an older one of the same kernel; False when only this process has it."""
-        parts = {RECORD: record_text(record).encode()}
+        """Write a record in the place of an older one of the same kernel, whose text stays; False when only this process has it."""
+        key, parts = key_of(record.device, record.kernel), {RECORD: record_text(record).encode()}
+        older = self.store.get(LEVEL, digest_of(key), use=False) if self.store is not None and not kernel_text else None
         if kernel_text:
             parts[KERNEL] = kernel_text.encode()
-        if self.store is not None and self.store.put(Entry(LEVEL, key_of(record.device, record.kernel), parts)):
+        elif older is not None and KERNEL in older.parts:
+            parts[KERNEL] = older.parts[KERNEL]
+        if self.store is not None and self.store.put(Entry(LEVEL, key, parts)):
             return True
         self.own[record.device, record.kernel] = record
         return False

@@ -6,6 +6,7 @@
     lect reduce FILE ...   lect-reduce: make a failing module small
     lect report FILE ...   one HTML file with every level of a program
     lect run FILE ...      lect-run: execute a module at any level
+    lect tune ls           records of which form of a kernel is the fastest
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from types import MappingProxyType
 
 from lect.tools.completion import is_asked, offer
 
-TOOLS = MappingProxyType({name: f"lect.tools.lect_{name}" for name in ("cache", "completion", "opt", "reduce", "report", "run")})
+TOOLS = MappingProxyType({name: f"lect.tools.lect_{name}" for name in ("cache", "completion", "opt", "reduce", "report", "run", "tune")})
 
 
 def arguments() -> argparse.ArgumentParser:

@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.lit.runner import run_line
 from tests.meta.tree import ROOT
 
-NAMES = "README.md docs/random-numbers.md docs/reducing.md docs/report.md docs/tools.md docs/training.md docs/tutorial.md"
+NAMES = "README.md docs/random-numbers.md docs/reducing.md docs/report.md docs/tools.md docs/training.md docs/tuning.md docs/tutorial.md"
 PAGES = tuple(ROOT / name for name in NAMES.split())
 BLOCK = re.compile(r"(?<=```console\n)(.*?)(?=```\n)", re.DOTALL)
 COMMAND = re.compile(r"^\$ (.*)\n", re.MULTILINE)

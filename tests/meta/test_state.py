@@ -23,7 +23,7 @@ MUTATING_METHODS = frozenset(
 )
 MUTABLE_DISPLAYS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
 # The runtime, and the command that is started without it, as torch takes seconds to load.
-ENVIRONMENT_FILES = frozenset({"runtime/entry.py", "tools/completion.py", "tools/lect_cache.py"})
+ENVIRONMENT_FILES = frozenset({"runtime/entry.py", "tools/completion.py", "tools/lect_cache.py", "tools/lect_tune.py"})
 
 
 def is_mutable(value: ast.expr | None) -> bool:

@@ -49,6 +49,7 @@ def completed(line: str) -> list[str]:
         ("lect opt x.mlir -p functional-split-j", ["functional-split-joint"]),
         ("lect cache ex", ["export"]),
         ("lect completion f", ["fish"]),
+        ("lect tune dr", ["draft"]),
     ],
 )
 def test_bash(line, words):

@@ -12,7 +12,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from lect.tools import lect_cache, lect_completion, lect_main, lect_opt, lect_reduce, lect_report, lect_run
+from lect.tools import lect_cache, lect_completion, lect_main, lect_opt, lect_reduce, lect_report, lect_run, lect_tune
 from tests.lit.runner import run_line
 
 TOOLS = {
@@ -23,6 +23,7 @@ TOOLS = {
     "lect-reduce": lect_reduce,
     "lect-report": lect_report,
     "lect-run": lect_run,
+    "lect-tune": lect_tune,
 }
 PROGRAM = '''
 import torch

@@ -11,6 +11,7 @@ from typing import Any
 from lect.backends.code_store import CodeStore
 from lect.ir import Context, LectError, Operation
 from lect.runtime.launches import check_launches
+from lect.runtime.machines import current_device_of
 from lect.runtime.openmp import openmp_libraries
 
 
@@ -89,7 +90,8 @@ def build(module: Operation, ctx: Context, name: str | None = None, code: Any = 
         from lect.backends import triton
 
         compiled = triton.compile_kernels(kernels, ctx)
-        entries = compiled.launchers()
+        with current_device_of(func):
+            entries = compiled.launchers()
     elif kernels:
         from lect.backends import llvm
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -49,6 +50,12 @@ def gpu_of(device: str) -> dict[str, Any]:
         raise LectError(f"no kernels for {device}: its compute capability is {facts.major}.{facts.minor}, and 8.0 is the least")
     shared = getattr(facts, "shared_memory_per_block_optin", PER_PROCESSOR - RESERVED)
     return cuda_target(facts.name, facts.major * 10 + facts.minor, facts.multi_processor_count, shared, facts.L2_cache_size)
+
+
+def current_device_of(graph: Operation) -> AbstractContextManager[Any]:
+    """A context in which the GPU of a graph's tensors is the current device; one that does nothing for other graphs."""
+    device = next((each for each in devices_of(graph) if each.startswith("cuda")), None)
+    return nullcontext() if device is None else torch.cuda.device(torch.device(device).index or 0)
 
 
 def on_device(run: Callable[..., list[Any]], graph: Operation) -> Callable[..., list[Any]]:

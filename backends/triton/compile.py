@@ -214,7 +214,7 @@ class CompiledKernels:
         self.kernels = kernels
 
     def launchers(self) -> dict[str, Callable[..., None]]:
-        """For each symbol `launch(stream, *addresses)`, on the current device."""
+        """For each symbol `launch(stream, *addresses)`, on the current device.  Raises `LectError` when its driver does not take a kernel."""
         from lect.backends.triton.launcher import make_launcher
 
         made = {id(kernel): make_launcher(kernel) for kernel in self.kernels.values()}

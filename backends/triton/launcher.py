@@ -1,6 +1,7 @@
 """Starting a compiled kernel: one native call with the addresses that the host program gives.
 
-A launcher is made for each kernel of a graph, which runs on one device: the machine code goes there when the first launch comes.
+A launcher is made for each kernel of a graph, which runs on one device.  The machine code goes there when the launcher is made, so that a driver which
+does not take it is known before anything has run; what is left of that is done when the first launch comes.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from typing import Any
 import torch
 
 from lect.backends.triton.compile import ALIGNMENT, Kernel
-from lect.backends.triton.driver import NO_CONTEXT, check, enter_context, has_context, launch_address, load_function
+from lect.backends.triton.driver import NO_CONTEXT, DriverError, check, enter_context, has_context, launch_address, load_function
 from lect.backends.triton.trampoline import NOT_ALIGNED, NOT_LOADED, LaunchInfo, room_for, trampoline
+from lect.ir import LectError
 
 WARP = 32
 MOST_TABLES = 16
@@ -36,10 +38,27 @@ class Launcher:
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
+        loc = kernel.func.loc
+        self.what = f"starting the kernel {kernel.func.symbol}{f' of {loc}' if loc.known else ''}"
         room = room_for(kernel.pointers)
         self.native = trampoline(room)
         self.rest = (0,) * (room - kernel.pointers)
         self.infos: dict[tuple[bool, ...] | None, LaunchInfo] = {None: LaunchInfo()}
+
+    def load_now(self) -> None:
+        """Load the version for aligned addresses on the current device.
+
+        Raises `LectError` when the driver does not take it, while the graph can still run some other way; short memory is left to the launch.
+        """
+        try:
+            if not has_context():
+                enter_context(torch._C._cuda_getDevice())
+            load(self.infos[None], self.kernel.version(), self.kernel.programs, ALIGNMENT - 1)
+        except torch.OutOfMemoryError:
+            return
+        except (DriverError, OSError) as error:
+            reason = f"the driver does not take the kernel: {error}; it must be as new as CUDA {torch.version.cuda}, for which torch was built"
+            raise LectError(reason, op=self.kernel.func) from None
 
     def plain(self) -> Callable[..., None]:
         """`launch(stream, *addresses)`."""
@@ -67,7 +86,7 @@ class Launcher:
             status = self.start(self.infos[None], stream, pointers)
         if status == NOT_ALIGNED:
             status = self.with_alignment(tuple([not pointer % ALIGNMENT for pointer in pointers]), stream, pointers)
-        check("starting a kernel", status)
+        check(self.what, status)
 
     def with_alignment(self, aligned: tuple[bool, ...], stream: int, pointers: tuple[int, ...]) -> int:
         """Start the version for pointers aligned like this; the status."""
@@ -104,8 +123,9 @@ class Tables:
 
 
 def make_launcher(kernel: Kernel) -> Callable[..., None]:
-    """`launch(stream, *addresses)` for a kernel, on the device that is current."""
+    """`launch(stream, *addresses)` for a kernel, on the device that is current.  Raises `LectError` when its driver does not take the kernel."""
     launcher = Launcher(kernel)
+    launcher.load_now()
     single = launcher.plain()
     if not kernel.grouped:
         return single
@@ -114,7 +134,7 @@ def make_launcher(kernel: Kernel) -> Callable[..., None]:
     def launch(stream: int, *pointers: int) -> None:
         table = tables.address(stream, pointers)
         if reduce(or_, pointers, 0) % ALIGNMENT:
-            check("starting a kernel", launcher.with_alignment((False,), stream, (table,)))
+            check(launcher.what, launcher.with_alignment((False,), stream, (table,)))
         else:
             single(stream, table)
 

@@ -245,6 +245,17 @@ def test_a_kernel_that_triton_refuses_runs_through_torch_with_a_file_that_replay
     assert note.number == "LB0020" and "injected" in str(note)  # type: ignore[attr-defined]
 
 
+def test_a_kernel_that_the_driver_refuses_runs_through_torch() -> None:
+    from lect.backends.triton import driver, launcher
+
+    x = make(100)
+    with mock.patch.object(launcher, "load_function", lambda binary, name, shared: driver.load_function(b"no machine code", name, shared)):
+        assert torch.equal(lect.compile(lambda x: x * 2 + 1)(x), x * 2 + 1)
+    (note,) = lect.events("note")
+    assert "the driver does not take the kernel: CUDA error" in str(note)
+    assert torch.equal(lect.compile(lambda x: x * 3)(x), x * 3)
+
+
 def test_out_of_memory_is_torchs_own_error() -> None:
     x = torch.zeros(1, device="cuda")
     with pytest.raises(torch.OutOfMemoryError):

@@ -14,6 +14,9 @@ What is computed again is as little as that cost allows.  Computed again are ele
 their operand once more; products, reductions, scans, random numbers and opaque calls are not.  Inside of checkpointed regions, marked by `recompute`,
 everything is but random numbers and opaque calls.
 
+On a GPU a value that lies in memory for a product of the forward, and must do so for one of the backward, is kept too: to compute it again takes reading
+what it comes from and writing it, while a product waits (`stored`).
+
 With a `memory_budget` below 1 the forward keeps less: that part of the bytes between the cut that computes everything again that may be and the one
 above.  What is computed twice then is what takes the least work for each byte (see `memory_budget`).
 
@@ -25,7 +28,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from lect.dialects.functional import creation, normalization, reduction, view
+from lect.dialects.functional import contraction, creation, normalization, reduction, view
 from lect.dialects.functional.creation import RandintOp, RandnOp, RandOp
 from lect.dialects.functional.families import Elementwise
 from lect.ir import Context, Operation, PassFailure, Value, is_removable
@@ -47,8 +50,21 @@ CHEAP = VIEWS | {
     reduction.SoftmaxOp,
     reduction.LogSoftmaxOp,
 }
+PRODUCTS = frozenset(
+    {
+        contraction.MmOp,
+        contraction.BmmOp,
+        contraction.AddmmOp,
+        contraction.BaddbmmOp,
+        contraction.AttentionOp,
+        contraction.AttentionBackwardOp,
+        contraction.ConvolutionOp,
+        contraction.ConvolutionBackwardOp,
+    }
+)  # which read their operands in memory
 RANDOM = frozenset({RandOp, RandnOp, RandintOp})
 KINDS = ("none", "cheap", "all")
+STORED = ("gpu", "always", "never")
 RECOMPUTE = "recompute"
 
 
@@ -59,19 +75,37 @@ class FunctionalPartitionMinCut(Pass):
     name: ClassVar[str] = "functional-partition-min-cut"
     recompute: str = option("cheap", "what may be computed again: none (views alone), cheap operations, or all but random numbers and opaque calls")
     memory_budget: float = option(1.0, "the part, from 0 to 1, of the bytes kept beyond the least possible")
+    stored: str = option("gpu", "where to keep, with `recompute` cheap, what products of both forward and backward read in memory: gpu, always or never")
 
     def run(self, op: Operation, ctx: Context) -> None:
+        if self.stored not in STORED:
+            raise PassFailure(f"'stored' of {self.name} is one of {', '.join(STORED)}, got '{self.stored}'")
         if self.recompute not in KINDS:
             raise PassFailure(f"'recompute' of {self.name} is one of {', '.join(KINDS)}, got '{self.recompute}'")
         if not 0 <= self.memory_budget <= 1:
             raise PassFailure(f"'memory_budget' of {self.name} is between 0 and 1, got {self.memory_budget}")
         for graph in joint_graphs(op):
             choice = self._within_budget(graph) if self.memory_budget < 1 else None
-            for value in _Cut(graph, self.recompute).kept() if choice is None else choice.kept:
-                reason = _reason(graph, value, self.recompute) if choice is None else _reason_within(graph, value, choice, self.memory_budget)
+            stored = self._stored(graph) if choice is None else frozenset()
+            for value in _Cut(graph, self.recompute, stored).kept() if choice is None else choice.kept:
+                reason = _reason(graph, value, self.recompute, stored) if choice is None else _reason_within(graph, value, choice, self.memory_budget)
                 _mark(value, reason)
                 ctx.count("values kept")
                 ctx.count("bytes kept", nbytes(value))
+
+    def _stored(self, graph: JointGraph) -> frozenset[Operation]:
+        """Operations whose results lie in memory for products of the forward and of the backward."""
+        if self.stored == "never" or self.recompute != "cheap":
+            return frozenset()
+        return frozenset([op for op in graph.ops if self._is_stored(graph, op)])
+
+    def _is_stored(self, graph: JointGraph, op: Operation) -> bool:
+        if graph.is_backward(op) or type(op) in VIEWS or op.attrs.get(RECOMPUTE) or not may_recompute(op, self.recompute):
+            return False
+        if self.stored == "gpu" and all(value.type.device == "cpu" for value in op.results):  # type: ignore[attr-defined]
+            return False
+        readers = products_that_read(op)
+        return any(graph.is_backward(reader) for reader in readers) and any(reader in graph.forward_ops for reader in readers)
 
     def _within_budget(self, graph: JointGraph) -> Choice:
         costly = [op for op in graph.ops if not graph.is_backward(op) and not may_recompute(op, self.recompute) and may_recompute(op, "all")]
@@ -87,6 +121,19 @@ def may_recompute(op: Operation, kind: str) -> bool:
     if type(op) is normalization.BatchNormOp:
         return kind == "cheap" and not op.training
     return type(op) in VIEWS or (kind == "cheap" and (type(op) in CHEAP or Elementwise in op.traits))
+
+
+def products_that_read(op: Operation) -> list[Operation]:
+    """Products that read a result of an operation as it is, or through views."""
+    found: list[Operation] = []
+    pending = list(op.results)
+    while pending:
+        for user in pending.pop().users:
+            if type(user) in VIEWS:
+                pending += user.results
+            elif type(user) in PRODUCTS:
+                found.append(user)
+    return found
 
 
 class _Cut:
@@ -171,9 +218,11 @@ def _mark(value: Value, reason: str) -> None:
     op.attrs[KEEP] = tuple(listed)
 
 
-def _reason(graph: JointGraph, value: Value, kind: str) -> str:
+def _reason(graph: JointGraph, value: Value, kind: str, stored: frozenset[Operation] = frozenset()) -> str:
     op = value.op
     assert op is not None
+    if op in stored:
+        return "read in memory by a product of the forward and by one of the backward"
     if not may_recompute(op, kind):
         return f"{op.name} is not computed twice"
     reader = graph.read_by_backward.get(value)

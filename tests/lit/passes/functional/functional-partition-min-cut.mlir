@@ -2,6 +2,7 @@
 // RUN: lect-opt %s -p functional-partition-min-cut{recompute=none} | filecheck %s --check-prefix=NONE
 // RUN: lect-opt %s -p functional-partition-min-cut{recompute=all} | filecheck %s --check-prefix=ALL
 // RUN: lect-opt %s -p functional-partition-min-cut{memory_budget=0.5} | filecheck %s --check-prefix=HALF
+// RUN: lect-opt %s -p functional-partition-min-cut{stored=always} | filecheck %s --check-prefix=STORED
 // RUN: lect-opt %s -p functional-partition-min-cut{memory_budget=0} | filecheck %s --check-prefix=NOTHING
 
 // The product is as large as each value of the chain, and the chain is cheap: one of them is kept, the one nearest to its reader.
@@ -131,4 +132,48 @@ functional.func @rather_copies_an_input_than_keeps_it_widened(%x: !functional.te
   %1 = functional.mul(%0, %0) : !functional.tensor<8xf32>
   %2 = functional.mul(%tangent, %0) : !functional.tensor<8xf32>
   functional.return(%1, %2)
+}
+
+// What a product of the forward and one of the backward read lies in memory anyway; what it comes from is kept for another reader.
+// CHECK-LABEL: functional.func @keeps_what_products_of_both_read
+// CHECK: functional.sin(%{{.*}}) {keep = "read in memory by a product of the forward and by one of the backward"}
+// ALL-LABEL: functional.func @keeps_what_products_of_both_read
+// ALL: functional.sin(%{{.*}}) : 
+functional.func @keeps_what_products_of_both_read(%x: !functional.tensor<8x8xf32, "cuda:0">, %w: !functional.tensor<8x8xf32, "cuda:0">, %v: !functional.tensor<8x8xf32, "cuda:0">, %tangent: !functional.tensor<8x8xf32, "cuda:0">) {training = {inputs = 3, results = 1, tangents = [0], gradients = [2], held = []}} {
+  %0 = functional.mm(%x, %w) : !functional.tensor<8x8xf32, "cuda:0">
+  %1 = functional.sin(%0) : !functional.tensor<8x8xf32, "cuda:0">
+  %2 = functional.mm(%1, %v) : !functional.tensor<8x8xf32, "cuda:0">
+  %3 = functional.permute(%1) {dims = [1, 0]} : !functional.tensor<8x8xf32, strides [1, 8], "cuda:0">
+  %4 = functional.cos(%0) : !functional.tensor<8x8xf32, "cuda:0">
+  %5 = functional.mul(%tangent, %4) : !functional.tensor<8x8xf32, "cuda:0">
+  %6 = functional.mm(%3, %5) : !functional.tensor<8x8xf32, "cuda:0">
+  functional.return(%2, %6)
+}
+
+// On a CPU memory is what is short.
+// CHECK-LABEL: functional.func @no_keep_on_a_cpu
+// CHECK: functional.sin(%{{.*}}) : 
+// STORED-LABEL: functional.func @no_keep_on_a_cpu
+// STORED: functional.sin(%{{.*}}) {keep = "read in memory by a product of the forward and by one of the backward"}
+functional.func @no_keep_on_a_cpu(%x: !functional.tensor<8x8xf32>, %w: !functional.tensor<8x8xf32>, %v: !functional.tensor<8x8xf32>, %tangent: !functional.tensor<8x8xf32>) {training = {inputs = 3, results = 1, tangents = [0], gradients = [2], held = []}} {
+  %0 = functional.mm(%x, %w) : !functional.tensor<8x8xf32>
+  %1 = functional.sin(%0) : !functional.tensor<8x8xf32>
+  %2 = functional.mm(%1, %v) : !functional.tensor<8x8xf32>
+  %3 = functional.permute(%1) {dims = [1, 0]} : !functional.tensor<8x8xf32, strides [1, 8]>
+  %4 = functional.cos(%0) : !functional.tensor<8x8xf32>
+  %5 = functional.mul(%tangent, %4) : !functional.tensor<8x8xf32>
+  %6 = functional.mm(%3, %5) : !functional.tensor<8x8xf32>
+  functional.return(%2, %6)
+}
+
+// CHECK-LABEL: functional.func @no_keep_as_no_product_of_the_backward_reads_it
+// CHECK: functional.sin(%{{.*}}) : 
+functional.func @no_keep_as_no_product_of_the_backward_reads_it(%x: !functional.tensor<8x8xf32, "cuda:0">, %w: !functional.tensor<8x8xf32, "cuda:0">, %v: !functional.tensor<8x8xf32, "cuda:0">, %tangent: !functional.tensor<8x8xf32, "cuda:0">) {training = {inputs = 3, results = 1, tangents = [0], gradients = [2], held = []}} {
+  %0 = functional.mm(%x, %w) : !functional.tensor<8x8xf32, "cuda:0">
+  %1 = functional.sin(%0) : !functional.tensor<8x8xf32, "cuda:0">
+  %2 = functional.mm(%1, %v) : !functional.tensor<8x8xf32, "cuda:0">
+  %3 = functional.mul(%tangent, %1) : !functional.tensor<8x8xf32, "cuda:0">
+  %4 = functional.cos(%0) : !functional.tensor<8x8xf32, "cuda:0">
+  %5 = functional.mul(%3, %4) : !functional.tensor<8x8xf32, "cuda:0">
+  functional.return(%2, %5)
 }

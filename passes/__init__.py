@@ -31,6 +31,7 @@ PASSES: Mapping[str, str] = MappingProxyType(
         "functional-fold-batch-norm": "lect.passes.functional.functional_fold_batch_norm:FunctionalFoldBatchNorm",
         "functional-split-log-softmax": "lect.passes.functional.functional_split_log_softmax:FunctionalSplitLogSoftmax",
         "functional-split-batch-norm": "lect.passes.functional.functional_split_batch_norm:FunctionalSplitBatchNorm",
+        "functional-recompute-masks": "lect.passes.functional.functional_recompute_masks:FunctionalRecomputeMasks",
         "functional-match-addmm": "lect.passes.functional.functional_match_addmm:FunctionalMatchAddmm",
         "functional-merge-linears": "lect.passes.functional.functional_merge_linears:FunctionalMergeLinears",
         "functional-pad-mm": "lect.passes.functional.functional_pad_mm:FunctionalPadMm",

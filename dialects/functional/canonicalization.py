@@ -10,7 +10,7 @@ from typing import Any
 
 from lect.dialects.functional.composite import ReluOp
 from lect.dialects.functional.creation import CastOp, CopyOp, FullOp
-from lect.dialects.functional.gather import SliceScatterOp
+from lect.dialects.functional.gather import AsStridedScatterOp, SliceScatterOp
 from lect.dialects.functional.pointwise import (
     BIT_UNARY,
     COMPARISONS,
@@ -24,7 +24,7 @@ from lect.dialects.functional.pointwise import (
     WhereOp,
 )
 from lect.dialects.functional.types import TensorType
-from lect.dialects.functional.view import CatOp, ExpandOp, PadOp, PermuteOp, ReshapeOp, ReverseOp, SliceOp
+from lect.dialects.functional.view import AsStridedOp, CatOp, ExpandOp, PadOp, PermuteOp, ReshapeOp, ReverseOp, SliceOp
 from lect.ir import Operation, Pattern, Rewriter, ScalarType, Value
 from lect.ir.symbolic import Expr
 from lect.ir.types import i1
@@ -241,6 +241,39 @@ class SliceOfSliceScatter(Pattern):
         return replace_by_op(op, SliceScatterOp(around.output, part.output, inner.dim, first, last), rewriter)
 
 
+def shows_all(op: AsStridedOp | AsStridedScatterOp) -> bool:
+    """True when a strided view has all elements of a contiguous operand in their order; how far apart the elements of a dim of size 1 are says nothing."""
+    x = op.x.type
+    if op.offset != 0 or not x.is_contiguous or not all(type(size) is int for size in (*op.size, *op.stride, *x.shape)):
+        return False
+    expected = 1
+    for size, stride in zip(reversed(op.size), reversed(op.stride)):
+        if size != 1 and stride != expected:
+            return False
+        expected *= size
+    return expected == x.count and expected > 0
+
+
+class AsStridedOfAll(Pattern):
+    """as_strided(x) of all elements of x in their order  =>  reshape(x)"""
+
+    root = AsStridedOp
+
+    def rewrite(self, op: AsStridedOp, rewriter: Rewriter) -> bool:
+        return shows_all(op) and (replace_by_value(op, op.x, rewriter) or replace_by_op(op, ReshapeOp(op.x, shape=op.size), rewriter))
+
+
+class AsStridedScatterOfAll(Pattern):
+    """as_strided_scatter(x, y) over all elements of x in their order  =>  reshape(y), unless the graph returns it"""
+
+    root = AsStridedScatterOp
+
+    def rewrite(self, op: AsStridedScatterOp, rewriter: Rewriter) -> bool:
+        if not shows_all(op) or any(user.name in ("functional.return", "functional.write") for user in op.output.users):
+            return False
+        return replace_by_value(op, op.src, rewriter) or replace_by_op(op, ReshapeOp(op.src, shape=op.x.type.shape), rewriter)
+
+
 class ReverseOfReverse(Pattern):
     """reverse(reverse(x)) along the same dims  =>  x"""
 
@@ -415,6 +448,8 @@ PATTERNS = (
     SliceOfAll(),
     SliceOfSlice(),
     SliceOfSliceScatter(),
+    AsStridedOfAll(),
+    AsStridedScatterOfAll(),
     ReverseOfReverse(),
     CatOfOne(),
     PadOfNothing(),

@@ -13,6 +13,9 @@ of `lanes` elements where the nest has as many, so that each thread moves 16 byt
 * "scan": the scanned dim is whole, or walked by a loop where it does not fit; "ordered": elements are updated in an order; "point": no dims.
 
 A record of tuning decides instead, where there is one for the kernel; it may say the warps of a program too.
+
+Elements that are put at places of which no two are equal need no order: such a nest is "flat".
+
 Does nothing unless the target is a GPU.  A nest that has `tiles` already keeps them.
 """
 
@@ -84,7 +87,7 @@ class Chooser:
         """The tiles."""
         if not self.sizes or not all(type(size) is int for size in self.sizes):
             return TilesAttr("point", ())
-        if self.nest.updates:
+        if self.nest.updates and (self.nest.ordered or any(op.kind != "set" for op in self.nest.updates)):
             return choose_tiles(self.nest, self.target)
         scans = [op for op in self.nest.body if isinstance(op, ScanOp) and self.sizes[op.over] != 1]
         if scans:

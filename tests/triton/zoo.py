@@ -391,6 +391,11 @@ def gelu_of_halves(x, y):
     return F.gelu(x), F.gelu(y) * 2, slope, slope.sum(0)
 
 
+@program(lambda t: (t(40, 30), t(20, 15)))
+def known_places(x, y):
+    return torch.slice_scatter(x[:20], y, 1, 3, 18), x.diagonal_scatter(y.flatten()[:28], 2)
+
+
 @program(lambda t: (t(6, 10), t(6, 10)))
 def writes(x, y):
     x.add_(y).mul_(2)

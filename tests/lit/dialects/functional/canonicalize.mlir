@@ -402,3 +402,54 @@ functional.func @size_stays_an_operand(%x: !functional.tensor<s0xi64>) {symbols 
   %2 = functional.mul(%x, %0) : !functional.tensor<s0xi64>
   functional.return(%1, %2)
 }
+
+// All elements in their order; what is between the elements of a dim of size 1 says nothing.
+// CHECK-LABEL: functional.func @strided_view_of_all(
+// CHECK-NEXT: %[[R:.*]] = functional.reshape(%x) {shape = [8, 4, 1, 1], strides = [4, 1, 4, 4]}
+// CHECK-NEXT: functional.neg(%[[R]])
+functional.func @strided_view_of_all(%x: !functional.tensor<32xf32>) {
+  %0 = functional.as_strided(%x) {size = [8, 4, 1, 1], stride = [4, 1, 4, 4]} : !functional.tensor<8x4x1x1xf32, strides [4, 1, 4, 4]>
+  %1 = functional.neg(%0) : !functional.tensor<8x4x1x1xf32>
+  functional.return(%1)
+}
+
+// CHECK-LABEL: functional.func @no_reshape_of_a_part(
+// CHECK-NEXT: functional.as_strided
+functional.func @no_reshape_of_a_part(%x: !functional.tensor<32xf32>) {
+  %0 = functional.as_strided(%x) {size = [4, 4], stride = [4, 1]} : !functional.tensor<4x4xf32>
+  %1 = functional.neg(%0) : !functional.tensor<4x4xf32>
+  functional.return(%1)
+}
+
+// CHECK-LABEL: functional.func @no_reshape_of_another_order(
+// CHECK-NEXT: functional.as_strided
+functional.func @no_reshape_of_another_order(%x: !functional.tensor<8x4xf32>) {
+  %0 = functional.as_strided(%x) {size = [4, 8], stride = [1, 4]} : !functional.tensor<4x8xf32, strides [1, 4]>
+  %1 = functional.neg(%0) : !functional.tensor<4x8xf32, strides [1, 4]>
+  functional.return(%1)
+}
+
+// CHECK-LABEL: functional.func @scattered_over_all(
+// CHECK-NEXT: %[[R:.*]] = functional.reshape(%y) {shape = [32]}
+// CHECK-NEXT: functional.neg(%[[R]])
+functional.func @scattered_over_all(%x: !functional.tensor<32xf32>, %y: !functional.tensor<8x4xf32>) {
+  %0 = functional.as_strided_scatter(%x, %y) {size = [8, 4], stride = [4, 1]} : !functional.tensor<32xf32>
+  %1 = functional.neg(%0) : !functional.tensor<32xf32>
+  functional.return(%1)
+}
+
+// CHECK-LABEL: functional.func @no_reshape_as_some_elements_stay(
+// CHECK-NEXT: functional.as_strided_scatter
+functional.func @no_reshape_as_some_elements_stay(%x: !functional.tensor<32xf32>, %y: !functional.tensor<7x4xf32>) {
+  %0 = functional.as_strided_scatter(%x, %y) {size = [7, 4], stride = [4, 1], offset = 4} : !functional.tensor<32xf32>
+  %1 = functional.neg(%0) : !functional.tensor<32xf32>
+  functional.return(%1)
+}
+
+// A result has memory of its own.
+// CHECK-LABEL: functional.func @no_reshape_as_the_graph_returns_it(
+// CHECK-NEXT: functional.as_strided_scatter
+functional.func @no_reshape_as_the_graph_returns_it(%x: !functional.tensor<32xf32>, %y: !functional.tensor<8x4xf32>) {
+  %0 = functional.as_strided_scatter(%x, %y) {size = [8, 4], stride = [4, 1]} : !functional.tensor<32xf32>
+  functional.return(%0)
+}

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from operator import is_
 from typing import Any, NamedTuple
 
 from .attributes import Attribute, symbol_text
@@ -124,6 +125,7 @@ class Printer:
         self.next_number = 0
         self.places: dict[Location, str] = {}
         self.memory: Callable[[Operation], Form | None] | None = None  # gives the texts of operations in the body of a function
+        self.ends: dict[Operation, End] | None = None  # what stands behind the operands of operations, as it was printed before
 
     # ---- names -------------------------------------------------------------------------------------------------------
 
@@ -219,16 +221,10 @@ class Printer:
                 out += "(" + ", ".join([names.get(value) or self.define(value) for value in operands]) + ")"
             elif not op.regions:
                 out += "()"
-        if attrs:
-            entries = [f"{_key_text(name)} = {attribute_text(value)}" for name, value in attrs.items() if name != "sym_name" and name != SEGMENTS]
-            if entries:
-                out += " {" + ", ".join(entries) + "}"
-        results = op.results
-        if results:
-            if len(results) == 1:
-                out += f" : {results[0].type}"
-            else:
-                out += " : (" + ", ".join([str(value.type) for value in results]) + ")"
+        if attrs and self.ends is not None:
+            out += _known_end(op, self.ends)
+        else:
+            out += _end(op)
         if op.regions:
             self._regions(op, out, indent, bool(header))
             if header:
@@ -392,6 +388,37 @@ class Printer:
             self.names[value] = names[place]
         self.lines.append(form.text % form.pick(names))
         return True
+
+
+End = tuple[list[Any], str]  # what the end of a line is made of, and the text
+
+
+def _end(op: Operation) -> str:
+    """What stands behind the operands of an operation: attributes and types, without any name of a value."""
+    out = ""
+    if op.attrs:
+        entries = [f"{_key_text(name)} = {attribute_text(value)}" for name, value in op.attrs.items() if name != "sym_name" and name != SEGMENTS]
+        if entries:
+            out = " {" + ", ".join(entries) + "}"
+    results = op.results
+    if results:
+        if len(results) == 1:
+            out += f" : {results[0].type}"
+        else:
+            out += " : (" + ", ".join([str(value.type) for value in results]) + ")"
+    return out
+
+
+def _known_end(op: Operation, ends: dict[Operation, End]) -> str:
+    """The same, not made anew where it is in `ends` of the same objects."""
+    attrs = op.attrs
+    made = [*attrs, *attrs.values()]
+    for value in op.results:
+        made.append(value.type)
+    known = ends.get(op)
+    if known is None or len(known[0]) != len(made) or not all(map(is_, known[0], made)):
+        known = ends[op] = (made, _end(op))
+    return known[1]
 
 
 class Form(NamedTuple):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from .block import Region
 from .operation import Operation
-from .printer import Form, Printer, form_of
+from .printer import End, Form, Printer, form_of
 from .value import Value
 
 Parts = list[Any]
@@ -34,6 +34,7 @@ class TextMemory:
     def __init__(self) -> None:
         self._whole: dict[Operation, tuple[Parts, set[Operation], str]] = {}
         self._nested: dict[Operation, Nested] = {}
+        self._ends: dict[Operation, End] = {}
 
     def of(self, op: Operation) -> str:
         """The text of an operation."""
@@ -48,6 +49,7 @@ class TextMemory:
             self._remember(inner, *nested[inner])
         printer = Printer()
         printer.memory = self._form
+        printer.ends = self._ends
         printer.op(op, "")
         text = "\n".join(printer.lines)
         for inner in known[1] - nested.keys() if known is not None else ():
@@ -81,6 +83,7 @@ class TextMemory:
         """Hold no operations any more."""
         self._whole.clear()
         self._nested.clear()
+        self._ends.clear()
 
 
 def parts_of(op: Operation) -> Parts:
@@ -107,45 +110,49 @@ def _add_parts(op: Operation, parts: Parts, nested: dict[Operation, tuple[Parts,
 
 def _add_head(op: Operation, parts: Parts) -> None:
     parts.append(op)
-    if op.operands:
-        parts.extend(op.operands)
+    parts += op.operands
     for value in op.results:
-        parts.append(value.type)
-        parts.append(value.hint)
+        parts += (value.type, value.hint)
     attrs = op.attrs
     if attrs:
-        parts.extend(attrs)
-        parts.extend(attrs.values())
+        parts += attrs
+        parts += attrs.values()
     if op.successors:
-        parts.extend(op.successors)
+        parts += op.successors
 
 
 def _add_inside(region: Region, parts: Parts, nested: dict[Operation, tuple[Parts, Parts]] | None) -> None:
-    add = parts.append
     for block in region.blocks:
         if block.pending is not None:  # its operations are not written down; what they will read are the operands of the one around it
-            add(block.pending)
-            parts.extend(block.parent_op.operands)  # type: ignore[union-attr]
+            parts.append(block.pending)
+            parts += block.parent_op.operands  # type: ignore[union-attr]
             continue
         for value in block.args:
-            add(value)
-            add(value.type)
-            add(value.hint)
+            parts += (value, value.type, value.hint)
         inner = block.first
         while inner is not None:
-            if not inner.regions:
-                _add_head(inner, parts)
+            if not inner.regions:  # what `_add_head` does: most operations are here
+                parts.append(inner)
+                parts += inner.operands
+                for value in inner.results:
+                    parts += (value.type, value.hint)
+                attrs = inner.attrs
+                if attrs:
+                    parts += attrs
+                    parts += attrs.values()
+                if inner.successors:
+                    parts += inner.successors
             elif nested is None:
                 _add_parts(inner, parts, None)
             else:
-                add(inner)
+                parts.append(inner)
                 own: tuple[Parts, Parts] = ([], [])
                 nested[inner] = own
                 _add_head(inner, own[0])
                 for each in inner.regions:
                     _add_inside(each, own[1], None)
             inner = inner.next
-        add(block)
+        parts.append(block)
 
 
 def _outer(op: Operation) -> list[Value]:

@@ -9,12 +9,27 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from lect.ir import Context, LectError, Operation
-from lect.ir.text_memory import TextMemory
+from lect.ir.text_memory import TextMemory, same_parts
 from lect.passes.instrument import Instrument
 from lect.passes.manager import PassManager
-from lect.runtime.graph_texts import CAPTURE, LEVELS, Known, TextError, header, level_file, pass_file, rest_of, shown_ops, texts_in
+from lect.runtime.graph_texts import CAPTURE, LEVELS, Known, TextError, digest_of, header, level_file, pass_file, rest_of, shown_ops, texts_in, to_bytes
+
+
+class Body(NamedTuple):
+    """What stands in a file below its first lines: the texts of the operations it is made of, all of it as bytes, and a short name for that."""
+
+    parts: list[str]
+    text: bytes
+    digest: str
+
+    @classmethod
+    def of(cls, parts: list[str]) -> Body:
+        """The text of a module that has operations with these texts."""
+        text = to_bytes("\n\n".join(parts) + "\n")
+        return cls(parts, text, digest_of(text))
 
 
 @dataclass
@@ -25,24 +40,35 @@ class Dump:
     graph: str
     captured: Callable[[Operation], str]
     files: int = 0
-    last: str | None = None
     texts: TextMemory = field(default_factory=TextMemory)
+    last: Body | None = None
     _open: bool = False
 
-    def text(self, module: Operation, stage: str) -> str:
-        """What a file shows of a module."""
+    def changed(self, module: Operation, stage: str) -> bool:
+        """Whether a file would show another text of the module than `last`, which is the new one then."""
         ops = shown_ops(module, stage)
         self.texts.keep_only(ops)
-        return "\n\n".join([self.texts.of(op) for op in ops]) + "\n"
+        parts = [self.texts.of(op) for op in ops]
+        if self.last is not None and same_parts(self.last.parts, parts):
+            return False
+        body = Body.of(parts)
+        before, self.last = self.last, body
+        return before is None or before.text != body.text
 
     def write(self, name: str, text: str) -> None:
         """Write one file.  Raises `TextError` when that is not possible, or would destroy what somebody has edited."""
+        self.write_bytes(name, to_bytes(text))
+
+    def write_bytes(self, name: str, *parts: bytes) -> None:
+        """The same for a text that is encoded, in parts."""
         try:
             if not self._open:
                 self._begin()
             if os.sep in name:
                 (self.folder / name).parent.mkdir(exist_ok=True)
-            (self.folder / name).write_text(text, encoding="utf-8", errors="surrogatepass")
+            with open(os.path.join(self.folder, name), "wb", 0) as file:
+                for part in parts:
+                    file.write(part)
         except OSError as error:
             raise TextError(f"the text of a compile cannot be written to '{error.filename or self.folder}': {os.strerror(error.errno or 0)}") from None
         self.files += 1
@@ -73,9 +99,9 @@ class Dump:
 
                     self.write("host.py", python_host.source_text(op, ctx))
             if kernels:
-                from lect.backends import llvm
+                from lect.backends.llvm.kernels import shown_text
 
-                self.write("kernels.ll", "\n\n".join(f"; @{op.symbol}\n{llvm.print_llvm(op, ctx)}" for op in kernels))
+                self.write("kernels.ll", shown_text(kernels, ctx))
         except TextError:
             raise
         except LectError:  # what a backend cannot make, linking says
@@ -92,22 +118,18 @@ class DumpPasses(Instrument):
     def before(self, manager: PassManager, position: int, op: Operation, ctx: Context) -> None:
         if position == 0 and self.dump.last is None and self.stage not in (CAPTURE, "aot"):  # a backward begins at this level
             earlier = list(LEVELS)[list(LEVELS).index(self.stage) - 1]
-            self.dump.last = self.dump.text(op, self.stage)
+            self.dump.changed(op, self.stage)
             self._save(level_file(earlier), f"the level {LEVELS[earlier]}", str(manager), op, ctx)
 
     def after(self, manager: PassManager, position: int, op: Operation, ctx: Context) -> None:
-        rest = rest_of(self.stage, manager, position)
-        if self._changed(op) and self.stage != CAPTURE:
+        if self.dump.changed(op, self.stage) and self.stage != CAPTURE:
             name = manager.passes[position].name
-            self._save(pass_file(self.stage, position, name), f"behind {name}", rest, op, ctx)
+            self._save(pass_file(self.stage, position, name), f"behind {name}", rest_of(self.stage, manager, position), op, ctx)
         if position == len(manager.passes) - 1:
-            self._save(level_file(self.stage), f"the level {LEVELS[self.stage]}", rest, op, ctx)
-
-    def _changed(self, module: Operation) -> bool:
-        """Whether the text is another than before."""
-        last, self.dump.last = self.dump.last, self.dump.text(module, self.stage)
-        return last != self.dump.last
+            self._save(level_file(self.stage), f"the level {LEVELS[self.stage]}", rest_of(self.stage, manager, position), op, ctx)
 
     def _save(self, name: str, where: str, rest: str, op: Operation, ctx: Context) -> None:
-        assert self.dump.last is not None
-        self.dump.write(name, header(self.dump.graph, where, self.dump.captured(op), rest, ctx.target, self.dump.last) + self.dump.last)
+        body = self.dump.last
+        assert body is not None
+        head = header(self.dump.graph, where, self.dump.captured(op), rest, ctx.target, body.digest)
+        self.dump.write_bytes(name, to_bytes(head), body.text)

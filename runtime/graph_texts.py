@@ -88,9 +88,14 @@ def shown_ops(module: Operation, stage: str) -> list[Operation]:
     return [op for op in module.body if stage == CAPTURE or op.name not in FRAME]
 
 
-def digest_of(text: str) -> str:
-    """A short name for a text."""
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+def to_bytes(text: str) -> bytes:
+    """A text as it stands in a file; names of a program may be no valid Unicode."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def digest_of(text: str | bytes) -> str:
+    """A short name for a text, or for what stands in a file."""
+    return hashlib.blake2b(to_bytes(text) if isinstance(text, str) else text, digest_size=8).hexdigest()
 
 
 def captured_digest(module: Operation) -> str:
@@ -98,13 +103,13 @@ def captured_digest(module: Operation) -> str:
     return digest_of("\n".join(print_op(op)[0] for op in module.body if op.name == "fx.graph"))
 
 
-def header(graph: str, where: str, captured: str, rest: str, target: Mapping[str, Any], body: str) -> str:
-    """The lines in front of a text: what it is, how to go on from it by hand, and what tells whether it was edited."""
+def header(graph: str, where: str, captured: str, rest: str, target: Mapping[str, Any], digest: str) -> str:
+    """The lines in front of a text: what it is, how to go on from it by hand, and the digest of the text, which tells whether it was edited."""
     lines = []
     if rest:
         flag = "--target " + ",".join(f"{name}={value}" for name, value in target.items()) + " " if target else ""
         lines.append(f"go on with: lect-opt FILE {flag}-p '{rest}'")
-    return _lines(".mlir", f"{_HEAD}{graph}: {where}", *lines, f"{_GRAPH}{captured}", f"{_TEXT}{digest_of(body)}")
+    return _lines(".mlir", f"{_HEAD}{graph}: {where}", *lines, f"{_GRAPH}{captured}", f"{_TEXT}{digest}")
 
 
 def kernel_header(suffix: str, graph: str, where: str, captured: str, made: str, body: str) -> str:

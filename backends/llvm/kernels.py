@@ -54,6 +54,13 @@ def module_text(funcs: Sequence[Operation], ctx: Context) -> str:
     return "\n".join([PRELUDE, *([HEAP] if heap else []), *parts, attributes, masked_functions(masked), library_text(mathematics, features)])
 
 
+def shown_text(funcs: Sequence[Operation], ctx: Context) -> str:
+    """The same, for somebody who shows it before the kernels are compiled with this context, which is then done of this text."""
+    text = module_text(funcs, ctx)
+    ctx.resources["llvm_text"] = (funcs, text)
+    return text
+
+
 def mask_bytes(features: str) -> frozenset[int]:
     """The sizes of elements for which a processor has loads and stores under masks."""
     enabled = {item[1:] for item in features.split(",") if item.startswith("+")}
@@ -80,8 +87,11 @@ def library_text(mathematics: set[tuple[str, str, int]], features: str) -> str:
 def compile_kernels(funcs: Sequence[Operation], ctx: Context) -> CompiledKernels:
     """Native code for this machine of all kernels of a graph, as one object.  Raises `LectError` for what has no CPU code.
 
-    The resource `code_store` of the context is a `CodeStore`, where code is looked for and kept.
+    The resource `code_store` of the context is a `CodeStore`, where code is looked for and kept.  `llvm_text` is what `shown_text` made just before.
     """
     kernels = [func for func in funcs if isinstance(func, FuncOp)]
-    code = stored_object(module_text(kernels, ctx), OPT_LEVEL, ctx.resources.get("code_store"))
+    shown, text = ctx.resources.pop("llvm_text", ((), ""))
+    if list(shown) != kernels:
+        text = module_text(kernels, ctx)
+    code = stored_object(text, OPT_LEVEL, ctx.resources.get("code_store"))
     return CompiledKernels({str(func.symbol): func.programs for func in kernels}, code)

@@ -49,6 +49,7 @@ class LocatingPrinter(Printer):
 
     def __init__(self, stable: StableNames | None = None) -> None:
         super().__init__()
+        self.short = False
         self.stable = stable
         self.locations_of_lines: list[Location] = []
         self.scope = Scope()

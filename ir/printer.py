@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from operator import is_
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .attributes import Attribute, symbol_text
 from .block import Block, Region
@@ -21,9 +21,11 @@ from .location import UNKNOWN, Location
 from .operation import Operation, UnregisteredOp
 from .scanner import quote
 from .symbolic import Expr
-from .template import picker
 from .traits import FuncLike, IsolatedFromAbove
 from .value import Value
+
+if TYPE_CHECKING:
+    from .text_form import Form
 
 _IDENTIFIER = re.compile(r"[A-Za-z_](?:[\w$]*|\w*\.[\w$.]+)\Z", re.ASCII)
 _NOT_NAME = re.compile(r"[^A-Za-z0-9_$]")
@@ -117,6 +119,7 @@ class Printer:
         self.generic = generic
         self.locations = locations
         self.mark = mark
+        self.short = not (generic or locations or mark is not None)  # a line has nothing but what `_short` prints
         self.marked: int | None = None
         self.lines: list[str] = []
         self.names: dict[Value, str] = {}
@@ -124,8 +127,7 @@ class Printer:
         self.taken: set[str] = set()
         self.next_number = 0
         self.places: dict[Location, str] = {}
-        self.memory: Callable[[Operation], Form | None] | None = None  # gives the texts of operations in the body of a function
-        self.ends: dict[Operation, End] | None = None  # what stands behind the operands of operations, as it was printed before
+        self.known: Known | None = None
 
     # ---- names -------------------------------------------------------------------------------------------------------
 
@@ -221,10 +223,7 @@ class Printer:
                 out += "(" + ", ".join([names.get(value) or self.define(value) for value in operands]) + ")"
             elif not op.regions:
                 out += "()"
-        if attrs and self.ends is not None:
-            out += _known_end(op, self.ends)
-        else:
-            out += _end(op)
+        out += _end(op) if self.known is None or not attrs else _known_end(op, self.known.ends)
         if op.regions:
             self._regions(op, out, indent, bool(header))
             if header:
@@ -348,8 +347,13 @@ class Printer:
                 args = ", ".join([f"{self.names.get(value) or self.define(value)}: {value.type}" for value in block.args])
                 self.lines.append(indent + self.blocks[block] + (f"({args}):" if args else ":"))
             op = block.first
+            short = self.short
+            known = self.known if header else None
             while op is not None:
-                if self.memory is None or not op.regions or not header or not self._remembered(op, self.memory(op)):
+                if op.regions:
+                    if known is None or not self._remembered(op, known.form(op)):
+                        self.op(op, inner)
+                elif not short or not self._short(op, inner):
                     self.op(op, inner)
                 op = op.next
 
@@ -361,7 +365,7 @@ class Printer:
         if arguments:
             self.lines.append(f"{indent}{self.blocks[block]}({', '.join([f'{name}: {type}' for name, type in zip(arguments, arg_types)])}):")
         names += arguments
-        body = template.body(len(names) - len(arguments), arg_types, _forms)
+        body = template.body(len(names) - len(arguments), arg_types, forms_of_lines)
         names += self.new_numbers(body.results)
         if self.locations:
             for form, numbers, place in body.lines:
@@ -369,6 +373,26 @@ class Printer:
         elif body.lines:
             self.lines.append(body.text(inner) % tuple(body.pick(names)))
         self.release(arguments)
+
+    def _short(self, op: Operation, indent: str) -> bool:
+        """Print an operation that is operands, attributes and results, as most are, as `op` does; False for others."""
+        definition = op.definition
+        attrs = op.attrs
+        if definition is None or definition.needs_segments or op.successors or "sym_name" in attrs:
+            return False
+        names = self.names
+        results = op.results
+        if len(results) == 1:
+            indent += (names.get(results[0]) or self.define(results[0])) + " = "
+        elif results:
+            indent += ", ".join([names.get(value) or self.define(value) for value in results]) + " = "
+        operands = op.operands
+        if len(operands) == 1:
+            read = names.get(operands[0]) or self.define(operands[0])
+        else:
+            read = ", ".join([names.get(value) or self.define(value) for value in operands])
+        self.lines.append(f"{indent}{op.name}({read}){_end(op) if self.known is None or not attrs else _known_end(op, self.known.ends)}")
+        return True
 
     def _remembered(self, op: Operation, form: Form | None) -> bool:
         """Print an operation in the body of a function as it was printed before; False when that is not known."""
@@ -393,13 +417,22 @@ class Printer:
 End = tuple[list[Any], str]  # what the end of a line is made of, and the text
 
 
+class Known(NamedTuple):
+    """What is known of the body of a function that was printed before: the form of an operation with regions, and what stands behind operands."""
+
+    form: Callable[[Operation], Form | None]
+    ends: dict[Operation, End]
+
+
 def _end(op: Operation) -> str:
     """What stands behind the operands of an operation: attributes and types, without any name of a value."""
     out = ""
     if op.attrs:
-        entries = [f"{_key_text(name)} = {attribute_text(value)}" for name, value in op.attrs.items() if name != "sym_name" and name != SEGMENTS]
-        if entries:
-            out = " {" + ", ".join(entries) + "}"
+        for name, value in op.attrs.items():
+            if name != "sym_name" and name != SEGMENTS:
+                out += f"{', ' if out else ' {'}{_key_text(name)} = {attribute_text(value)}"
+        if out:
+            out += "}"
     results = op.results
     if results:
         if len(results) == 1:
@@ -421,112 +454,10 @@ def _known_end(op: Operation, ends: dict[Operation, End]) -> str:
     return known[1]
 
 
-class Form(NamedTuple):
-    """The text of an operation in the body of a function as a format for names, which `pick` takes out of a list: those of values from `outer`, hinted ones
-    and numbers.
-
-    `hints` says in their order which hints are asked for a name, and which of these names is free again; `results` are the places of the results' names.
-    `inside` is the part of the text that its regions are.
-    """
-
-    text: str
-    outer: tuple[Value, ...]
-    hints: tuple[str | int, ...]
-    numbers: int
-    results: tuple[int, ...]
-    places: tuple[int, ...]
-    pick: Callable[[list[Any]], tuple[str, ...]]
-    inside: Inside
-
-
-class Inside(NamedTuple):
-    """What a form has from the regions of its operation: text, places and hints, and how many names there are of both kinds behind them."""
-
-    text: str
-    places: tuple[int, ...]
-    hints: tuple[str | int, ...]
-    hinted: int
-    numbers: int
-
-
-class _FormPrinter(Printer):
-    """Prints an operation with marks in the place of names; what is `inside` it may be known."""
-
-    def __init__(self, inside: Inside | None) -> None:
-        super().__init__()
-        self.hints: list[str | int] = []
-        self.hinted = self.numbered = 0
-        self.is_plain = True
-        self.known = inside
-        self.first_line = self.first_hint = -1
-
-    def new_name(self, hint: str | None) -> str:
-        if hint is None:
-            self.numbered += 1
-            return f"\0n{self.numbered - 1}\0"
-        self.hints.append(hint)
-        self.hinted += 1
-        return f"\0h{self.hinted - 1}\0"
-
-    def new_numbers(self, count: int) -> list[str]:
-        self.numbered += count
-        return [f"\0n{number}\0" for number in range(self.numbered - count, self.numbered)]
-
-    def release(self, names: Sequence[str]) -> None:
-        self.hints += [int(name[2:-1]) for name in names if name[1] == "h"]
-
-    def _enter(self, op: Operation) -> tuple[set[str], int] | None:
-        self.is_plain = self.is_plain and IsolatedFromAbove not in op.traits  # which counts names anew
-        return None
-
-    def _regions(self, op: Operation, out: str, indent: str, header: bool) -> None:
-        if self.first_line >= 0:
-            super()._regions(op, out, indent, header)
-            return
-        self.first_line, self.first_hint = len(self.lines) + 1, len(self.hints)
-        if self.known is None:
-            super()._regions(op, out, indent, header)
-            return
-        self.lines.append(out + " {")
-        self.hints += self.known.hints
-        self.hinted, self.numbered = self.known.hinted, self.known.numbers
-
-
-def form_of(op: Operation, outer: Sequence[Value], known: Form | None = None) -> Form | None:
-    """The text of an operation in the body of a function, which reads these values from outside; None where it cannot be one for all names.
-
-    `known` is what it was when its regions were the same.
-    """
-    if known is not None and (known.outer != tuple(outer) or len(known.results) != len(op.results) or any(value.hint for value in op.results)):
-        known = None  # names inside are counted from other numbers on
-    printer = _FormPrinter(known.inside if known is not None else None)
-    printer.names = {value: f"\0e{number}\0" for number, value in enumerate(outer)}
-    printer.op(op, "  ")
-    if not printer.is_plain:
-        return None
-    first = {"e": 0, "h": len(outer), "n": len(outer) + printer.hinted}
-    text, places = _format("\n".join(printer.lines[: printer.first_line]), first)
-    if known is not None:
-        inside = known.inside
-    else:
-        own = _format("\n".join(printer.lines[printer.first_line :]), first)
-        inside = Inside(*own, tuple(printer.hints[printer.first_hint :]), printer.hinted, printer.numbered)
-    places += inside.places
-    results = [first[name[1]] + int(name[2:-1]) for name in map(printer.names.__getitem__, op.results)]
-    return Form(f"{text}\n{inside.text}", tuple(outer), tuple(printer.hints), printer.numbered, tuple(results), places, picker(places), inside)
-
-
-def _format(text: str, first: Mapping[str, int]) -> tuple[str, tuple[int, ...]]:
-    """A text with marks as a format, and the places of the names; `first` is the first place of each kind."""
-    places = tuple([first[kind] + int(number) for kind, number in _MARK.findall(text)])
-    return _MARK.sub("%s", text.replace("%", "%%")), places
-
-
-_MARK = re.compile(r"\0([ehn])(\d+)\0")
 _HOLE = re.compile(r"\0(\d+)\0")
 
 
-def _forms(block: Block, given: Sequence[Value]) -> list[tuple[str, tuple[int, ...]]]:
+def forms_of_lines(block: Block, given: Sequence[Value]) -> list[tuple[str, tuple[int, ...]]]:
     """The line of each operation of a block as a format for names, and which names: of `given`, arguments and results by their numbers."""
     printer = Printer()
     values = [*given, *block.args]

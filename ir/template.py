@@ -22,6 +22,7 @@ from .types import Type
 from .value import Value
 
 Line = tuple[str, tuple[int, ...], int]  # a format for names, the numbers of their values, and the number of the place
+MARK = "\0"  # no text of an operation has it
 _NEW_VALUE = Value.__new__
 _NEW_OPERATION = object.__new__
 
@@ -36,19 +37,27 @@ def picker(places: Sequence[int]) -> Callable[[list[Any]], tuple[str, ...]]:
 class BodyText:
     """The text of a template: its lines, how many results they have, and `pick`, which takes the names of all lines out of those of all values."""
 
-    __slots__ = ("_texts", "lines", "pick", "results")
+    __slots__ = ("_marked", "_texts", "lines", "pick", "results")
 
     def __init__(self, lines: Sequence[Line], results: int) -> None:
         self.lines = lines
         self.results = results
         self.pick = picker([number for _, numbers, _ in lines for number in numbers])
         self._texts: dict[str, str] = {}
+        self._marked: dict[str, str] = {}
 
     def text(self, indent: str) -> str:
         """All lines as one format."""
         found = self._texts.get(indent)
         if found is None:
             found = self._texts[indent] = "\n".join([indent + form for form, _, _ in self.lines])
+        return found
+
+    def marked(self, indent: str) -> str:
+        """All lines with `MARK` in the place of names."""
+        found = self._marked.get(indent)
+        if found is None:
+            found = self._marked[indent] = self.text(indent) % ((MARK,) * sum(len(numbers) for _, numbers, _ in self.lines))
         return found
 
 

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 from .block import Region
 from .operation import Operation
-from .printer import End, Form, Printer, form_of
+from .printer import End, Known, Printer
+from .text_form import Form, form_of
 from .value import Value
 
 Parts = list[Any]
@@ -48,8 +49,7 @@ class TextMemory:
         for inner in changed:
             self._remember(inner, *nested[inner])
         printer = Printer()
-        printer.memory = self._form
-        printer.ends = self._ends
+        printer.known = Known(self._form, self._ends)
         printer.op(op, "")
         text = "\n".join(printer.lines)
         for inner in known[1] - nested.keys() if known is not None else ():

@@ -40,11 +40,13 @@ def option(default: Any, help: str) -> Any:
 class Pass:
     """Base of all passes.  `name` is what pipelines call it; `live` says that it reads `ctx.resources`, so that text alone cannot replay it.
 
+    `gpu_only` says that it changes nothing but kernels for a GPU, and what calls them, so that nobody needs to look for changes in a module without such.
     `keeps` names the entries of `ctx.analyses` that hold behind it too, because it changes nothing of what they say or brings them up to date.
     """
 
     name: ClassVar[str] = ""
     live: ClassVar[bool] = False
+    gpu_only: ClassVar[bool] = False
     keeps: ClassVar[tuple[str, ...]] = ()
 
     def run(self, op: Operation, ctx: Context) -> None:

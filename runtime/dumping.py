@@ -15,6 +15,7 @@ from lect.ir import Context, LectError, Operation
 from lect.ir.text_memory import TextMemory, same_parts
 from lect.passes.instrument import Instrument
 from lect.passes.manager import PassManager
+from lect.passes.targets import is_gpu
 from lect.runtime.graph_texts import CAPTURE, LEVELS, Known, TextError, digest_of, header, level_file, pass_file, rest_of, shown_ops, texts_in, to_bytes
 
 
@@ -122,8 +123,9 @@ class DumpPasses(Instrument):
             self._save(level_file(earlier), f"the level {LEVELS[earlier]}", str(manager), op, ctx)
 
     def after(self, manager: PassManager, position: int, op: Operation, ctx: Context) -> None:
-        if self.dump.changed(op, self.stage) and self.stage != CAPTURE:
-            name = manager.passes[position].name
+        each = manager.passes[position]
+        if not (each.gpu_only and _is_for_cpu(op, ctx)) and self.dump.changed(op, self.stage) and self.stage != CAPTURE:
+            name = each.name
             self._save(pass_file(self.stage, position, name), f"behind {name}", rest_of(self.stage, manager, position), op, ctx)
         if position == len(manager.passes) - 1:
             self._save(level_file(self.stage), f"the level {LEVELS[self.stage]}", rest_of(self.stage, manager, position), op, ctx)
@@ -133,3 +135,8 @@ class DumpPasses(Instrument):
         assert body is not None
         head = header(self.dump.graph, where, self.dump.captured(op), rest, ctx.target, body.digest)
         self.dump.write_bytes(name, to_bytes(head), body.text)
+
+
+def _is_for_cpu(module: Operation, ctx: Context) -> bool:
+    """Whether passes for kernels of a GPU have nothing to do: nothing in the module is for one, or approximate as only theirs are by themselves."""
+    return not is_gpu(ctx.target) and not any(op.attrs.get("target") == "cuda" or op.attrs.get("approximate") for op in module.body)

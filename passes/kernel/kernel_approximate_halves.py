@@ -31,6 +31,7 @@ class KernelApproximateHalves(Pass):
     """Mark kernels for a GPU that may use approximate functions."""
 
     name: ClassVar[str] = "kernel-approximate-halves"
+    gpu_only: ClassVar[bool] = True
 
     def run(self, op: Operation, ctx: Context) -> None:
         for func in [inner for inner in op.body if isinstance(inner, kernel.FuncOp)]:

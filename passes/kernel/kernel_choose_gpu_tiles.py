@@ -50,6 +50,7 @@ class KernelChooseGpuTiles(Pass):
     """Choose the variant, the axes and the block sizes of every nest for a GPU."""
 
     name: ClassVar[str] = "kernel-choose-gpu-tiles"
+    gpu_only: ClassVar[bool] = True
     keeps: ClassVar[tuple[str, ...]] = (FORMS,)
     lanes: int = option(2048, "elements of a tile where nothing is folded")
     row: int = option(16384, "longest row that one tile takes whole")

@@ -22,6 +22,7 @@ class KernelChooseWarps(Pass):
     """Choose the number of warps of every kernel for a GPU."""
 
     name: ClassVar[str] = "kernel-choose-warps"
+    gpu_only: ClassVar[bool] = True
     each: int = option(16, "elements of a thread")
     most: int = option(16, "warps of a program")
     stages: int = option(3, "steps that a product of matrices reads ahead")

@@ -28,6 +28,7 @@ class KernelGroupLaunches(Pass):
     """Join launches of equal kernels on memory of their own."""
 
     name: ClassVar[str] = "kernel-group-launches"
+    gpu_only: ClassVar[bool] = True
     least: int = option(8, "launches that are worth a table of addresses")
 
     def run(self, op: Operation, ctx: Context) -> None:

@@ -22,6 +22,7 @@ class KernelHalveTanh(Pass):
     """Replace (x / 2) * (1 + tanh(u)) by x / (1 + exp(-2 u))."""
 
     name: ClassVar[str] = "kernel-halve-tanh"
+    gpu_only: ClassVar[bool] = True
 
     def run(self, op: Operation, ctx: Context) -> None:
         for func in [inner for inner in op.body if isinstance(inner, kernel.FuncOp) and inner.approximate]:

@@ -28,6 +28,7 @@ class KernelQuickErf(Pass):
     """Replace 1 + erf(u) by a polynomial times an exponential."""
 
     name: ClassVar[str] = "kernel-quick-erf"
+    gpu_only: ClassVar[bool] = True
 
     def run(self, op: Operation, ctx: Context) -> None:
         for func in [inner for inner in op.body if isinstance(inner, kernel.FuncOp) and inner.approximate]:

@@ -22,6 +22,7 @@ class KernelShareReciprocals(Pass):
     """Multiply with the reciprocal of a sum of exponentials instead of dividing by it."""
 
     name: ClassVar[str] = "kernel-share-reciprocals"
+    gpu_only: ClassVar[bool] = True
 
     def run(self, op: Operation, ctx: Context) -> None:
         for func in [inner for inner in op.body if isinstance(inner, kernel.FuncOp) and inner.approximate]:

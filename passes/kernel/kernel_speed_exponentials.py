@@ -27,6 +27,7 @@ class KernelSpeedExponentials(Pass):
     """Replace exp by exp2 in sums of exponentials below a maximum."""
 
     name: ClassVar[str] = "kernel-speed-exponentials"
+    gpu_only: ClassVar[bool] = True
 
     def run(self, op: Operation, ctx: Context) -> None:
         for func in [inner for inner in op.body if isinstance(inner, kernel.FuncOp) and inner.target == "cuda" and not inner.approximate]:

@@ -11,12 +11,13 @@ import pytest
 import torch
 
 import lect
+from lect.backends.llvm import kernels
 from lect.dialects import make_context
-from lect.ir import LectError, parse_module, print_module, printer, verify
+from lect.ir import LectError, parse_module, print_module, print_op, printer, verify
 from lect.passes import load_pass
-from lect.passes.instrument import RoundTripError, check_round_trip
-from lect.runtime import entry
-from lect.runtime.graph_texts import file_names
+from lect.passes.instrument import Instrument, RoundTripError, check_round_trip
+from lect.runtime import entry, watch
+from lect.runtime.graph_texts import FRAME, file_names
 from lect.runtime.overrides import unused_texts
 from lect.tools import lect_opt, lect_run
 
@@ -69,6 +70,16 @@ def edit(path, pattern, replacement):
     path.write_text(text)
 
 
+class Printed(Instrument):
+    """The text of the module behind each pass."""
+
+    def __init__(self):
+        self.texts = []
+
+    def after(self, manager, position, op, ctx):
+        self.texts.append((manager.passes[position], "\n\n".join(print_op(each)[0] for each in op.body if each.name not in FRAME) + "\n"))
+
+
 # ---- writing ---------------------------------------------------------------------------------------------------------
 
 
@@ -97,6 +108,27 @@ def test_only_passes_that_changed_something_have_a_file(tmp_path):
     same = sum(a == b for a, b in zip(texts, texts[1:]))
     assert len(levels) == 3 and same <= len(levels)
     assert not (tmp_path / "shifted.0" / "105-functional-fold-constants.mlir").exists()
+
+
+def test_each_pass_that_changed_something_has_a_file(tmp_path, monkeypatch):
+    def program(x, w):
+        return torch.nn.functional.gelu(torch.softmax(torch.nn.functional.layer_norm(x @ w, (8,)).half(), -1)).sum(0)
+
+    printed, plain = Printed(), watch.Watch.instruments
+    monkeypatch.setattr(watch.Watch, "instruments", lambda self, stage: [*plain(self, stage), printed])
+    dumped(tmp_path, program, torch.randn(5, 6, requires_grad=True), torch.randn(6, 8))
+    (passes, texts) = zip(*printed.texts[1:])  # behind the capture
+    changed = [(each.name, text) for each, text, before in zip(passes, texts, [printed.texts[0][1], *texts]) if text != before]
+    files = [path for path in sorted(tmp_path.glob("*program.0/*.mlir")) if path.name[1:3] not in ("00", "99")]
+    assert [(path.stem[4:], path.read_text().partition("\n\n")[2]) for path in files] == changed
+    assert sum(each.gpu_only for each in passes) == 8 and not any(load_pass(name).gpu_only for name, _ in changed)
+
+
+def test_the_text_of_kernels_is_that_which_is_compiled(tmp_path, monkeypatch):
+    compiled, plain = [], kernels.stored_object
+    monkeypatch.setattr(kernels, "stored_object", lambda text, *given: (compiled.append(text), plain(text, *given))[1])
+    dumped(tmp_path, Net(), torch.randn(3, 4))
+    assert [(tmp_path / "Net.0" / "kernels.ll").read_text()] == compiled
 
 
 def test_the_command_in_a_file_goes_on_to_the_end(tmp_path):

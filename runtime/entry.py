@@ -50,6 +50,7 @@ class Runtime:
         self.log = EventLog(FailureFiles(environment.dump))
         self.frames: weakref.WeakSet[CompiledFrame] = weakref.WeakSet()
         self._table: CodeTable | None = None
+        self._override_folders: set[Path] = set()
         self.graphs: GraphCache | None = None
         if environment.cache is not None:
             store = Store(environment.cache, environment.cache_limit, lambda reason: self.log.add(CacheProblem("cache", reason)))
@@ -92,9 +93,12 @@ class Runtime:
         atexit.register(write)
 
     def warn_at_exit(self, folder: Path) -> None:
-        """Say on standard error, when the process ends, which edited texts in the folder no compile has used."""
+        """Say on standard error, when the process ends, which edited texts in the folder no compile has used since it was first named here."""
+        if folder in self._override_folders:
+            return
         from lect.runtime.overrides import unused_texts
 
+        self._override_folders.add(folder)
         tell = unused_texts(folder, self.log)
 
         def write() -> None:
@@ -183,6 +187,8 @@ def _make(target: Any, function: FunctionType, front: tuple[Any, ...], settings:
     traced = target if forward is function else function
     watched = is_watched(settings.options) or RUNTIME.log.recorder is not None
     graphs = RUNTIME.graphs if settings.options.get("cache", True) and not watched else None
+    if settings.options.get("override"):
+        RUNTIME.warn_at_exit(Path(settings.options["override"]))
     frame = _frame_kind(function, settings)(traced, function, eager, settings, RUNTIME.log, RUNTIME.code_table, RUNTIME.observe, graphs)
     RUNTIME.frames.add(frame)
     run = _runner(frame)

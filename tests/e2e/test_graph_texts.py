@@ -351,7 +351,12 @@ def test_unused_texts_are_named_when_the_process_ends(tmp_path):
     (tmp_path / "nobody.0").mkdir()
     (tmp_path / "nobody.0" / "299-loop.mlir").write_text("edited\n")
     done = subprocess.run([sys.executable, "-c", "import lect; lect.compile"], env={**os.environ, "LECT_OVERRIDE": str(tmp_path)}, capture_output=True, text=True, check=True)
-    assert f"lect: no compile has used the edited text {tmp_path / 'nobody.0' / '299-loop.mlir'}" in done.stderr
+    said = f"lect: no compile has used the edited text {tmp_path / 'nobody.0' / '299-loop.mlir'}"
+    assert said in done.stderr
+    program = f"import lect, torch\nfor _ in range(2): lect.compile(torch.sin, options={{'override': {str(tmp_path)!r}}})"
+    program += f"\nlect.compile(lambda x: x + 1, options={{'override': {str(tmp_path)!r}}})(torch.ones(2))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stderr.count(said) == 1
 
 
 def only_results_differ(x):

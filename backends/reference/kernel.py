@@ -14,6 +14,7 @@ import torch
 
 from lect.backends.reference.loop import DTYPES, SCALAR, reduce, reduce_index, scan
 from lect.dialects.kernel import ops as kernel
+from lect.dialects.kernel.fitting import covering
 from lect.dialects.kernel.types import element_of
 from lect.ir import Block, LectError, Operation, Value
 from lect.ir.index_map import IndexMap
@@ -53,6 +54,9 @@ class Program:
         self.axes = func.axes
         self.names = func.axes.names
         self.blocks = dict(func.blocks.sizes)
+        for axis in func.axes.axes:
+            if axis.role == "whole" and axis.extent > self.blocks[axis.name]:  # of a version for other sizes
+                self.blocks[axis.name] = covering(axis.extent)
         self.rank = len(self.names)
 
     def block(self, block: Block) -> None:

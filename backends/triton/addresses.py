@@ -1,6 +1,7 @@
 """Index maps as Triton expressions.
 
-Index tiles are i32.  An offset that can leave i32 is computed in i64 from its leaves on; loaded numbers count as i64 always.
+Index tiles are i32.  An offset that can leave i32 is computed in i64 from its leaves on; loaded numbers count as i64 always.  Sizes that are parameters are
+i32 in a version of a kernel in which everything fits, else i64.
 """
 
 from __future__ import annotations
@@ -10,40 +11,53 @@ from typing import Any
 
 from lect.dialects.kernel import ops as kernel
 from lect.dialects.kernel.types import element_of
-from lect.ir import LectError, Operation, Value
+from lect.ir import Value
+from lect.ir.facts import Facts, symbols_of
 from lect.ir.index_map import IndexMap
-from lect.ir.symbolic import Atom, Expr, Ranges, of_atom, ranges_of
+from lect.ir.symbolic import Atom, Expr, Ranges, Size, as_size, of_atom, ranges_of
 
 MOST = (1 << 31) - 1
 Use = Callable[[Value], str]
 
 
-def extent_of(value: Value) -> int | None:
+def extent_of(value: Value) -> Size | None:
     """The number that an index stays below, dead lanes included; None where it is not known."""
     op = value.op
     if isinstance(op, kernel.ProgramIdOp):
-        return int(kernel.function_of(op).grid[op.dim])
+        return kernel.function_of(op).grid[op.dim]  # type: ignore[no-any-return]
     if isinstance(op, kernel.LanesOp):
         func = kernel.function_of(op)
         block = func.blocks.size(op.axis)
-        extent = int(kernel.axis_of(op, op.axis).extent)
-        return -(-extent // block) * block
+        return as_size((kernel.axis_of(op, op.axis).extent + (block - 1)) // block * block)
     if value.is_argument and isinstance(value.block.parent_op, kernel.ForOp):  # type: ignore[union-attr]
         loop = value.block.parent_op  # type: ignore[union-attr]
-        return int(kernel.axis_of(loop, loop.axis).extent)
+        return kernel.axis_of(loop, loop.axis).extent
     return None
 
 
 def ranges(indices: Sequence[Value]) -> Ranges | None:
     """The ranges of the dims of a map whose operands are `indices`; None when one is not known."""
     extents = [extent_of(value) for value in indices]
-    return ranges_of(tuple([max(extent or 0, 1) for extent in extents])) if None not in extents else None
+    if None in extents:
+        return None
+    return ranges_of(tuple([max(extent, 1) if type(extent) is int else extent for extent in extents]))  # type: ignore[misc]
 
 
 def fits(map: IndexMap, indices: Sequence[Value]) -> bool:
     """Whether every number that is computed on the way is an i32: all sums of terms, also those that are divided."""
     known = ranges(indices[: map.num_dims])
     return known is not None and _greatest(map.offset, known) <= MOST
+
+
+def fits_for(map: IndexMap, indices: Sequence[Value], values: Sequence[int]) -> bool:
+    """The same where the sizes s0, s1, ... have these values."""
+    known = ranges(indices[: map.num_dims])
+    return known is not None and _greatest(map.offset, Ranges(known.dims, symbols={k: (size, size) for k, size in enumerate(values)})) <= MOST
+
+
+def is_symbolic(map: IndexMap, indices: Sequence[Value]) -> bool:
+    """Whether a map or the extent of one of its dims has sizes that are parameters."""
+    return bool(symbols_of(map.offset)) or any(isinstance(extent_of(value), Expr) for value in indices[: map.num_dims])
 
 
 def _greatest(value: Expr, known: Ranges) -> float:
@@ -61,14 +75,16 @@ def _greatest(value: Expr, known: Ranges) -> float:
 
 
 class MapPrinter:
-    """Prints the result of one map.  `use` gives the text of an operand; `floors` collects whether divisions of negative numbers occur."""
+    """Prints the result of one map.  `use` gives the text of an operand, `sizes` are the parameters for sizes, and `narrow` says that they and all that is
+    computed of them is i32; `calls` collects the functions for divisions of negative numbers."""
 
-    def __init__(self, op: Operation, map: IndexMap, indices: Sequence[Value], use: Use) -> None:
-        self.op = op
+    def __init__(self, func: kernel.FuncOp, map: IndexMap, indices: Sequence[Value], use: Use, sizes: Sequence[str], narrow: bool) -> None:
         self.map = map
         self.indices = indices
         self.use = use
-        self.wide = not fits(map, indices)
+        self.sizes = sizes
+        self.facts = Facts.of(func.symbols)
+        self.wide = not (narrow if is_symbolic(map, indices) else fits(map, indices))
         self.calls: set[str] = set()
 
     def text(self) -> str:
@@ -97,24 +113,36 @@ class MapPrinter:
             narrow = self.wide if atom.kind == "d" else element_of(value.type).bits < 64
             return f"{text}.to(tl.int64)" if narrow and not text.isdigit() else text
         if atom.kind == "s":
-            raise LectError(f"the size {atom} must be known for GPU code", op=self.op)
+            return self.sizes[atom.index]
         left, right = [self._sum(argument) for argument in atom.args]
         if atom.kind in ("min", "max"):
             return f"tl.{atom.kind}imum({left}, {right})"
         if self._natural(atom.args[0]):
-            return f"({_enclosed(left)} {'//' if atom.kind == 'floordiv' else '%'} {_enclosed(right)})"
+            return f"({enclosed(left)} {'//' if atom.kind == 'floordiv' else '%'} {enclosed(right)})"
         name = "floor_quotient" if atom.kind == "floordiv" else "floor_remainder"
         self.calls.add(name)
         return f"{name}({left}, {right})"
 
     def _natural(self, value: Expr) -> bool:
         """Whether no value of the dims makes an expression negative."""
-        known: Any = ranges(self.indices[: self.map.num_dims])
+        known = ranges(self.indices[: self.map.num_dims])
         if known is None:
             return False
-        low, _ = known.bounds(value)
+        bounds: Any = {number: (fact.min, fact.max) for number, fact in self.facts.symbols.items()}
+        low, _ = (Ranges(known.dims, symbols=bounds) if bounds else known).bounds(value)
         return low is not None and low >= 0
 
 
-def _enclosed(text: str) -> str:
-    return text if text.isidentifier() or text.isdigit() else f"({text})"
+def enclosed(text: str) -> str:
+    """An expression as an operand of anything."""
+    return text if text.isidentifier() or text.isdigit() or _is_enclosed(text) else f"({text})"
+
+
+def _is_enclosed(text: str) -> bool:
+    """Whether one pair of parentheses is around all of it."""
+    depth = 0
+    for place, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0:
+            return letter == ")" and place == len(text) - 1
+    return False

@@ -18,14 +18,17 @@ from importlib.metadata import version as version_of
 from importlib.util import find_spec
 from threading import Lock
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Union
 
 from lect.backends.code_store import CodeStore
 from lect.backends.kernel_texts import GivenText, KernelTexts
 from lect.backends.python_source import load_source
 from lect.backends.triton.edited import assembled, check_source, refused_by
+from lect.backends.triton.sizes import Fit, fit_of, hinted
 from lect.backends.triton.source import ENTRY, Source, triton_source
+from lect.dialects.kernel.fitting import is_longer, with_blocks
 from lect.ir import Context, LectError, Operation
+from lect.ir.symbolic import Size
 
 ALIGNMENT = 16
 DEFAULT_ARCH = 90
@@ -33,7 +36,8 @@ DEFAULT_ARCH = 90
 SHARED: Mapping[int, int] = MappingProxyType({80: 166912, 86: 101376, 87: 166912, 89: 101376, 90: 232448, 100: 232448, 103: 232448, 120: 101376})
 MOST_THREADS = 16
 MOST_KERNELS = 4096
-Progress = Callable[["Kernel", float], None]
+AnyKernel = Union["Kernel", "SizedKernel"]
+Progress = Callable[[AnyKernel, float], None]
 
 
 class KernelError(LectError):
@@ -114,7 +118,7 @@ def metadata_of(compiled: Any) -> Metadata:
 
 
 def compile_source(source: Source, arch: int, aligned: Sequence[bool]) -> Any:
-    """Triton's compiled kernel for a GPU of compute capability `arch`; `aligned` says which pointers are multiples of 16 bytes.
+    """Triton's compiled kernel for a GPU of compute capability `arch`; `aligned` says which pointers, and which sizes behind them, are multiples of 16.
 
     A product that would need more shared memory than a program may have reads fewer steps ahead.
     """
@@ -145,18 +149,30 @@ def within(compiled: Any, room: int) -> Any:
 class Kernel:
     """One kernel: its source, the number of programs, and a compiled version for each combination of aligned pointers that occurred.
 
-    `texts` is asked for other texts than the backend's own; `given` is the one that stands for the source.
+    `texts` is asked for other texts than the backend's own, by the kernel's name and `suffix`; `given` is the one that stands for the source.  `multiples`
+    says which sizes are multiples of 16.
     """
 
-    def __init__(self, func: Any, source: Source, arch: int, store: CodeStore | None = None, texts: KernelTexts | None = None) -> None:
+    def __init__(
+        self,
+        func: Any,
+        source: Source,
+        arch: int,
+        store: CodeStore | None = None,
+        texts: KernelTexts | None = None,
+        multiples: tuple[bool, ...] = (),
+        suffix: str = "",
+    ) -> None:
         self.func = func
+        self.multiples = multiples
+        self.suffix = suffix
         self.store = store
         self.texts = texts
         self.arch = arch
-        self.programs: int = func.programs
+        self.programs: Size = func.programs
         self.grouped = func.groups is not None
-        self.pointers = len(source.signature)
-        self.source, self.given = self._in_use(source, "")
+        self.pointers = len(source.signature) - len(multiples)
+        self.source, self.given = self._in_use(source, suffix)
         self._versions: dict[tuple[bool, ...], Any] = {}
 
     @property
@@ -184,11 +200,12 @@ class Kernel:
         return source._replace(text=given.text), given
 
     def _compiled(self, aligned: tuple[bool, ...]) -> Any:
-        source, given, suffix = self.source, self.given, "" if all(aligned) else "." + "".join(str(int(each)) for each in aligned)
+        source, given = self.source, self.given
+        suffix = self.suffix + ("" if all(aligned) else "." + "".join(str(int(each)) for each in aligned))
         if self.grouped and not all(aligned):  # of the addresses in the table; the table itself is torch's
             (source, given), aligned = self._in_use(triton_source(self.func, None, False), suffix), (True,)
         try:
-            compiled = find_or_compile(source, self.arch, aligned, self.store)
+            compiled = find_or_compile(source, self.arch, aligned + self.multiples, self.store)
         except Exception as error:
             if given is not None:
                 raise refused_by(given, error) from error
@@ -207,17 +224,56 @@ class Kernel:
         return KeptKernel(facts, MappingProxyType({"ptx": given.text.encode(), "cubin": code}))
 
 
+class SizedKernel:
+    """A kernel with sizes as parameters: a `Kernel` for each version that launches took.  `longer` is the one for rows that no tile takes whole."""
+
+    grouped = False
+
+    def __init__(self, func: Any, arch: int, store: CodeStore | None = None, texts: KernelTexts | None = None, longer: SizedKernel | None = None) -> None:
+        self.func = func
+        self.arch = arch
+        self.store = store
+        self.texts = texts
+        self.longer = longer
+        self.versions: dict[Fit, Kernel] = {}
+        self.lock = Lock()
+        self.first = self.for_sizes(hinted(func))
+        self.source = self.first.source
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the version for the sizes of the captured call is there."""
+        return self.first.is_compiled
+
+    def version(self) -> Any:
+        """The compiled version for the sizes of the captured call.  Raises what `Kernel.version` does."""
+        return self.first.version()
+
+    def for_sizes(self, values: Sequence[int]) -> Kernel:
+        """The version for values of the sizes s0, s1, ...; not compiled yet if it is new."""
+        if self.longer is not None and is_longer(self.func, values):
+            return self.longer.for_sizes(values)
+        fit = fit_of(self.func, values)
+        with self.lock:
+            found = self.versions.get(fit)
+            if found is None:
+                func = with_blocks(self.func, dict(zip(self.func.axes.names, fit.blocks)))
+                source, suffix = triton_source(func, None, True, fit.narrow), f".v{len(self.versions)}" if self.versions else ""
+                found = self.versions[fit] = Kernel(func, source, self.arch, self.store, self.texts, fit.multiples, suffix)
+        return found
+
+
 class CompiledKernels:
     """The kernels of a graph by symbol; equal sources are one kernel."""
 
-    def __init__(self, kernels: Mapping[str, Kernel]) -> None:
+    def __init__(self, kernels: Mapping[str, AnyKernel]) -> None:
         self.kernels = kernels
 
     def launchers(self) -> dict[str, Callable[..., None]]:
         """For each symbol `launch(stream, *addresses)`, on the current device.  Raises `LectError` when its driver does not take a kernel."""
-        from lect.backends.triton.launcher import make_launcher
+        from lect.backends.triton.launcher import make_launcher, make_sized_launcher
 
-        made = {id(kernel): make_launcher(kernel) for kernel in self.kernels.values()}
+        made = {id(kernel): make_launcher(kernel) if isinstance(kernel, Kernel) else make_sized_launcher(kernel) for kernel in self.kernels.values()}
         return {symbol: made[id(kernel)] for symbol, kernel in self.kernels.items()}
 
 
@@ -225,23 +281,24 @@ class KernelTable:
     """The kernels that this process has compiled, by what they compute: another graph that needs an equal one takes it.  The oldest are forgotten."""
 
     def __init__(self) -> None:
-        self.known: dict[tuple[Any, ...], Kernel] = {}
+        self.known: dict[tuple[Any, ...], AnyKernel] = {}
         self.lock = Lock()
 
-    def kernel(self, func: Any, arch: int, store: CodeStore | None = None) -> Kernel:
-        """The kernel of a function, which bears the name of the first function that computes the same."""
+    def kernel(self, func: Any, arch: int, store: CodeStore | None = None, longer: Any = None) -> AnyKernel:
+        """The kernel of a function, which bears the name of the first function that computes the same; `longer` is the function for longer rows."""
         anonymous = triton_source(func, ENTRY)
         types = tuple(anonymous.signature.values())  # which the text does not say
         key = (_without_comments(anonymous.text), types, func.programs, anonymous.warps, anonymous.stages, arch)
+        key += (func.blocks, func.axes, triton_source(longer, ENTRY).text if longer is not None else "") if func.symbols else ()
         with self.lock:
             found = self.known.get(key)
             if found is None:
-                found = self.known[key] = Kernel(func, triton_source(func), arch, store)
+                found = self.known[key] = new_kernel(func, arch, store, None, longer)
                 while len(self.known) > MOST_KERNELS:
                     self.known.pop(next(iter(self.known)))
         return found
 
-    def forget(self, kernels: Sequence[Kernel]) -> None:
+    def forget(self, kernels: Sequence[AnyKernel]) -> None:
         """Do not give these to anybody else."""
         with self.lock:
             for key in [key for key, kernel in self.known.items() if kernel in kernels]:
@@ -275,26 +332,41 @@ def compile_kernels(funcs: Sequence[Operation], ctx: Context) -> CompiledKernels
     return CompiledKernels(kernels)
 
 
-def find_kernels(funcs: Sequence[Operation], ctx: Context, table: KernelTable) -> dict[str, Kernel]:
-    """The kernels of functions by symbol, out of the table unless somebody asks for their texts; not compiled yet if they are new."""
+def find_kernels(funcs: Sequence[Operation], ctx: Context, table: KernelTable) -> dict[str, AnyKernel]:
+    """The kernels of functions by symbol, out of the table unless somebody asks for their texts; not compiled yet if they are new.
+
+    Functions for rows that are longer than another one's are part of that one's kernel.
+    """
     arch, store, texts = int(ctx.target.get("arch", DEFAULT_ARCH)), ctx.resources.get("code_store"), ctx.resources.get("kernel_texts")
-    if texts is not None:
-        return {str(func.symbol): Kernel(func, triton_source(func), arch, None, texts) for func in funcs}  # type: ignore[attr-defined]
-    return {str(func.symbol): table.kernel(func, arch, store) for func in funcs}  # type: ignore[attr-defined]
+    named = {str(func.symbol): func for func in funcs}  # type: ignore[attr-defined]
+    behind = {func.attrs["longer"] for func in funcs if func.attrs.get("longer") in named}
+    found: dict[str, AnyKernel] = {}
+    for name, func in named.items():
+        if name not in behind:
+            longer = named.get(func.attrs.get("longer", ""))
+            found[name] = table.kernel(func, arch, store, longer) if texts is None else new_kernel(func, arch, None, texts, longer)
+    return found
 
 
-def compile_all(kernels: Sequence[Kernel], progress: Progress | None = None) -> None:
+def new_kernel(func: Any, arch: int, store: CodeStore | None, texts: KernelTexts | None, longer: Any = None) -> AnyKernel:
+    """The kernel of a function, and of the one for longer rows that belongs to it."""
+    if not func.symbols:
+        return Kernel(func, triton_source(func), arch, store, texts)
+    return SizedKernel(func, arch, store, texts, SizedKernel(longer, arch, store, texts) if longer is not None else None)
+
+
+def compile_all(kernels: Sequence[AnyKernel], progress: Progress | None = None) -> None:
     """Compile kernels side by side: most of the time is spent in MLIR, LLVM and ptxas, where the interpreter's lock is free.
 
     Raises the `KernelError` of the first that Triton refuses.
     """
 
-    def one(kernel: Kernel) -> tuple[Kernel, float]:
+    def one(kernel: AnyKernel) -> tuple[AnyKernel, float]:
         start = time.perf_counter()
         kernel.version()
         return kernel, time.perf_counter() - start
 
-    def tell(kernel: Kernel, seconds: float) -> None:
+    def tell(kernel: AnyKernel, seconds: float) -> None:
         if progress is not None:
             progress(kernel, seconds)
 

@@ -24,7 +24,7 @@ from types import MappingProxyType
 from typing import Any
 
 from lect.backends.python_source import free_name
-from lect.backends.triton.addresses import MOST, MapPrinter
+from lect.backends.triton.addresses import MOST, MapPrinter, enclosed
 from lect.backends.triton.arithmetic import HELPED, NAMES, OPERATORS, TABLE, converted
 from lect.backends.triton.prelude import FUNCTIONS
 from lect.backends.triton.special import SPECIAL
@@ -32,6 +32,8 @@ from lect.dialects.kernel import ops as kernel
 from lect.dialects.kernel.scalar import join
 from lect.dialects.kernel.types import axes_of, element_of
 from lect.ir import Block, LectError, Location, Operation, ScalarType, Type, Value
+from lect.ir.index_map import IndexMap
+from lect.ir.symbolic import Size, as_size
 from lect.ir.types import f32, f64, i1, i32, i64
 
 LITERALS = frozenset({"f32", "i32", "i64", "index"})  # element types of which Triton makes a tensor from a Python number
@@ -66,10 +68,14 @@ class Names(dict[Any, str]):
 
 
 class FunctionEmitter:
-    """Writes one function.  `names` holds the variable of each value, or the literal of a constant."""
+    """Writes one function.  `names` holds the variable of each value, or the literal of a constant.  `narrow` says that sizes which are parameters, and all
+    that is computed of them, are i32."""
 
-    def __init__(self, func: kernel.FuncOp, name: str, aligned: bool = True) -> None:
+    def __init__(self, func: kernel.FuncOp, name: str, aligned: bool = True, narrow: bool = True) -> None:
         self.func = func
+        self.narrow = narrow
+        self.sizes: list[str] = []
+        self.inside: set[Value] = set()  # conditions that are always true
         self.name = name
         self.aligned = aligned
         self.axes = {axis.name: axis for axis in func.axes.axes}
@@ -94,6 +100,7 @@ class FunctionEmitter:
         if lanes > MOST_LANES:
             raise LectError(f"a tile of {lanes} lanes is more than the {MOST_LANES} that GPU code is made of", op=self.func)
         parameters = ", ".join([self.define(value, value.hint or "p") for value in self.func.body.args])
+        self.sizes = [self.names[value] for value in self.func.body.args[len(self.func.pointers) :]]
         if self.func.groups is not None:
             parameters = self.fresh("table")
         self._programs(parameters)
@@ -198,7 +205,7 @@ class FunctionEmitter:
         number = "tl.program_id(0)" if self.func.groups is None else self._group(table)
         used = {op.dim: op for op in self.func.walk() if isinstance(op, kernel.ProgramIdOp)}
         grid = self.func.grid
-        several = [dim for dim, size in enumerate(grid) if size > 1]
+        several = [dim for dim, size in enumerate(grid) if type(size) is not int or size > 1]
         self.programs: dict[int, str] = dict.fromkeys(range(len(grid)), "0")
         if not used or not several:
             return
@@ -210,12 +217,13 @@ class FunctionEmitter:
         if self.func.groups is None:
             rest = self.fresh("program")
             self.line(f"{rest} = {number}")
-        step = 1
+        step: Size = 1
         for dim in reversed(several):
             self.programs[dim] = self.fresh(f"p{dim}")
-            quotient = rest if step == 1 else f"{rest} // {step}"
-            self.line(f"{self.programs[dim]} = {quotient if dim == several[0] else f'({quotient}) % {grid[dim]}' if step > 1 else f'{quotient} % {grid[dim]}'}")
-            step *= grid[dim]
+            quotient = rest if step == 1 else f"{rest} // {enclosed(self.size(step))}"
+            size = enclosed(self.size(grid[dim]))
+            self.line(f"{self.programs[dim]} = {quotient if dim == several[0] else f'({quotient}) % {size}' if step != 1 else f'{quotient} % {size}'}")
+            step = as_size(step * grid[dim])
 
     def _block(self, block: Block) -> None:
         for op in block:
@@ -248,13 +256,24 @@ class FunctionEmitter:
 
     # ---- indices -----------------------------------------------------------------------------------------------------
 
+    def size(self, size: Size) -> str:
+        """A size as an expression over the parameters."""
+        return str(size) if type(size) is int else self._printed(IndexMap(0, (size,)), ())
+
+    def _printed(self, map: IndexMap, indices: Sequence[Value]) -> str:
+        printer = MapPrinter(self.func, map, indices, self._index, self.sizes, self.narrow)
+        text = printer.text()
+        self.calls |= printer.calls
+        return text
+
     def program_id(self, op: kernel.ProgramIdOp) -> None:
         self.names[op.result] = self.programs[op.dim]
 
     def lanes(self, op: kernel.LanesOp) -> None:
         axis, block = self.axes[op.axis], self.blocks[op.axis]
         base = self.names[op.base] if op.base is not None else "0"
-        if axis.extent + block > MOST and not base.isdigit():
+        long = axis.extent + block > MOST if type(axis.extent) is int else not self.narrow
+        if long and not base.isdigit():
             base = f"{base}.to(tl.int64)"
         terms = [] if base == "0" else [f"{base} * {block}" if axis.role == "grid" and block > 1 else base]
         if block > 1:
@@ -269,13 +288,13 @@ class FunctionEmitter:
         self.assign(op.result, f"at_{op.axis.lower()}", " + ".join(terms))
 
     def bound(self, op: kernel.BoundOp) -> None:
-        self.assign(op.result, f"in_{op.axis.lower()}", f"{self.use(op.lanes)} < {self.axes[op.axis].extent}")
+        if self.axes[op.axis].role == "grid" and self.blocks[op.axis] == 1:  # there is no program outside
+            self.inside.add(op.result)
+            return
+        self.assign(op.result, f"in_{op.axis.lower()}", f"{self.use(op.lanes)} < {self.size(self.axes[op.axis].extent)}")
 
     def _map(self, op: Any, indices: Sequence[Value]) -> str:
-        printer = MapPrinter(op, op.map, indices, self._index)
-        text = printer.text()
-        self.calls |= printer.calls
-        return text
+        return self._printed(op.map, indices)
 
     def _index(self, value: Value) -> str:
         return self.literal(value)
@@ -304,6 +323,9 @@ class FunctionEmitter:
         self.assign(op.result, target.spelling.replace("index", "i32"), converted(text, source, target))
 
     def select(self, op: kernel.SelectOp) -> None:
+        if op.condition in self.inside and not axes_of(op.result.type) - axes_of(op.when_true.type):
+            self.names[op.result] = self.use(op.when_true)
+            return
         chosen = self.operands([op.when_true, op.when_false])
         self.assign(op.result, "select", f"tl.where({self.use(op.condition)}, {', '.join(chosen)})")
 
@@ -319,22 +341,24 @@ class FunctionEmitter:
         return f"{self.names[op.pointer]} + ({offset})" if offset != "0" else self.names[op.pointer]
 
     def _masks(self, masks: Sequence[Value]) -> str:
-        return " & ".join([self.use(mask) for mask in dict.fromkeys(masks)])
+        """`, mask=...` for an access, nothing where every lane takes part."""
+        text = " & ".join([self.use(mask) for mask in dict.fromkeys(masks) if mask not in self.inside])
+        return f", mask={text}" if text else ""
 
     def load(self, op: kernel.LoadOp) -> None:
         address = self._address(op, axes_of(op.result.type))
         other = "0.0" if op.pointer.type.element.is_float else "0"
-        mask = f", mask={self._masks(op.masks)}, other={other}" if op.masks else ""
-        self.assign(op.result, self.names[op.pointer], f"tl.load({address}{mask})")
+        mask = self._masks(op.masks)
+        self.assign(op.result, self.names[op.pointer], f"tl.load({address}{mask}{f', other={other}' if mask else ''})")
 
     def store(self, op: kernel.StoreOp) -> None:
         address = self._address(op, axes_of(op.value.type) | frozenset().union(*[axes_of(mask.type) for mask in op.masks]))
-        mask = f", mask={self._masks(op.masks)}" if op.masks else ""
+        mask = self._masks(op.masks)
         self.line(f"tl.store({address}, {self.use(op.value)}{mask})")
 
     def atomic_add(self, op: kernel.AtomicAddOp) -> None:
         address = self._address(op, axes_of(op.value.type) | frozenset().union(*[axes_of(mask.type) for mask in op.masks]))
-        mask = f", mask={self._masks(op.masks)}" if op.masks else ""
+        mask = self._masks(op.masks)
         self.line(f'tl.atomic_add({address}, {self.use(op.value)}{mask}, sem="relaxed")')
 
     def refused(self, op: Operation) -> None:
@@ -430,7 +454,7 @@ class FunctionEmitter:
         index, *accumulators = op.body.args
         for value, name in zip(accumulators, carried):
             self.names[value] = name
-        if span <= step:
+        if type(span) is int and span <= step:
             if span > 0:
                 self.names[index] = str(op.begin) if op.start is None else self.use(op.start)
                 self._body(op, carried)
@@ -439,12 +463,12 @@ class FunctionEmitter:
         for value, name in zip(op.results, carried):
             self.names[value] = name
 
-    def _loop(self, op: kernel.ForOp, index: Value, carried: list[str], span: int, step: int) -> None:
+    def _loop(self, op: kernel.ForOp, index: Value, carried: list[str], span: Size, step: int) -> None:
         if op.start is None:
-            bounds = f"{op.begin}, {op.begin + span}, {step}"
+            bounds = f"{self.size(op.begin)}, {self.size(as_size(op.begin + span))}, {step}"
         else:
             start = self.use(op.start)
-            bounds = f"{start}, {start} + {span}, {step}"
+            bounds = f"{start}, {start} + {enclosed(self.size(span))}, {step}"
         self.line(f"for {self.define(index, op.axis.lower())} in range({bounds}):")
         self.depth += 1
         self._body(op, carried)

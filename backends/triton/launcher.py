@@ -14,13 +14,16 @@ from typing import Any
 
 import torch
 
-from lect.backends.triton.compile import ALIGNMENT, Kernel
+from lect.backends.triton.compile import ALIGNMENT, Kernel, SizedKernel
 from lect.backends.triton.driver import NO_CONTEXT, DriverError, check, enter_context, has_context, launch_address, load_function
+from lect.backends.triton.sizes import hinted
 from lect.backends.triton.trampoline import NOT_ALIGNED, NOT_LOADED, LaunchInfo, room_for, trampoline
 from lect.ir import LectError
+from lect.ir.facts import value_of
 
 WARP = 32
 MOST_TABLES = 16
+MOST_SIZES = 1024  # sizes of launches of one kernel for which is kept how it is started
 
 
 def load(info: LaunchInfo, compiled: Any, programs: int, mask: int) -> None:
@@ -33,32 +36,42 @@ def load(info: LaunchInfo, compiled: Any, programs: int, mask: int) -> None:
     info.function = load_function(compiled.asm["cubin"], metadata.name, metadata.shared)  # last: from here on it is ready
 
 
+def load_now(kernel: Kernel | SizedKernel, work: Callable[[], Any]) -> None:
+    """Load a version of a kernel on the current device by `work`.
+
+    Raises `LectError` when the driver does not take it, while the graph can still run some other way; short memory is left to the launch.
+    """
+    try:
+        if not has_context():
+            enter_context(torch._C._cuda_getDevice())
+        work()
+    except torch.OutOfMemoryError:
+        return
+    except (DriverError, OSError) as error:
+        reason = f"the driver does not take the kernel: {error}; it must be as new as CUDA {torch.version.cuda}, for which torch was built"
+        raise LectError(reason, op=kernel.func) from None
+
+
+def start_of(kernel: Kernel | SizedKernel) -> str:
+    """What a launch does, in words."""
+    loc = kernel.func.loc
+    return f"starting the kernel {kernel.func.symbol}{f' of {loc}' if loc.known else ''}"
+
+
 class Launcher:
     """The versions of one kernel: for aligned addresses, and for each combination of others that occurred."""
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-        loc = kernel.func.loc
-        self.what = f"starting the kernel {kernel.func.symbol}{f' of {loc}' if loc.known else ''}"
+        self.what = start_of(kernel)
         room = room_for(kernel.pointers)
         self.native = trampoline(room)
         self.rest = (0,) * (room - kernel.pointers)
         self.infos: dict[tuple[bool, ...] | None, LaunchInfo] = {None: LaunchInfo()}
 
-    def load_now(self) -> None:
-        """Load the version for aligned addresses on the current device.
-
-        Raises `LectError` when the driver does not take it, while the graph can still run some other way; short memory is left to the launch.
-        """
-        try:
-            if not has_context():
-                enter_context(torch._C._cuda_getDevice())
-            load(self.infos[None], self.kernel.version(), self.kernel.programs, ALIGNMENT - 1)
-        except torch.OutOfMemoryError:
-            return
-        except (DriverError, OSError) as error:
-            reason = f"the driver does not take the kernel: {error}; it must be as new as CUDA {torch.version.cuda}, for which torch was built"
-            raise LectError(reason, op=self.kernel.func) from None
+    def load(self) -> None:
+        """Load the version for aligned addresses on the current device."""
+        load(self.infos[None], self.kernel.version(), self.kernel.programs, ALIGNMENT - 1)
 
     def plain(self) -> Callable[..., None]:
         """`launch(stream, *addresses)`."""
@@ -82,7 +95,7 @@ class Launcher:
             enter_context(torch._C._cuda_getDevice())
             status = self.start(self.infos[None], stream, pointers)
         if status == NOT_LOADED:
-            load(self.infos[None], self.kernel.version(), self.kernel.programs, ALIGNMENT - 1)
+            self.load()
             status = self.start(self.infos[None], stream, pointers)
         if status == NOT_ALIGNED:
             status = self.with_alignment(tuple([not pointer % ALIGNMENT for pointer in pointers]), stream, pointers)
@@ -122,10 +135,66 @@ class Tables:
         return found.data_ptr()
 
 
+class SizedLauncher:
+    """Starts a kernel with sizes as parameters: what was found out for the sizes of a launch is kept for the next with the same."""
+
+    def __init__(self, kernel: SizedKernel) -> None:
+        self.kernel = kernel
+        self.what = start_of(kernel)
+        self.pointers = len(kernel.func.pointers)
+        count = self.pointers + len(kernel.func.symbols)
+        self.native = trampoline(room_for(count), self.pointers)
+        self.rest = (0,) * (room_for(count) - count)
+        self.loaded: dict[tuple[Kernel, tuple[bool, ...] | None], LaunchInfo] = {}
+        self.infos: dict[tuple[tuple[int, ...], tuple[bool, ...] | None], LaunchInfo] = {}
+
+    def launch(self, stream: int, *values: int) -> None:
+        """Start the version for the sizes, which stand behind the addresses.  Raises what CUDA reports."""
+        sizes = values[self.pointers :]
+        info = self.infos.get((sizes, None)) or self.prepare(sizes, None)
+        status = self.native(ctypes.addressof(info), stream, *values, *self.rest)
+        if status:
+            self.slowly(status, info, stream, values)
+
+    def prepare(self, sizes: tuple[int, ...], aligned: tuple[bool, ...] | None) -> LaunchInfo:
+        """How the kernel is started for these sizes and addresses aligned like this (None: all of them)."""
+        if not has_context():
+            enter_context(torch._C._cuda_getDevice())
+        version = self.kernel.for_sizes(sizes)
+        loaded = self.loaded.get((version, aligned))
+        if loaded is None:
+            loaded = LaunchInfo()
+            load(loaded, version.version(aligned), 0, 0 if aligned is not None else ALIGNMENT - 1)
+            self.loaded[version, aligned] = loaded
+        info = LaunchInfo(loaded.function, loaded.mask, loaded.launch, value_of(version.programs, dict(enumerate(sizes))), loaded.threads, loaded.shared)
+        while len(self.infos) >= MOST_SIZES:
+            self.infos.pop(next(iter(self.infos)), None)
+        self.infos[sizes, aligned] = info
+        return info
+
+    def slowly(self, status: int, info: LaunchInfo, stream: int, values: tuple[int, ...]) -> None:
+        """What the quick way did not start.  Raises what CUDA reports."""
+        if status == NO_CONTEXT and not has_context():
+            enter_context(torch._C._cuda_getDevice())
+            status = self.native(ctypes.addressof(info), stream, *values, *self.rest)
+        if status == NOT_ALIGNED:
+            aligned, sizes = tuple([not pointer % ALIGNMENT for pointer in values[: self.pointers]]), values[self.pointers :]
+            info = self.infos.get((sizes, aligned)) or self.prepare(sizes, aligned)
+            status = self.native(ctypes.addressof(info), stream, *values, *self.rest)
+        check(self.what, status)
+
+
+def make_sized_launcher(kernel: SizedKernel) -> Callable[..., None]:
+    """`launch(stream, *addresses, *sizes)` for a kernel, on the device that is current.  Raises `LectError` when its driver does not take the kernel."""
+    launcher = SizedLauncher(kernel)
+    load_now(kernel, lambda: launcher.prepare(hinted(kernel.func), None))
+    return launcher.launch
+
+
 def make_launcher(kernel: Kernel) -> Callable[..., None]:
     """`launch(stream, *addresses)` for a kernel, on the device that is current.  Raises `LectError` when its driver does not take the kernel."""
     launcher = Launcher(kernel)
-    launcher.load_now()
+    load_now(kernel, launcher.load)
     single = launcher.plain()
     if not kernel.grouped:
         return single

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from lect.backends.triton.emit import FunctionEmitter, python_name
 from lect.backends.triton.prelude import prelude
+from lect.backends.triton.sizes import hinted, is_narrow
 from lect.dialects.kernel.ops import FuncOp
 from lect.ir import Context, LectError, Operation
 
@@ -31,20 +32,24 @@ class Source(NamedTuple):
     stages: int | None = None
 
 
-def triton_source(func: Operation, name: str | None = None, aligned: bool = True) -> Source:
+def triton_source(func: Operation, name: str | None = None, aligned: bool = True, narrow: bool | None = None) -> Source:
     """The source of one kernel, called `name` or as its symbol; `aligned` says whether the addresses in a table are multiples of 16 bytes.
 
-    Raises `LectError` for what has no GPU code.
+    `narrow` says whether sizes, and all that is computed of them, are i32; left out, it is so where it was so in the captured call.  Raises `LectError` for
+    what has no GPU code.
     """
     assert isinstance(func, FuncOp)
-    emitter = FunctionEmitter(func, python_name(name or str(func.symbol)), aligned)
+    narrow = (is_narrow(func, hinted(func)) if func.symbols else True) if narrow is None else narrow
+    emitter = FunctionEmitter(func, python_name(name or str(func.symbol)), aligned, narrow)
     body = emitter.text()
     signature = {}
-    for value in func.body.args:
+    for value in func.pointers:
         element = value.type.element  # type: ignore[attr-defined]
         if element.spelling not in POINTERS:
             raise LectError(f"memory of {element} has no GPU code", op=func)
         signature[emitter.names[value]] = POINTERS[element.spelling]
+    for name in emitter.sizes:
+        signature[name] = "i32" if narrow else "i64"
     if func.groups is not None:
         signature = {"table": "*i64"}
     return Source(f"{prelude(emitter.calls)}\n\n{body}", emitter.name, signature, func.warps or 4, func.stages)

@@ -34,8 +34,8 @@ class LaunchInfo(ctypes.Structure):
     ]
 
 
-def trampoline_text(count: int) -> str:
-    """The LLVM module for kernels of `count` pointers."""
+def trampoline_text(count: int, pointers: int) -> str:
+    """The LLVM module for kernels of `count` parameters, of which the first `pointers` are addresses."""
     slots = count + SCRATCH
     parameters = "".join([f", i64 %p{number}" for number in range(count)])
     lines = [
@@ -49,11 +49,11 @@ def trampoline_text(count: int) -> str:
         "loaded:",
         "  %bits.0 = add i64 0, 0",
     ]
-    lines += [f"  %bits.{number + 1} = or i64 %bits.{number}, %p{number}" for number in range(count)]
+    lines += [f"  %bits.{number + 1} = or i64 %bits.{number}, %p{number}" for number in range(pointers)]
     for number, (name, type) in enumerate((("mask", "i64"), ("launch", "i64"), ("grid", "i32"), ("threads", "i32"), ("shared", "i32")), 1):
         lines += [f"  %{name}.at = getelementptr %info, ptr %info, i32 0, i32 {number}", f"  %{name} = load {type}, ptr %{name}.at"]
     lines += [
-        f"  %wrong = and i64 %bits.{count}, %mask",
+        f"  %wrong = and i64 %bits.{pointers}, %mask",
         "  %good = icmp eq i64 %wrong, 0",
         "  br i1 %good, label %start, label %unaligned",
         "unaligned:",
@@ -87,9 +87,12 @@ def room_for(count: int) -> int:
 
 
 @cache
-def trampoline(count: int) -> Callable[..., int]:
-    """The native function for kernels of `count` pointers.  The interpreter's lock is free while it runs."""
-    code = load_object(compile_object(trampoline_text(count), 1))
+def trampoline(count: int, pointers: int | None = None) -> Callable[..., int]:
+    """The native function for kernels of `count` parameters, all of which are addresses, or the first `pointers` alone: the others are sizes.
+
+    The interpreter's lock is free while it runs.
+    """
+    code = load_object(compile_object(trampoline_text(count, count if pointers is None else pointers), 1))
     prototype = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint64] * (count + 1))
     found = prototype(code.address(SYMBOL))
     found.code = code  # type: ignore[attr-defined]  # the address is valid as long as the code is alive

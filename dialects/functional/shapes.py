@@ -99,11 +99,16 @@ def suggests_channels_last(shape: Sequence[int], strides: Sequence[int]) -> bool
     return True
 
 
+def is_several(size: int) -> bool:
+    """Whether a size is 2 or more, as every size with symbols is: calls with less have a version of their own."""
+    return type(size) is not int or size >= 2
+
+
 def is_dense(shape: Sequence[int], strides: Sequence[int]) -> bool:
     """Every element of a block of memory is used exactly once, in some order of the dims."""
     if len(shape) == 1:
-        return shape[0] < 2 or strides[0] == 1
-    real = [(stride, size) for size, stride in zip(shape, strides) if size >= 2]
+        return not is_several(shape[0]) or strides[0] == 1
+    real = [(stride, size) for size, stride in zip(shape, strides) if is_several(size)]
     if len(real) < len(shape) and any(size == 0 for size in shape):
         return True
     step = 1

@@ -86,6 +86,9 @@ class FuncOp(Operation):
     of machine that it was cut for; on a GPU a program is `warps` warps, and `stages` steps of a loop over a product are read ahead.  With `groups` so many
     grids run at once, each on memory of its own: a launch gives the parameters of one group after those of the other.  `approximate` says why functions of
     f32 may have an error of some ulp (2^-20) in this kernel.
+
+    On a GPU an axis may be taken whole though its extent is known only at run time: then a launch takes a version whose block covers it (`fitting.py`), and
+    above `MOST_WHOLE` indices the kernel called `longer`, which walks the axis.
     """
 
     sym_name: Attr[str]
@@ -98,6 +101,7 @@ class FuncOp(Operation):
     stages: Attr[int] = None
     groups: Attr[int] = None
     approximate: Attr[str] = None
+    longer: Attr[str] = None
     symbols: Attr[(dict, None)] = None
     contents: RegionField
     traits = (FuncLike, IsolatedFromAbove, SingleBlock)
@@ -130,7 +134,8 @@ class FuncOp(Operation):
         require(self.warps is None or self.warps in (1, 2, 4, 8, 16, 32), self, "a program has 1, 2, 4, 8, 16 or 32 warps, got {}", self.warps)
         require(self.stages is None or 1 <= self.stages <= 8, self, "a loop is read ahead by 1 to 8 steps, got {}", self.stages)
         for axis in self.axes.axes:
-            whole = axis.role != "whole" or type(axis.extent) is int and self.blocks.size(axis.name) >= axis.extent
+            covers = self.blocks.size(axis.name) >= axis.extent if type(axis.extent) is int else self.target == "cuda" and self.longer is not None
+            whole = axis.role != "whole" or covers
             require(whole, self, "axis {} is taken whole, so its block must cover {}", axis.name, axis.extent)
 
 

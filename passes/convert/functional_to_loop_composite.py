@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from lect.dialects.functional import composite
-from lect.dialects.functional.shapes import is_contiguous
+from lect.dialects.functional.shapes import is_contiguous, is_several
 from lect.ir import Operation
 from lect.ir.types import f16, f32, i1
 from lect.passes.convert.functional_to_loop_base import Body, Num
@@ -86,7 +86,7 @@ def _gelu(body: Body, op: Any) -> Num:
 
 def _without_negative_zeros(type: Any) -> bool:
     """True where eager's gelu is that of oneDNN, which gives +0 for what rounds to zero."""
-    return type.element is f32 and type.count > 1 and is_contiguous(type.shape, type.strides) and type.device == "cpu"
+    return type.element is f32 and is_several(type.count) and is_contiguous(type.shape, type.strides) and type.device == "cpu"
 
 
 def _hardtanh(body: Body, op: Any) -> Num:

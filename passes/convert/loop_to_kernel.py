@@ -19,9 +19,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from lect.dialects.kernel.attributes import TileAxis, TilesAttr
 from lect.dialects.kernel.ops import FuncOp
 from lect.dialects.loop import ops as loop
-from lect.ir import Context, Operation, SymbolicSizeError, SymbolTable, print_op
+from lect.ir import Context, Operation, PassFailure, SymbolTable, print_op
 from lect.ir.facts import facts_of
 from lect.passes.base import Pass, option
 from lect.passes.convert.loop_to_kernel_host import HostProgram
@@ -31,6 +32,8 @@ from lect.passes.loop.forms import Forms, forms_of
 from lect.passes.loop.nests import points
 from lect.passes.targets import is_gpu
 from lect.passes.tuning import DECISIONS
+
+LONG_STEP = 4096  # elements of a step along rows that no tile takes whole
 
 
 @dataclass(frozen=True)
@@ -73,9 +76,8 @@ class LoopToKernel(Pass):
         return shared[form]
 
     def _new_kernel(self, nest: loop.NestOp, shared: dict[Any, FuncOp], symbols: SymbolTable, func: Operation, ctx: Context) -> FuncOp:
-        if is_gpu(ctx.target) and not all(type(size) is int for size in nest.space.sizes):
-            raise SymbolicSizeError(f"@{nest.sym_name} has sizes that are known only at run time, for which there are no kernels of a GPU", op=nest)
         tiles = nest.attrs.get("tiles") or choose_tiles(nest, ctx.target)
+        longer = self._longer(nest, tiles, ctx)
         kernel = lower_nest(nest, tiles)
         if is_gpu(ctx.target):
             kernel.attrs["target"] = "cuda"
@@ -84,9 +86,29 @@ class LoopToKernel(Pass):
         if key in shared:
             ctx.count("kernels shared")
             return shared[key]
+        if longer is not None:
+            longer.attrs["sym_name"] = f"{nest.sym_name}.longer"
+            symbols.insert(longer, before=func)
+            kernel.attrs["longer"] = longer.attrs["sym_name"]
         symbols.insert(kernel, before=func)
         ctx.count("kernels")
         shared[key] = kernel
+        return kernel
+
+    def _longer(self, nest: loop.NestOp, tiles: TilesAttr, ctx: Context) -> FuncOp | None:
+        """The kernel for rows that no tile takes whole, beside one that takes rows whole whose length is known only at run time.
+
+        Raises `PassFailure` unless it is for a GPU, where a launch takes a version whose block covers a row.
+        """
+        whole = [axis for axis in tiles.axes if axis.role == "whole" and type(nest.space.sizes[axis.dim]) is not int]
+        if not whole:
+            return None
+        if not is_gpu(ctx.target):
+            size = nest.space.sizes[whole[0].dim]
+            raise PassFailure(f"axis {whole[0].name} of @{nest.sym_name} is taken whole, but its block does not cover {size}", op=nest)
+        variant, step = ("long rows", LONG_STEP) if tiles.variant == "rows" else (tiles.variant, LONG_STEP // 4)
+        kernel = lower_nest(nest, TilesAttr(variant, [TileAxis(axis.name, axis.dim, step, "loop") for axis in whole], whole[0].name))
+        kernel.attrs["target"] = "cuda"
         return kernel
 
     def _grain(self, nest: loop.NestOp, kernel: FuncOp) -> int:

@@ -54,7 +54,7 @@ def check_tiles(nest: loop.NestOp, tiles: TilesAttr) -> None:
             raise PassFailure(f"@{name} folds the dim d{axis.dim}, which its tiles give to the grid", op=nest)
         if reduced and axis.dim not in reduced and axis.role == "loop":
             raise PassFailure(f"@{name} folds other dims than d{axis.dim}, which its tiles give to a loop", op=nest)
-        if axis.role == "whole" and not (type(nest.space.sizes[axis.dim]) is int and axis.block >= nest.space.sizes[axis.dim]):
+        if axis.role == "whole" and type(nest.space.sizes[axis.dim]) is int and axis.block < nest.space.sizes[axis.dim]:
             raise PassFailure(f"axis {axis.name} of @{name} is taken whole, but its block does not cover {nest.space.sizes[axis.dim]}", op=nest)
 
 

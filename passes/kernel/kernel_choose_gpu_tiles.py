@@ -27,14 +27,16 @@ from math import prod
 from typing import Any, ClassVar
 
 from lect.dialects.kernel.attributes import TileAxis, TilesAttr
+from lect.dialects.kernel.fitting import LEAST_WHOLE
 from lect.dialects.loop.ops import NestOp, ScanOp
 from lect.ir import Context, Operation
+from lect.ir.facts import facts_of
 from lect.ir.index_map import coefficient
 from lect.passes.base import Pass, option
 from lect.passes.kernel.kernel_choose_tiles import choose_tiles
 from lect.passes.loop.forms import FORMS
 from lect.passes.loop.gpu_products import OWN
-from lect.passes.loop.nests import nests_of, unit_stride_bytes
+from lect.passes.loop.nests import nests_of, unit_stride_bytes, weights
 from lect.passes.targets import is_gpu
 from lect.passes.tuning import records_of
 
@@ -80,13 +82,14 @@ class Chooser:
         self.nest = nest
         self.options = options
         self.target = target
-        self.sizes: tuple[int, ...] = nest.space.sizes
+        self.sizes = weights(nest)
+        self.facts = facts_of(nest)
         self.votes = unit_stride_bytes(nest)
         self.best = max(range(len(self.sizes)), key=lambda k: (self.votes[k], k), default=0)
 
     def choose(self) -> TilesAttr:
         """The tiles."""
-        if not self.sizes or not all(type(size) is int for size in self.sizes):
+        if not self.sizes:
             return TilesAttr("point", ())
         if self.nest.updates and (self.nest.ordered or any(op.kind != "set" for op in self.nest.updates)):
             return choose_tiles(self.nest, self.target)
@@ -118,6 +121,13 @@ class Chooser:
                 return [TileAxis(letter, k, min(room, cover(self.sizes[k])), "grid")]
         return []
 
+    def _divisor(self, dim: int, most: int) -> int:
+        """The greatest power of two, up to `most`, by which the size of a dim can surely be divided."""
+        size, found = self.nest.space.sizes[dim], 1
+        while found < most and self.facts.divisible(size, found * 2):
+            found *= 2
+        return found
+
     def _parallel_dims(self) -> list[int]:
         return [k for k in range(len(self.sizes)) if k not in self.nest.reduced]
 
@@ -131,13 +141,15 @@ class Chooser:
             tile = [TileAxis(letter, k, min(SQUARE, cover(sizes[k])), "grid") for letter, k in (("Y", rows), ("X", columns))]
             return TilesAttr("tiled", tile, "X")
         lanes = self._fair(self.options.lanes)
-        block = fitting(sizes[best], lanes)
+        block = fitting(self._divisor(best, lanes), sizes[best], lanes)
         second = self._second(best, range(len(sizes)), lanes // block)
         return TilesAttr("flat", [*second, TileAxis("X", best, block, "grid")], "X")
 
     def _row(self) -> TilesAttr:
         best, block = self.best, cover(self.sizes[self.best])
         others = self._parallel_dims()
+        if type(self.nest.space.sizes[best]) is not int:
+            block = max(block, LEAST_WHOLE)
         if block > self.options.row:
             return TilesAttr("long rows", [TileAxis("R", best, self.options.chunk, "loop")], "R")
         rows = self._fair(self.options.lanes // 2) // block
@@ -180,6 +192,8 @@ class Chooser:
         if any(op.over != over or op.kind == "logaddexp" for op in scans) or self.nest.reduced not in ((), (over,)):
             return TilesAttr("scan", self._second(over, [k for k in range(len(self.sizes)) if k != over], 32, "X"))
         block = cover(self.sizes[over])
+        if type(self.nest.space.sizes[over]) is not int:
+            block = max(block, LEAST_WHOLE)
         others = [k for k in range(len(self.sizes)) if k != over]
         if block > self.options.chunk:
             return TilesAttr("scan", [TileAxis("R", over, self.options.chunk // 4, "loop")], "R")
@@ -198,8 +212,10 @@ def power_below(size: int) -> int:
     return 1 << max(size.bit_length() - 1, 0)
 
 
-def fitting(size: int, lanes: int) -> int:
-    """A block for a dim: one that divides it if that wastes no more than half of the lanes, else all lanes that the dim can use."""
+def fitting(divisor: int, size: int, lanes: int) -> int:
+    """A block for a dim: one that divides it if that wastes no more than half of the lanes, else all lanes that the dim can use.
+
+    `divisor` is the greatest power of two by which the size can be divided.
+    """
     block = min(cover(size), lanes)
-    divisor = size & -size
     return min(divisor, block) if min(divisor, block) * 4 >= block and min(divisor, block) >= 64 else block

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from lect.dialects.kernel import ops as kernel
+from lect.dialects.kernel.fitting import EACH, MOST_WARPS, warps_for
 from lect.ir import Context, Operation
 from lect.passes.base import Pass, option
 
@@ -23,8 +24,8 @@ class KernelChooseWarps(Pass):
 
     name: ClassVar[str] = "kernel-choose-warps"
     gpu_only: ClassVar[bool] = True
-    each: int = option(16, "elements of a thread")
-    most: int = option(16, "warps of a program")
+    each: int = option(EACH, "elements of a thread")
+    most: int = option(MOST_WARPS, "warps of a program")
     stages: int = option(3, "steps that a product of matrices reads ahead")
 
     def run(self, op: Operation, ctx: Context) -> None:
@@ -50,4 +51,4 @@ class KernelChooseWarps(Pass):
 
     def for_lanes(self, lanes: int) -> int:
         """Warps for so many elements of a tile."""
-        return min(max(lanes // (32 * self.each), 4 if lanes >= 1024 else lanes // 256, 1), self.most)
+        return warps_for(lanes, self.each, self.most)

@@ -65,7 +65,7 @@ class Groups:
         found: list[Group] = []
         taken: set[Operation] = set()
         for op in func.body:
-            if isinstance(op, host.LaunchOp) and op.target == "cuda" and op not in taken:
+            if isinstance(op, host.LaunchOp) and op.target == "cuda" and not op.sizes and op not in taken:
                 group = self._from(op)
                 if len(group.launches) >= least:
                     found.append(group)

@@ -15,15 +15,18 @@ from lect.dialects.loop.attributes import OperandAttr, SpaceAttr, ViewAttr
 from lect.dialects.loop.building import NestBuilder
 from lect.dialects.loop.ops import ExternOp, NestOp
 from lect.ir import Value
+from lect.ir.facts import facts_of
 from lect.ir.index_map import contiguous_strides, strided
+from lect.ir.symbolic import Size
 from lect.ir.types import f32
-from lect.passes.loop.nests import points, readers
+from lect.passes.loop.nests import nbytes, readers
 from lect.passes.loop.products import Product, broadcast, offset_of
 
 OWN = "own tiles"  # how the reason of such a nest begins
 CONVOLUTION = "aten.convolution.default"
 HALVES = ("f16", "bf16")
 WIDTH = 8  # halves of 16 bytes
+LEAST = 16  # rows, columns and steps of a sum that tiles are worth
 
 
 class Rates(Protocol):
@@ -47,7 +50,7 @@ class TileProduct:
     """
 
     op: ExternOp
-    sizes: tuple[int, int, int, int]
+    sizes: tuple[Size, Size, Size, Size]
     a: tuple[Value, ViewAttr]
     b: tuple[Value, ViewAttr]
     added: tuple[Value, ViewAttr] | None
@@ -61,17 +64,19 @@ class TileProduct:
 
     def is_fit(self) -> bool:
         """Whether the matrices lie so that 16 bytes are read at once, and are large enough for tiles."""
+        facts = facts_of(self.op)
         _, rows, columns, inner = self.sizes
         along = [inner if view.strides[-1] == 1 else rows if view.strides[-2] == 1 else 1 for _, view in (self.a,)]  # type: ignore[index]
         along += [columns if view.strides[-1] == 1 else inner if view.strides[-2] == 1 else 1 for _, view in (self.b,)]  # type: ignore[index]
         steps = [stride for _, view in (self.a, self.b) for stride in (*(view.strides or ()), view.offset) if stride != 1]
-        return min(rows, columns, inner) >= 16 and all(size % WIDTH == 0 for size in along) and all(type(step) is int and step % WIDTH == 0 for step in steps)
+        large = min([facts.hint(size) for size in (rows, columns, inner)]) >= LEAST
+        return large and all(facts.divisible(size, WIDTH) for size in (*along, *steps))
 
     def refusal(self) -> str:
         """Why tiles would not do, however fast they are; empty when they would."""
         result = self.op.results[0]
         users = readers(result)
-        if len(users) != 1 or not isinstance(users[0], NestOp) or users[0].reduced or points(users[0]) != result.type.numel:  # type: ignore[attr-defined]
+        if len(users) != 1 or not isinstance(users[0], NestOp) or users[0].reduced or users[0].space.points != result.type.numel:  # type: ignore[attr-defined]
             return "library: no kernel behind it could take the product in"
         if any(isinstance(value.owner, NestOp) and value.owner.chosen.startswith(OWN) for value in users[0].inputs):
             return "library: another product joins the kernel behind it, and two have no room in registers"
@@ -83,11 +88,11 @@ class TileProduct:
         if refusal:
             return False, refusal
         users = readers(result)
-        batch, rows, columns, inner = self.sizes
+        batch, rows, columns, inner = [facts_of(self.op).hint(size) for size in self.sizes]
         rate = int(target["copy_rate"]) / 1000  # bytes a nanosecond
         operations = 2 * batch * rows * columns * inner
         factors, written = 2 * batch * (rows * inner + inner * columns), 2 * batch * rows * columns
-        behind = sum(int(value.type.bytes) for value in (*users[0].inputs, *users[0].results) if value is not result)  # type: ignore[attr-defined]
+        behind = sum(nbytes(value) for value in (*users[0].inputs, *users[0].results) if value is not result)
         library = max(operations / rates.gpu_library_rate / 1000, (factors + written) / rate) + rates.gpu_launch_ns + (written + behind) / rate
         own = max(operations / rates.gpu_own_rate / 1000, (factors + behind) / rate)
         texts = [f"{time / 1000:.1f} us" for time in (own, library)]

@@ -11,7 +11,8 @@ fewer than `each` points.  And a nest that folds more dims than the producer of 
 can, and the buffer between them need not be read (and often not be written); where the producer folds the channels of each group, the parts are groups.
 So can two nests that read one buffer (row sums and the whole sum).  Both have to save `gain` times the bytes of the partial results.
 
-A dim whose size has no fitting divisor is not cut.  Partial results are rounded to the type of the fold, as those of a cascade are.
+A dim whose size has no fitting divisor is not cut.  On a GPU one whose size is known only at run time is cut into parts of equal size, the last of which may
+reach behind its end: nothing is read there.  Partial results are rounded to the type of the fold, as those of a cascade are.
 """
 
 from __future__ import annotations
@@ -30,11 +31,12 @@ from lect.passes.base import Pass, option
 from lect.passes.loop.forms import FORMS, Forms, forms_of
 from lect.passes.loop.fusion import Blocked, Joint, joint_by_offset
 from lect.passes.loop.nests import functions, has_scan, nbytes, points, readers, reduced, unit_stride_bytes, weights
-from lect.passes.loop.splitting import count, first_reductions, loads_of, split_reduction
+from lect.passes.loop.splitting import Each, Factors, count, first_reductions, loads_of, split_reduction
 from lect.passes.targets import is_gpu
 
 LANES = 64
 ROW = 32768
+LEAST = 64  # indices of a part where the number of parts depends on the call
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class LoopSplitReduction(Pass):
     def run(self, op: Operation, ctx: Context) -> None:
         threads = self.threads or int(ctx.target.get("threads", 1))
         for func in functions(op):
-            splitter = Splitter(func, forms_of(ctx), self, threads, self.each or (4096 if is_gpu(ctx.target) else ROW))
+            splitter = Splitter(func, forms_of(ctx), self, threads, self.each or (4096 if is_gpu(ctx.target) else ROW), is_gpu(ctx.target))
             for nest in [inner for inner in func.body if isinstance(inner, NestOp)]:
                 splitter.visit(nest)
             ctx.count("reductions split for threads", splitter.for_threads)
@@ -61,7 +63,8 @@ class LoopSplitReduction(Pass):
 class Splitter:
     """The splits of one function."""
 
-    def __init__(self, func: FuncOp, forms: Forms, options: LoopSplitReduction, threads: int, each: int) -> None:
+    def __init__(self, func: FuncOp, forms: Forms, options: LoopSplitReduction, threads: int, each: int, uneven: bool = False) -> None:
+        self.uneven = uneven
         self.forms = forms
         self.options = options
         self.threads = threads
@@ -96,7 +99,7 @@ class Splitter:
             self.for_threads += 1
             self.visit(rest)
 
-    def split(self, nest: NestOp, factors: dict[int, int], reason: str) -> list[NestOp]:
+    def split(self, nest: NestOp, factors: Factors, reason: str) -> list[NestOp]:
         """The stages of a nest."""
         return split_reduction(nest, factors, [self.fresh(f"{nest.sym_name}.part"), self.fresh(f"{nest.sym_name}.total")], reason)
 
@@ -111,17 +114,20 @@ class Splitter:
 
     # ---- threads -----------------------------------------------------------------------------------------------------
 
-    def parts_for_threads(self, nest: NestOp) -> dict[int, int]:
+    def parts_for_threads(self, nest: NestOp) -> Factors:
         """Folded dim -> parts, the outermost dims first; empty when there are programs enough or points too few."""
         have = programs(nest)
         votes, sizes = unit_stride_bytes(nest), nest.space.sizes
-        if not all(type(sizes[k]) is int for k in nest.reduced):
+        symbolic = not all(type(sizes[k]) is int for k in nest.reduced)
+        if symbolic and not self.uneven:
             return {}
         near = max(range(len(sizes)), key=lambda k: (votes[k], k))
         each = max(self.each, ROW) if near in nest.reduced and not self.options.each else self.each  # a row that lies on is read at once
         wanted = min(-(-self.options.shares * self.threads // have), points(nest) // (have * each))
         if have >= self.threads * 2 or wanted < 2:
             return {}
+        if symbolic:
+            return uneven_parts(nest, near, wanted)
         factors: dict[int, int] = {}
         for k in nest.reduced:
             part = best_divisor(sizes[k], wanted, LANES if k == near else 1)
@@ -236,6 +242,17 @@ def programs(nest: NestOp) -> int:
     near = max(range(len(sizes)), key=lambda k: (votes[k], k))
     block = 1 if near in folded else min(sizes[near], LANES)
     return max(1, count(sizes, parallel) // block)
+
+
+def uneven_parts(nest: NestOp, near: int, wanted: int) -> Factors:
+    """Parts of so many indices each of the outermost folded dim whose size is known only at run time, so that there were `wanted` in the captured call."""
+    sizes = weights(nest)
+    for k in nest.reduced:
+        each = 1 << max((-(-sizes[k] // wanted) - 1).bit_length(), 0)
+        each = max(each, ROW // 8 if k == near else LEAST)
+        if type(nest.space.sizes[k]) is not int and each * 2 <= sizes[k]:
+            return {k: Each(each)}
+    return {}
 
 
 def best_divisor(size: int, wanted: int, least: int) -> int:

@@ -1,6 +1,8 @@
 """Taking a reduction in two stages: partial results of parts of the folded dims, and their fold.
 
 r = fold of f over all points        =>   stage 1: for each part, fold of f over the part's points;  stage 2: fold of those;  stage 3: what uses r
+
+A dim whose size is known only at run time is taken in parts of `Each` so many indices; what of the last part lies behind the end is neither read nor folded.
 """
 
 from __future__ import annotations
@@ -8,32 +10,44 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from lect.dialects.loop.attributes import SpaceAttr
 from lect.dialects.loop.building import Inlining, NestBuilder, copy_operations, whole_range
 from lect.dialects.loop.ops import LoadOp, NestOp, ReduceIndexOp, ReduceOp, variance
 from lect.dialects.loop.types import BufferType
+from lect.dialects.scalars import neutral
 from lect.ir import Operation, Value
 from lect.ir.index_map import dims_of, linearize
 from lect.ir.symbolic import ZERO, Expr, Size, as_size, dim
+from lect.ir.types import i64
 
 REDUCTIONS = (ReduceOp, ReduceIndexOp)
+
+
+class Each(NamedTuple):
+    """How many indices a part has, where the number of parts depends on the call."""
+
+    indices: int
+
+
+Factors = Mapping[int, Size | Each]
 
 
 @dataclass(frozen=True)
 class Parts:
     """How the space of a nest is cut: `dims` sends its dims to the finer space `sizes`, of which `kept` are not folded in stage 1, `over` are, and
-    `parts`, some of `kept`, are folded in stage 2."""
+    `parts`, some of `kept`, are folded in stage 2.  Of the dims `open` the last part may reach behind the end."""
 
     dims: Mapping[int, Expr]
     sizes: tuple[Size, ...]
     kept: tuple[int, ...]
     parts: tuple[int, ...]
     over: tuple[int, ...]
+    open: tuple[int, ...] = ()
 
 
-def cut(nest: NestOp, factors: Mapping[int, Size]) -> Parts:
+def cut(nest: NestOp, factors: Factors) -> Parts:
     """The finer space when each folded dim in `factors` is taken in so many equal parts."""
     folded = set(nest.reduced)
     dims: dict[int, Expr] = {}
@@ -41,7 +55,10 @@ def cut(nest: NestOp, factors: Mapping[int, Size]) -> Parts:
     kept, parts, over = [], [], []
     for k, size in enumerate(nest.space.sizes):
         count = factors.get(k, 1)
-        here = [size] if count in (1, size) else [count, as_size(size // count)]
+        if isinstance(count, Each):
+            here = [as_size((size + (count.indices - 1)) // count.indices), count.indices]
+        else:
+            here = [size] if count in (1, size) else [count, as_size(size // count)]
         new = list(range(len(sizes), len(sizes) + len(here)))
         dims[k] = linearize([dim(position) if extent != 1 else ZERO for position, extent in zip(new, here)], tuple(here))
         sizes += here
@@ -49,7 +66,7 @@ def cut(nest: NestOp, factors: Mapping[int, Size]) -> Parts:
             kept.append(new[0])
             parts += new[:1] if k in folded else []
         over += new[1:] if k in folded and count != 1 else new if k in folded else []
-    return Parts(dims, tuple(sizes), tuple(kept), tuple(parts), tuple(over))
+    return Parts(dims, tuple(sizes), tuple(kept), tuple(parts), tuple(over), tuple([k for k, count in factors.items() if isinstance(count, Each)]))
 
 
 def first_reductions(nest: NestOp) -> list[Any]:
@@ -78,7 +95,7 @@ def needed_for(roots: Iterable[Value], nest: NestOp, given: Iterable[Value] = ()
     return [op for op in nest.body if op in wanted]
 
 
-def split_reduction(nest: NestOp, factors: Mapping[int, Size], names: Sequence[str], reason: str) -> list[NestOp]:
+def split_reduction(nest: NestOp, factors: Factors, names: Sequence[str], reason: str) -> list[NestOp]:
     """Put the stages in front of a nest, the last with its name in its place; gives them in order.
 
     `factors` must leave something to fold; `names` are those of the stages 1 and 2.
@@ -100,16 +117,20 @@ def split_reduction(nest: NestOp, factors: Mapping[int, Size], names: Sequence[s
 def _partial(nest: NestOp, reductions: Sequence[Any], parts: Parts, name: str, reason: str) -> NestOp:
     """Stage 1: every part by itself; of a position both the value and the position."""
     builder = NestBuilder(SpaceAttr(parts.sizes), nest.loc)
-    how = Inlining(nest, builder, parts.dims)
+    inside = tuple([builder.op("lt", builder.index(parts.dims[k]), builder.const(nest.space.sizes[k], i64)) for k in parts.open])
+    how = Inlining(nest, builder, parts.dims, inside)
     values = copy_operations(how, needed_for([value for op in reductions for value in op.operands], nest))
     offset = linearize([dim(k) if parts.sizes[k] != 1 else ZERO for k in parts.kept], tuple([parts.sizes[k] for k in parts.kept]))
     made: list[Value] = []
     for op in reductions:
         builder.loc = op.loc
-        folded = builder.reduce(op.kind, values.get(op.value, op.value), parts.over)
+        value = values.get(op.value, op.value)
+        for mask in inside:
+            value = builder.select(mask, value, builder.const(neutral(op.kind, value.type), value.type))  # type: ignore[arg-type]
+        folded = builder.reduce(op.kind, value, parts.over)
         made.append(folded)
         if isinstance(op, ReduceIndexOp):
-            made.append(builder.reduce_index(op.kind, values[op.value], values[op.position], parts.over))
+            made.append(builder.reduce_index(op.kind, value, values[op.position], parts.over))
     for value in made:
         builder.store(value, BufferType(tuple([parts.sizes[k] for k in parts.kept]), value.type), offset)
     builder.loc = nest.loc

@@ -16,8 +16,8 @@ from unittest import mock
 import numpy as np
 import torch
 
-from lect.backends.triton.compile import CompiledKernels, Kernel, KernelTable, find_kernels, load_kernel
-from lect.backends.triton.source import ENTRY, triton_source
+from lect.backends.triton.compile import CompiledKernels, Kernel, KernelTable, SizedKernel, find_kernels, load_kernel
+from lect.ir.facts import value_of
 from lect.passes.targets import target_named
 
 DTYPES = {"*fp16": torch.float16, "*bf16": torch.bfloat16, "*fp32": torch.float32, "*fp64": torch.float64, "*i1": torch.bool, "*i8": torch.int8,
@@ -26,6 +26,8 @@ DTYPES = {"*fp16": torch.float16, "*bf16": torch.bfloat16, "*fp32": torch.float3
 
 def memory_at(address: int, dtype: torch.dtype) -> torch.Tensor:
     """A tensor that begins at an address; of its elements only the first counts."""
+    if not address:  # of a tensor without elements
+        return torch.zeros(1, dtype=dtype)
     raw = (ctypes.c_byte * 16).from_address(address)
     return torch.frombuffer(raw, dtype=torch.uint8).view(dtype)
 
@@ -66,6 +68,27 @@ def rounding_conversion() -> Any:
     return mock.patch.object(interpreter, "_convert_float", convert)
 
 
+@contextmanager
+def masks_of_bits() -> Iterator[None]:
+    """A context in which the interpreter takes the masks that it made of one condition; they are bytes, which it refuses by itself."""
+    from triton.runtime import interpreter
+
+    builder = interpreter.InterpreterBuilder
+    load, store = builder.create_masked_load, builder.create_masked_store
+
+    def masked(mask: Any) -> Any:
+        return interpreter.TensorHandle(mask.data.astype(bool), mask.dtype)
+
+    def create_masked_load(self: Any, pointers: Any, mask: Any, *rest: Any) -> Any:
+        return load(self, pointers, masked(mask), *rest)
+
+    def create_masked_store(self: Any, pointers: Any, value: Any, mask: Any, *rest: Any) -> Any:
+        return store(self, pointers, value, masked(mask), *rest)
+
+    with mock.patch.object(builder, "create_masked_load", create_masked_load), mock.patch.object(builder, "create_masked_store", create_masked_store):
+        yield
+
+
 def product_of_halves() -> Any:
     """A context in which the interpreter multiplies tiles of bf16 as numbers; it takes their bits for integers by itself."""
     import triton.language as tl
@@ -89,28 +112,39 @@ class Interpreted(CompiledKernels):
     """Kernels whose launches run in the interpreter."""
 
     def launchers(self) -> dict[str, Callable[..., None]]:
-        return {symbol: self._launcher(kernel) for symbol, kernel in self.kernels.items()}
+        return {symbol: self._sized(kernel) if isinstance(kernel, SizedKernel) else self._launcher(kernel) for symbol, kernel in self.kernels.items()}
+
+    def _sized(self, kernel: SizedKernel) -> Callable[..., None]:
+        known: dict[int, Callable[..., None]] = {}
+
+        def launch(stream: int, *values: int) -> None:
+            version = kernel.for_sizes(values[len(kernel.func.pointers) :])
+            if id(version) not in known:
+                known[id(version)] = self._launcher(version)
+            known[id(version)](stream, *values)
+
+        return launch
 
     def _launcher(self, kernel: Kernel) -> Callable[..., None]:
         function = load_kernel(kernel.source)
         function.fn.__globals__["libdevice"] = stand_in()
-        types = [DTYPES[each] for each in kernel.source.signature.values()]
+        types = [DTYPES[each] for each in list(kernel.source.signature.values())[: kernel.pointers]]
 
-        def launch(stream: int, *pointers: int) -> None:
+        def launch(stream: int, *values: int) -> None:
+            pointers, sizes = values[: kernel.pointers], values[kernel.pointers :]
             if kernel.grouped:
-                table = torch.tensor(pointers)
-                pointers = (table.data_ptr(),)
-            with np.errstate(all="ignore"), rounding_conversion(), product_of_halves():
-                function[(kernel.programs,)](*[memory_at(pointer, dtype) for pointer, dtype in zip(pointers, types)])
+                table = torch.tensor(values)
+                pointers, sizes = (table.data_ptr(),), ()
+            programs = value_of(kernel.programs, dict(enumerate(sizes)))
+            with np.errstate(all="ignore"), rounding_conversion(), product_of_halves(), masks_of_bits():
+                function[(programs,)](*[memory_at(pointer, dtype) for pointer, dtype in zip(pointers, types)], *sizes)
 
         return launch
 
 
 def interpret_kernels(funcs: Sequence[Any], ctx: Any) -> CompiledKernels:
     """What stands for `compile_kernels`."""
-    if "kernel_texts" in ctx.resources:
-        return Interpreted(find_kernels(funcs, ctx, KernelTable()))
-    return Interpreted({str(func.symbol): Kernel(func, triton_source(func, ENTRY), 90) for func in funcs})
+    return Interpreted(find_kernels(funcs, ctx, KernelTable()))
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import torch
 
 import lect
 from lect.backends.triton import compile as compile_module
-from lect.backends.triton.compile import CompiledKernels, compile_kernels
+from lect.backends.triton.compile import CompiledKernels, SizedKernel, compile_kernels
 from tests.triton.interpreter import on_gpu_in_name_only
 from tests.triton.zoo import ZOO, maker
 
@@ -130,3 +130,44 @@ def test_a_refused_kernel_has_a_file() -> None:
     assert (note.number, note.stage) == ("LB0020", "emit")
     assert "injected" in note.detail
     assert note.file.endswith(".mlir")
+
+
+def versions(run: Callable[..., Any], *calls: Sequence[torch.Tensor]) -> list[SizedKernel]:
+    """The kernels of a function that is compiled with sizes as arguments, and called for the second and later inputs too."""
+    found: list[CompiledKernels] = []
+
+    def compile_only(funcs: Sequence[Any], ctx: Any) -> CompiledKernels:
+        found.append(compile_kernels(funcs, ctx))
+        return Nowhere(found[-1].kernels)
+
+    lect.reset()
+    with on_gpu_in_name_only(compile_only):
+        made = lect.compile(run, fullgraph=True, dynamic=True)
+        for inputs in calls:
+            made(*inputs)
+    assert len(lect.events("compile")) == 1
+    assert not [event for event in lect.events("note", "fallback", "static sizes") if event.stage != "run"]
+    return [kernel for kernels in found for kernel in kernels.kernels.values() if isinstance(kernel, SizedKernel)]
+
+
+def test_sizes_that_are_multiples_of_16_are_read_16_bytes_at_a_time() -> None:
+    (kernel,) = versions(lambda x: x.softmax(-1), [torch.randn(96, 1024)])
+    assert widths(kernel.version()) == {16}
+    assert widths(kernel.for_sizes((96, 1000)).version()) <= {4, 8}
+
+
+def test_a_version_is_for_all_sizes_that_are_alike() -> None:
+    (kernel,) = versions(lambda x: x.softmax(-1), [torch.randn(96, 1024)])
+    assert kernel.for_sizes((64, 512 + 16)) is kernel.first
+    assert kernel.for_sizes((64, 512)).func.blocks.size("R") == 512
+    assert kernel.for_sizes((64, 1 << 20)).func.blocks.size("R") == 4096  # walked, not taken whole
+    assert kernel.for_sizes((64, 1 << 20)).programs is kernel.func.programs
+
+
+def test_offsets_beyond_i32_have_a_version_of_their_own() -> None:
+    (kernel,) = versions(lambda x: x * 2, [torch.randn(96, 64)])
+    assert list(kernel.first.source.signature.values())[-1] == "i32"
+    wide = kernel.for_sizes((1 << 20, 1 << 13))
+    assert list(wide.source.signature.values())[-1] == "i64"
+    assert "to(tl.int64)" in wide.source.text
+    assert wide.version().asm["cubin"]

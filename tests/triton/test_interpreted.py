@@ -14,10 +14,13 @@ import pytest
 
 from tests.meta.tree import ROOT
 from tests.triton.nets import NETS
+from tests.triton.sizes import PROGRAMS
 from tests.triton.zoo import ZOO
 
 pytestmark = pytest.mark.skipif(find_spec("triton") is None, reason="Triton is not installed")
 QUICK = frozenset("broadcast_add transpose_add extremes integers casts bias_gelu column_sums greatest softmax_rows layernorm embedding scans adam_foreach error_functions parts_of_numbers".split())
+
+QUICK_SIZES = frozenset("pointwise softmax transposed product".split())
 
 
 @pytest.fixture(scope="module")
@@ -31,9 +34,17 @@ def worker() -> Iterator[Any]:
     process.wait(60)
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in QUICK else (pytest.mark.slow,)) for name in (*ZOO, *NETS)])
-def test_program(name: str, worker: Any) -> None:
+def ask(worker: Any, name: str) -> None:
     worker.stdin.write(name + "\n")
     worker.stdin.flush()
-    answer = json.loads(worker.stdout.readline())
-    assert answer == {"name": name, "wrong": None}
+    assert json.loads(worker.stdout.readline()) == {"name": name, "wrong": None}
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in QUICK else (pytest.mark.slow,)) for name in (*ZOO, *NETS)])
+def test_program(name: str, worker: Any) -> None:
+    ask(worker, name)
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in QUICK_SIZES else (pytest.mark.slow,)) for name in (*PROGRAMS, "training")])
+def test_sizes_are_arguments(name: str, worker: Any) -> None:
+    ask(worker, f"sizes {name}")

@@ -1,4 +1,4 @@
-"""A process with Triton's interpreter: reads names of programs of the zoo or of networks, writes what differs from eager, a line of JSON for each."""
+"""A process with Triton's interpreter: reads names of programs of the zoo, of networks or of programs over sizes, writes what differs from eager, a line of JSON for each."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import torch
 import lect
 from tests.triton.interpreter import on_gpu_in_name_only
 from tests.triton.nets import NETS, pair, step
+from tests.triton.sizes import run_sizes
 from tests.triton.zoo import ZOO, difference, maker, results
 
 
@@ -30,6 +31,8 @@ def run(name: str) -> str | None:
     """What is wrong with a program, None when nothing is."""
     if name in NETS:
         return run_net(name)
+    if name.startswith("sizes "):
+        return run_sizes(name.removeprefix("sizes "))
     case = ZOO[name]
     inputs, again = case.make(maker()), case.make(maker())
     lect.reset()

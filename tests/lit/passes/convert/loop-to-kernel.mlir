@@ -503,3 +503,17 @@ loop.func @found_size(%mask: !loop.buffer<s0xi1>) {symbols = {s0 = {hint = 9, mi
   }
   loop.return(%0) {views = [#loop.view<s1>]}
 }
+
+// -----
+
+// Only a launch on a GPU takes a version whose block covers a row.
+loop.func @no_whole_row_as_its_length_is_unknown(%x: !loop.buffer<s0xs1xf32>) {symbols = {s0 = {hint = 64, argument = 0, dim = 0}, s1 = {hint = 1000, argument = 0, dim = 1}}} {
+  // expected-error @+1 {{axis R of @rows is taken whole, but its block does not cover s1}}
+  %y = loop.nest @rows(%x) {space = #loop.space<d0: s0, d1: s1>, tiles = #kernel.tiles<"rows", R: d1 by 1024 whole, vector R>, realize = ["graph output"]} : !loop.buffer<s0xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * s1 + d1)>} : f32
+    %1 = loop.reduce(%0) {kind = "sum", over = [1]} : f32
+    loop.store(%1) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  loop.return(%y) {views = [#loop.view<s0>]}
+}

@@ -3,6 +3,7 @@
 // RUN: not lect-opt %s --target=cuda:sm_90 --tuning=%S/Inputs/unfit.tuning -p kernel-choose-gpu-tiles 2>&1 | filecheck %s --check-prefix=UNFIT
 // UNFIT: unfit.tuning:2:1: error: the record @beyond does not fit its kernel: the tiles of @n0 name the dim d3, which it lacks
 // RUN: lect-opt %s -p kernel-choose-gpu-tiles | filecheck %s --check-prefix=CPU
+// RUN: lect-opt %s --target=cuda:sm_90 -p 'kernel-choose-gpu-tiles,loop-to-kernel' | filecheck %s --check-prefix=KERNEL
 
 // Nothing is decided for a CPU here.
 // CPU-NOT: "rows"
@@ -142,4 +143,36 @@ loop.func @a_row_as_its_record_says(%given: !loop.buffer<8192x8000xf32>) {
     loop.store(%1) {map = #loop.map<(d0, d1) -> (d0)>}
   }
   loop.return(%sums) {views = [#loop.view<8192>]}
+}
+
+// Sizes that are known only at run time are weighed as in the captured call; a launch takes a version whose block covers the row.
+// CHECK-LABEL: loop.func @a_row_of_unknown_length_is_taken_whole
+// KERNEL-LABEL: kernel.func @rows.longer(
+// KERNEL-SAME: axes = #kernel.axes<R: s1 loop>, blocks = #kernel.blocks<R = 4096>, vector = "R"
+// KERNEL-LABEL: kernel.func @rows(
+// KERNEL-SAME: axes = #kernel.axes<R: s1 whole>, blocks = #kernel.blocks<R = 1024>, vector = "R"
+// KERNEL-SAME: longer = "rows.longer"
+// KERNEL-NOT: kernel.for
+// KERNEL: host.launch({{.*}}) {kernel = @rows
+loop.func @a_row_of_unknown_length_is_taken_whole(%x: !loop.buffer<s0xs1xf32>) {symbols = {s0 = {hint = 8192, argument = 0, dim = 0}, s1 = {hint = 1000, argument = 0, dim = 1}}} {
+  // CHECK: tiles = #kernel.tiles<"rows", R: d1 by 1024 whole, vector R>
+  %y = loop.nest @rows(%x) {space = #loop.space<d0: s0, d1: s1>} : !loop.buffer<s0xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * s1 + d1)>} : f32
+    %1 = loop.reduce(%0) {kind = "sum", over = [1]} : f32
+    loop.store(%1) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  loop.return(%y) {views = [#loop.view<s0>]}
+}
+
+// A block divides what is known to be a multiple of it, whatever the rest of the size is.
+// CHECK-LABEL: loop.func @a_multiple_of_a_known_number_is_divided
+loop.func @a_multiple_of_a_known_number_is_divided(%x: !loop.buffer<(s0 * 1536)xf32>) {symbols = {s0 = {hint = 8192, argument = 0, dim = 0, divisor = 1536}}} {
+  // CHECK: tiles = #kernel.tiles<"flat", X: d0 by 512 grid, vector X>
+  %y = loop.nest @n0(%x) {space = #loop.space<d0: s0 * 1536>} : !loop.buffer<(s0 * 1536)xf32> {
+  ^bb0(%d0: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    loop.store(%0) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%y) {views = [#loop.view<(s0 * 1536)>]}
 }

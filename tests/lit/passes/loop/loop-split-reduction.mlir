@@ -1,4 +1,5 @@
 // RUN: lect-opt %s -p 'loop-split-reduction{threads=2 each=4}' --split-input-file | filecheck %s
+// RUN: lect-opt %s --target=cuda:sm_90 -p loop-split-reduction --split-input-file | filecheck %s --check-prefix=GPU
 
 // One program for two threads: eight parts, their sum, and what follows it.
 // CHECK-LABEL: @gives_both_threads_work
@@ -217,4 +218,40 @@ loop.func @no_split_for_a_sibling_as_its_rows_are_short(%x: !loop.buffer<8x2xf32
     loop.store(%5) {map = #loop.map<(d0, d1) -> (0)>}
   }
   loop.return(%0, %3) {views = [#loop.view<8>, #loop.view<scalar>]}
+}
+
+// -----
+
+// On a GPU a dim of unknown size is taken in parts of equal size, the last of which may reach behind the end.
+// GPU-LABEL: @parts_of_a_dim_of_unknown_size
+// GPU:         loop.nest @n0.part(%x) {space = #loop.space<d0: (s0 + 127) floordiv 128, d1: 128, d2: 32>
+// GPU:         %[[PLACE:.*]] = loop.index() {map = #loop.map<(d0, d1, d2) -> (d0 * 128 + d1)>} : i64
+// GPU:         %[[INSIDE:.*]] = loop.lt(%[[PLACE]],
+// GPU:         %[[X:.*]] = loop.load(%x; %[[INSIDE]])
+// GPU:         loop.select(%[[INSIDE]], %[[X]],
+// GPU:         loop.nest @n0
+// CHECK-LABEL: @parts_of_a_dim_of_unknown_size
+// CHECK-NOT:     loop.nest @n0.part
+loop.func @parts_of_a_dim_of_unknown_size(%x: !loop.buffer<s0x32xf32>) {symbols = {s0 = {hint = 4096, argument = 0, dim = 0}}} {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: s0, d1: 32>} : !loop.buffer<32xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 32 + d1)>} : f32
+    %2 = loop.reduce(%1) {kind = "sum", over = [0]} : f32
+    loop.store(%2) {map = #loop.map<(d0, d1) -> (d1)>}
+  }
+  loop.return(%0) {views = [#loop.view<32>]}
+}
+
+// -----
+
+// GPU-LABEL: @no_parts_as_the_dim_is_short
+// GPU-NOT:     loop.nest @n0.part
+loop.func @no_parts_as_the_dim_is_short(%x: !loop.buffer<s0x32xf32>) {symbols = {s0 = {hint = 100, argument = 0, dim = 0}}} {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: s0, d1: 32>} : !loop.buffer<32xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 32 + d1)>} : f32
+    %2 = loop.reduce(%1) {kind = "sum", over = [0]} : f32
+    loop.store(%2) {map = #loop.map<(d0, d1) -> (d1)>}
+  }
+  loop.return(%0) {views = [#loop.view<32>]}
 }

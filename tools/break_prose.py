@@ -33,7 +33,8 @@ holds nothing yet, the function runs once while the frame is followed, or the fr
 written, writes to what it has read, or would raise, which a trial apart from the frame says.
 
 Warnings, those of torch's functions too, are effects like messages of a logger: they name the program's line, and the filters of the moment decide what
-becomes of them.  Under a filter that makes errors of warnings they are breaks.
+becomes of them.  Under a filter that makes errors of warnings they are breaks, and so are messages and warnings that code of the program gets (a handler,
+filter or formatter of its own, a function that shows warnings): it may write to what the frame reads next.
 
 **Branches that raise.**  Of `if not valid.all(): raise ValueError(...)` the other side is followed, and the graph checks that the tensor says so, as in the
 argument checks of `torch.distributions`.  When it does not, the call is made again as it is written, which raises the program's exception: the graph has

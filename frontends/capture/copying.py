@@ -44,7 +44,11 @@ def deepcopy(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     own = memo[0] is None or (type(memo[0]) is dict and t.is_fresh(memo[0]))
     if len(args) > 2 or set(kwargs) - {"memo"} or not own:
         return t.code_table.inline(t, t.static(copy.deepcopy), args, kwargs)  # type: ignore[no-any-return]
-    return _deep(t, args[0], memo[0] if memo[0] is not None else t.made({})[0])
+    if memo[0] is not None:
+        return _deep(t, args[0], memo[0])
+    made = t.made({})[0]
+    t.memos.add(id(made))
+    return _deep(t, args[0], made)
 
 
 def _known(t: Tracer, value: Any) -> Box:
@@ -74,6 +78,8 @@ def _deep(t: Tracer, box: Box, memo: dict[int, Any]) -> Box:
         memo[id(value)] = made[0]
         return _kept_alive(t, value, memo)
     if kind is LT:
+        if id(memo) not in t.memos:  # torch notes more in there than the copy
+            raise t.stop("LB0003", "copy.deepcopy of a tensor with a memo of the program")
         made = _deep_tensor(t, box, memo)
         memo[id(value)] = made[0]
         return _kept_alive(t, value, memo)

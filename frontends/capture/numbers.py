@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -98,14 +98,19 @@ class NumberPolicy:
 
 
 class Computed:
-    """`function` (a name of `guard.apply`) applied to `args`: run-time numbers and constants."""
+    """`function` (a name of `guard.apply`) applied to `args`: run-time numbers and constants.
 
-    __slots__ = ("args", "depth", "function")
+    `leaves` are the numbers read along sources that it is computed from, each once: as a tree, what uses its parts several times would grow exponentially.
+    """
+
+    __slots__ = ("args", "depth", "function", "leaves")
 
     def __init__(self, function: str, args: tuple[Any, ...]) -> None:
         self.function = function
         self.args = args
-        self.depth = 1 + max(arg.depth for arg in args if type(arg) is RunTimeNumber)
+        numbers = [arg for arg in args if type(arg) is RunTimeNumber]
+        self.depth = 1 + max(arg.depth for arg in numbers)
+        self.leaves = tuple({id(leaf): leaf for arg in numbers for leaf in arg.leaves()}.values())
 
 
 class RunTimeNumber(torch.SymInt):
@@ -135,14 +140,9 @@ class RunTimeNumber(torch.SymInt):
         """A name for people."""
         return self.origin.key if isinstance(self.origin, Source) and issubclass(type(self.origin.key), str) else None
 
-    def leaves(self) -> Iterator[RunTimeNumber]:
+    def leaves(self) -> tuple[RunTimeNumber, ...]:
         """The numbers read along sources that this one is computed from."""
-        if type(self.origin) is not Computed:
-            yield self
-            return
-        for arg in self.origin.args:
-            if type(arg) is RunTimeNumber:
-                yield from arg.leaves()
+        return self.origin.leaves if type(self.origin) is Computed else (self,)
 
     def paths(self) -> frozenset[PathAttr]:
         """The paths of the sources that this number is computed from."""

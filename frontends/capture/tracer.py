@@ -150,6 +150,9 @@ class Tracer:
 
     def _know_no_classes(self) -> None:
         """What is known of classes and functions, of keys and of what weak containers see."""
+        self.unheard: set[tuple[int, int]] = set()  # loggers by identity and levels of messages that no code of the program gets
+        self.recorders: set[int] = set()  # lists by identity in which warnings are written down
+        self.memos: set[int] = set()  # dictionaries by identity in which copies are noted that `copy.deepcopy` has begun
         self.compared: set[int] = set()  # dictionaries and sets by identity whose keys no code of the program compares
         self.weakly: list[Any] = []  # objects made in the trace on which containers of the library keep an eye
         self.classes: list[type] = []  # made in the trace

@@ -1,8 +1,8 @@
 """`warnings.warn`, and warnings of torch's functions: effects, replayed in order by the residual code, which name the line of the program and its
 module's registry.
 
-What becomes of a warning is decided when the call runs, by the filters there are then.  But a frame is followed only while they make no error of it, which
-is guarded.
+What becomes of a warning is decided when the call runs, by the filters there are then.  But a frame is followed only while they make no error of it, and
+no function of the program shows it, which is guarded.  The list that `catch_warnings(record=True)` gives is not read behind a warning before that is given.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Mapping
-from types import MappingProxyType
+from types import BuiltinFunctionType, FunctionType, MappingProxyType
 from typing import Any
 
 from lect.frontends.capture.tracer import NONE, Box, Effect, Tracer
@@ -81,6 +81,40 @@ def _fits(pattern: Any, text: Any) -> bool:
     return pattern is None or (pattern == text if type(pattern) is str else pattern.match(text) is not None)
 
 
+def check_shown(t: Tracer) -> None:
+    """What shows warnings is Python's own, or writes them down in a list, which the frame has now written to.  Breaks for others."""
+    place, shows = t.sources.module("warnings"), warnings._showwarnmsg_impl  # type: ignore[attr-defined]
+    if warnings.showwarning is not warnings._showwarning_orig or not all(t.as_before(vars(warnings), name) for name in _SHOWING):  # type: ignore[attr-defined]
+        raise t.stop("LB0013", "the program warns, and has a function of its own to show it")
+    t.guards.is_object(place.attr("showwarning"), warnings.showwarning)
+    if shows is _SHOWS:
+        t.guards.is_object(place.attr("_showwarnmsg_impl"), shows)
+        return
+    written = getattr(shows, "__self__", None)
+    if type(shows) is not BuiltinFunctionType or shows.__name__ != "append" or type(written) is not list:
+        raise t.stop("LB0013", "the program warns, and has a function of its own to show it")
+    place = place.attr("_showwarnmsg_impl")
+    t.guards.type_is(place, BuiltinFunctionType)
+    t.guards.equals(place.attr("__name__"), "append")
+    box = t.wrap(written, place.attr("__self__"))
+    t.guard_type(box)
+    if id(written) in t.recorders:
+        return
+    if t.is_fresh(written) or id(written) in t.shadows.ids():
+        raise t.stop("LB0013", "the program warns, and reads what is written down of it")
+    t.mutated[id(written)] = box
+    t.recorders.add(id(written))
+
+    def read() -> Any:
+        raise t.stop("LB0013", "warnings are read that wait to be given")
+
+    t.shadows.defer(written, read, list.append, [None])
+
+
+_SHOWING = ("showwarning", "_showwarnmsg_impl", "_showwarning_orig")
+_SHOWS = warnings._showwarnmsg_impl if isinstance(warnings._showwarnmsg_impl, FunctionType) else None  # type: ignore[attr-defined]
+
+
 def _warn(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     given = {**dict(zip(_PARAMETERS, args)), **kwargs}
     message, category, source = (given.get(name, NONE) for name in ("message", "category", "source"))
@@ -95,6 +129,7 @@ def _warn(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     if raises():
         raise t.stop("LB0013", "the program warns, and a filter makes an error of it")
     t.guards.equals(t.sources.kept(t.objects.number(raises)).step("call"), False)
+    check_shown(t)
     target = t.static(kind) if category[1] is None else category
     if category[1] is not None:
         t.guards.is_object(category[1], kind)
@@ -135,4 +170,19 @@ def _for_line(t: Tracer, level: int) -> WarnAt | WarnAbove:
     return WarnAt(frame.program.code.co_filename, loc.line, frame.globals)
 
 
-WARNINGS: Mapping[Any, Any] = MappingProxyType({warnings.warn: _warn})
+class FiltersChanged:
+    """In residual code: what was known of warnings that were given once counts no more."""
+
+    __slots__ = ()
+
+    def __call__(self, module: Any) -> None:
+        module._filters_mutated()
+
+
+def _filters_changed(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    """`warnings._filters_mutated()`, which `catch_warnings` and the functions that add filters call."""
+    t.effects.append(Effect(FiltersChanged(), t.static(warnings), [], {}, t.loc))
+    return NONE
+
+
+WARNINGS: Mapping[Any, Any] = MappingProxyType({warnings.warn: _warn, warnings._filters_mutated: _filters_changed})  # type: ignore[attr-defined]

@@ -171,6 +171,16 @@ def test_deep_copy_with_a_memo_of_the_program_keeps_the_originals_there():
     assert stops() == []
 
 
+def test_deep_copy_of_a_tensor_with_a_memo_of_the_program():
+    def program(x):
+        memo = {}
+        copied = copy.deepcopy([x, [1], x], memo)
+        return copied[0] * 2, copied[0] is copied[2], len(memo)
+
+    check(program, torch.randn(4))
+    assert stops()[:1] == ["LB0003"]
+
+
 def test_deep_copy_of_tensors_that_share_memory():
     def program(x):
         copied = copy.deepcopy([x, x[0]])

@@ -2,6 +2,7 @@
 
 import functools
 import logging
+import logging.handlers
 
 import pytest
 import torch
@@ -36,7 +37,7 @@ def messages():
     LOGGER.setLevel(logging.INFO)
     LOGGER.propagate = False
     yield handler.messages
-    LOGGER.removeHandler(handler)
+    LOGGER.handlers.clear()
     lect.reset()
 
 
@@ -63,7 +64,52 @@ def test_messages_are_logged_in_order_at_every_call(messages):
         messages.clear()
         same(x + 1, compiled(x))
         assert messages == want
+    assert set(stops()) == {"LB0013"}, "a handler of the program, which might write to what the function reads, gets them where they are logged"
+
+
+def test_messages_that_no_code_of_the_program_gets_are_no_breaks(messages):
+    kept = logging.handlers.BufferingHandler(100)
+    LOGGER.handlers[:] = [kept]
+    compiled = lect.compile(noisy, options={"level": "fx"})
+    x = torch.randn(3)
+    for level in (logging.INFO, logging.INFO, logging.DEBUG, logging.ERROR):
+        LOGGER.setLevel(level)
+        noisy(x)
+        want = [(each.levelname, each.getMessage(), each.lineno) for each in kept.buffer]
+        kept.flush()
+        same(x + 1, compiled(x))
+        assert [(each.levelname, each.getMessage(), each.lineno) for each in kept.buffer] == want
+        kept.flush()
     assert (stops(), versions()) == ([], 1)
+
+
+def how_often_heard(x):
+    LOGGER.warning("one")
+    y = x * len(LOGGER.handlers[0].messages)
+    LOGGER.info("two")
+    return y + len(LOGGER.handlers[0].messages)
+
+
+def test_what_a_handler_has_written_is_read_behind_the_message(messages):
+    compiled = lect.compile(how_often_heard)
+    for level in (logging.INFO, logging.WARNING, logging.ERROR, logging.INFO):
+        LOGGER.setLevel(level)
+        messages.clear()
+        want = how_often_heard(torch.ones(2))
+        messages.clear()
+        same(want, compiled(torch.ones(2)))
+
+
+def test_handler_that_comes_later_is_noticed(messages):
+    own = LOGGER.handlers[0]
+    LOGGER.handlers[:] = [logging.NullHandler()]
+    LOGGER.handlers[0].messages = messages
+    compiled = lect.compile(how_often_heard)
+    same(how_often_heard(torch.ones(2)), compiled(torch.ones(2)))
+    LOGGER.handlers[:] = [own]
+    want = how_often_heard(torch.ones(2))
+    messages.clear()
+    same(want, compiled(torch.ones(2)))
 
 
 def test_message_that_is_logged_once(messages):

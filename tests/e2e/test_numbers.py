@@ -529,3 +529,14 @@ def test_matching_a_number():
         return x * 2, n
 
     assert run(f, numbers(3, 2, 5, 0, 2.5, 3.5, 0.5, 0.25, [1, 2])) <= 7
+
+
+def test_number_whose_parts_are_used_again_and_again_is_followed():
+    def program(x, n):
+        for _ in range(60):
+            n = n * 0.25 + n * 0.5
+        return x * len(f"{n:.9f}"), n
+
+    compiled = lect.compile(program)
+    for n in (1.5, 2.5, 3.5, 1e9):
+        same(program(torch.ones(2), n), compiled(torch.ones(2), n))

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 
 import lect
-from tests.e2e.support import stops, versions
+from tests.e2e.support import same, stops, versions
 
 
 def helper(x):
@@ -144,3 +144,62 @@ def test_a_compile_shows_no_line_of_lect_and_other_threads_warn_as_ever():
     seen = [each for each in shown if "Implicit" in str(each.message)]
     assert len(seen) == 3 and {each.filename for each in shown} == {__file__}
     assert any("another" in str(each.message) for each in shown)
+
+
+def read_behind_a_warning(x):
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        warnings.warn("first")  # noqa: B028
+        y = x * len(given)
+        warnings.warn("second")  # noqa: B028
+        warnings.warn("third", DeprecationWarning)  # noqa: B028
+        z = y + len(given)
+    return z, [(str(each.message), each.category, each.lineno) for each in given]
+
+
+def silenced(x):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        y = x.abs() * 2
+    return y, len(warnings.filters)
+
+
+def made_an_error(x):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            warnings.warn("boo")  # noqa: B028
+        except UserWarning as error:
+            x = x * len(str(error))
+    return x, len(warnings.filters)
+
+
+@pytest.mark.parametrize("program", [read_behind_a_warning, silenced, made_an_error])
+def test_filters_of_a_block_and_what_it_records(program):
+    lect.reset()
+    compiled = lect.compile(program)
+    for _ in range(3):
+        x = torch.randn(3)
+        same(program(x), compiled(x))
+    assert program is not silenced or not stops()
+
+
+SHOWN = []
+
+
+def shown_by_the_program(x):
+    warnings.warn("seen", RuntimeWarning)  # noqa: B028
+    return x * len(SHOWN)
+
+
+def test_function_that_shows_warnings_runs_where_they_are_given(monkeypatch):
+    warnings.simplefilter("always")
+    compiled = lect.compile(shown_by_the_program)
+    SHOWN.clear()
+    with warnings.catch_warnings(record=True):
+        same(shown_by_the_program(torch.ones(2)), compiled(torch.ones(2)))
+    monkeypatch.setattr(warnings, "showwarning", lambda message, *rest, **more: SHOWN.append(message))
+    want = shown_by_the_program(torch.ones(2))
+    SHOWN.clear()
+    same(want, compiled(torch.ones(2)))
+    assert want.sum() == 2

@@ -165,6 +165,7 @@ class TrainingStep:
         self.arguments = len(self.graph.body.args)
         self.places: dict[int, Place] = places_of(self.graph)
         self.several = frozenset(self.graph.body.last.several)  # type: ignore[union-attr]
+        self.apart = self.several - {view.result for view in self.views}  # whose base the graph does not return
         self.returned: list[Any] = [value.type for value in self.graph.body.last.operands]  # type: ignore[union-attr]
         for group in self.groups:
             group.prepare(self, self.arguments)
@@ -195,6 +196,10 @@ class TrainingStep:
             base = arguments[view.base] if view.kind == "input" else run.returned[view.base]
             result = results[view.result] = view.show(shown, run.sizes, run.returned[view.result], base)
             if view.result in self.several and result._is_view():
+                torch._C._autograd._set_creation_meta(result, torch._C._autograd.CreationMeta.MULTI_OUTPUT_NODE)
+        for number in self.apart:
+            if results[number].requires_grad:
+                result = results[number] = results[number].view_as(results[number])
                 torch._C._autograd._set_creation_meta(result, torch._C._autograd.CreationMeta.MULTI_OUTPUT_NODE)
         return results
 

@@ -146,8 +146,16 @@ def gives_view_of_view(x):
     return x.unbind()[1].view(2, 2), x.sin()
 
 
+def gives_view_of_its_own(x):
+    return (x * 2).chunk(2)[0], x.sin()
+
+
+def gives_row_of_its_own(x):
+    return (x * 2).unbind()[1].view(2, 2), x.sin()
+
+
 @pytest.mark.parametrize("given", ["recorded", "leaf", "plain"])
-@pytest.mark.parametrize("program", [gives_views, gives_view_of_view], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("program", [gives_views, gives_view_of_view, gives_view_of_its_own, gives_row_of_its_own], ids=lambda f: f.__name__)
 def test_caller_may_write_to_a_returned_view_where_eager_lets_it(program, given):
     """Autograd's node has another name here, so the error is compared from there on."""
     compiled = lect.compile(program)
@@ -183,10 +191,11 @@ def test_write_behind_a_break():
         assert torch.equal(x, torch.ones(4, 4))
 
 
-def test_gradients_of_returned_views():
-    compiled = lect.compile(gives_view_of_view)
+@pytest.mark.parametrize("gives", [gives_view_of_view, gives_row_of_its_own], ids=lambda f: f.__name__)
+def test_gradients_of_returned_views(gives):
+    compiled = lect.compile(gives)
     found, wanted = (torch.ones(4, 4, requires_grad=True) for _ in range(2))
-    for program, x in ((compiled, found), (gives_view_of_view, wanted)):
+    for program, x in ((compiled, found), (gives, wanted)):
         view, sine = program(x * 1)
         (view.exp().sum() + sine.sum()).backward()
     torch.testing.assert_close(found.grad, wanted.grad)

@@ -199,7 +199,7 @@ class TrainingStep:
                 torch._C._autograd._set_creation_meta(result, torch._C._autograd.CreationMeta.MULTI_OUTPUT_NODE)
         for number in self.apart:
             if results[number].requires_grad:
-                result = results[number] = results[number].view_as(results[number])
+                result = results[number] = torch.ops.aten.alias.default(results[number])
                 torch._C._autograd._set_creation_meta(result, torch._C._autograd.CreationMeta.MULTI_OUTPUT_NODE)
         return results
 

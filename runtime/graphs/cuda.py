@@ -20,6 +20,8 @@ from lect.backends.triton.graph_nodes import Place, kernel_places, node_count, s
 from lect.runtime.graphs.device import CaptureError
 from lect.runtime.graphs.memory import span
 
+START = torch._C._CUDAGraph.replay if hasattr(torch._C, "_CUDAGraph") else torch.cuda.CUDAGraph.replay  # without a step in Python
+
 
 class CudaDevice:
     """A GPU; captures run one after the other on a stream of its own."""
@@ -35,7 +37,7 @@ class CudaDevice:
 
     def busy(self) -> bool:
         """Whether the program itself captures on the current stream."""
-        return torch.cuda.is_current_stream_capturing()
+        return torch._C._cuda_isCurrentStreamCapturing()  # type: ignore[no-any-return]
 
     def capture(self, run: Callable[..., list[Any]], arguments: Sequence[Any], written: frozenset[int], launched: frozenset[int]) -> CudaRecording:
         """Capture `run(*arguments)`.  Raises `CaptureError`; then nothing has run."""
@@ -90,7 +92,7 @@ class CudaRecording:
 
     def replay(self) -> None:
         """Start the graph on the current stream."""
-        self.graph.replay()
+        START(self.graph)
 
     def patchable(self, number: int) -> int | None:
         """The number of kernels that read an argument; None where that is not known."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from operator import itemgetter
+from typing import Any, Final
 
 import torch
 
@@ -12,6 +13,23 @@ from lect.runtime.graphs.facts import ProgramFacts
 from lect.runtime.graphs.memory import Results, flat
 
 ALIGNMENT = 16  # of addresses for which kernels are compiled: what is patched is aligned as what was there
+
+
+_NONE: Final[list[int]] = []
+
+
+class _Copy:
+    """An argument that is copied, and where to: element by element, or where indices share elements, as the memory that it spans."""
+
+    def __init__(self, number: int, buffer: torch.Tensor) -> None:
+        self.number = number
+        self.whole = torch.empty_like(buffer, device="meta").stride() != buffer.stride()  # which is so where elements overlap, or lie apart
+        self.target = flat(buffer) if self.whole else buffer
+
+    def source(self, arguments: Sequence[Any]) -> torch.Tensor:
+        """What is copied of these arguments."""
+        argument = arguments[self.number]
+        return flat(argument) if self.whole else argument  # type: ignore[no-any-return]
 
 
 class Recording:
@@ -33,11 +51,16 @@ class Recording:
         self.last = 0
         self.patched = 0
         self.bytes = captured.bytes + sum(each.untyped_storage().nbytes() for each in buffers.values())
+        self.copies = [_Copy(number, buffer) for number, buffer in buffers.items()]
         self.fixed = [number for number in range(facts.arguments) if number not in buffers]
+        self.pick: Callable[[Sequence[int]], Any] = itemgetter(*self.fixed) if self.fixed else lambda addresses: ()
+        self.expected = self.pick(addresses)
         self.patchable = frozenset(number for number in self.fixed if number in facts.launched and captured.patchable(number) is not None)
 
     def changes(self, addresses: Sequence[int]) -> list[int] | None:
         """The arguments whose addresses have to be patched for a replay with arguments at these; None when it cannot be had with them."""
+        if self.pick(addresses) == self.expected:
+            return _NONE
         recorded = self.addresses
         found = [number for number in self.fixed if recorded[number] != addresses[number]]
         for number in found:
@@ -62,8 +85,12 @@ class Recording:
             self.captured.patch(number, addresses[number])
             self.addresses[number] = addresses[number]
             self.patched += 1
-        if self.buffers:
-            torch._foreach_copy_([flat(each) for each in self.buffers.values()], [flat(arguments[number]) for number in self.buffers])
+            self.expected = self.pick(self.addresses)
+        if len(self.copies) == 1:
+            (copy,) = self.copies
+            copy.target.copy_(copy.source(arguments))
+        elif self.copies:
+            torch._foreach_copy_([copy.target for copy in self.copies], [copy.source(arguments) for copy in self.copies])
         self.captured.replay()
         if not counted:
             for number, times in self.facts.versions:
@@ -73,7 +100,9 @@ class Recording:
         return self.results.hand_out(arguments, copied)
 
 
-def overlaps(some: Iterable[int], others: Iterable[int], arguments: Sequence[Any]) -> bool:
+def overlaps(some: Collection[int], others: Collection[int], arguments: Sequence[Any]) -> bool:
     """Whether arguments with these numbers share memory with those."""
+    if not some or not others:
+        return False
     memory = {arguments[number].untyped_storage()._cdata for number in others}
-    return bool(memory) and any(arguments[number].untyped_storage()._cdata in memory for number in some)
+    return any(arguments[number].untyped_storage()._cdata in memory for number in some)

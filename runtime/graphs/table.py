@@ -39,7 +39,7 @@ class Table:
     def storages(self) -> frozenset[int]:
         """The storages of the results of all recordings: what lies there now will lie there again."""
         families = [family for program in list(self.programs) for family in list(program.families.values())]
-        return frozenset(storage for family in families for each in list(family.recordings) for _, storage, _ in each.results.storages)
+        return frozenset(id for family in families for each in list(family.recordings) for id in each.results.ids)
 
     def rows(self, function: str | None = None) -> list[Row]:
         """What there is, of all graphs or of those of one function."""

@@ -50,6 +50,7 @@ class Family:
     def __init__(self, facts: ProgramFacts, limits: Limits) -> None:
         self.facts = facts
         self.limits = limits
+        self.device = facts.device.partition(":")[0]
         self.recordings: list[Recording] = []
         self.kept: frozenset[int] = frozenset()
         self.known: list[int] | None = None  # the addresses of the last call
@@ -112,6 +113,11 @@ class Family:
             return None
         copied, settled, limits, ours = [], True, self.limits, internal()
         for number, (argument, address) in enumerate(zip(arguments, addresses)):
+            if argument.device.type != self.device:  # a number that lies on the CPU
+                if argument.dim() or number in self.facts.written:
+                    return None
+                copied.append(number)
+                continue
             if number in self.facts.launched:
                 continue
             recorded = {each.addresses[number] for each in self.recordings if number not in each.buffers}

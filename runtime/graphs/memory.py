@@ -134,7 +134,7 @@ def flat(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.as_strided((span(tensor),), (1,))
 
 
-def buffer_like(tensor: torch.Tensor) -> torch.Tensor:
-    """Memory of its own for a tensor, with its sizes and strides."""
-    memory = torch.empty(span(tensor), dtype=tensor.dtype, device=tensor.device)
+def buffer_like(tensor: torch.Tensor, device: str) -> torch.Tensor:
+    """Memory of its own on a device for a tensor, with its sizes and strides."""
+    memory = torch.empty(span(tensor), dtype=tensor.dtype, device=device)
     return memory.as_strided(tensor.shape, tensor.stride())

@@ -97,7 +97,7 @@ class RecordedProgram:
         """Make a recording and replay it; None when that cannot be done."""
         if overlaps(wanted.copied, self.facts.written, arguments):
             return None
-        buffers = {number: buffer_like(arguments[number]) for number in wanted.copied}
+        buffers = {number: buffer_like(arguments[number], self.facts.device) for number in wanted.copied}
         given = [buffers.get(number, each) for number, each in enumerate(arguments)]
         try:
             captured = self.device.capture(self.run, given, self.facts.written, self.facts.launched)

@@ -19,7 +19,10 @@ _NONE: Final[list[int]] = []
 
 
 class _Copy:
-    """An argument that is copied, and where to: element by element, or where indices share elements, as the memory that it spans."""
+    """An argument that is copied, and where to: element by element, or where indices share elements, as the memory that it spans.
+
+    A number on the CPU is given to the device with the kernel that fills it in, for which nobody waits.
+    """
 
     def __init__(self, number: int, buffer: torch.Tensor) -> None:
         self.number = number
@@ -86,11 +89,8 @@ class Recording:
             self.addresses[number] = addresses[number]
             self.patched += 1
             self.expected = self.pick(self.addresses)
-        if len(self.copies) == 1:
-            (copy,) = self.copies
-            copy.target.copy_(copy.source(arguments))
-        elif self.copies:
-            torch._foreach_copy_([copy.target for copy in self.copies], [copy.source(arguments) for copy in self.copies])
+        if self.copies:
+            self._copy(arguments)
         self.captured.replay()
         if not counted:
             for number, times in self.facts.versions:
@@ -98,6 +98,21 @@ class Recording:
                     torch._C._increment_version((arguments[number],))
         self.uses += 1
         return self.results.hand_out(arguments, copied)
+
+    def _copy(self, arguments: Sequence[Any]) -> None:
+        """Copy what has to be where it was recorded, at once what can be."""
+        targets, sources = [], []
+        for copy in self.copies:
+            source = copy.source(arguments)
+            if source.is_cpu and not copy.target.is_cpu:
+                copy.target.fill_(source)
+            else:
+                targets.append(copy.target)
+                sources.append(source)
+        if len(targets) == 1:
+            targets[0].copy_(sources[0])
+        elif targets:
+            torch._foreach_copy_(targets, sources)
 
 
 def overlaps(some: Collection[int], others: Collection[int], arguments: Sequence[Any]) -> bool:

@@ -347,6 +347,17 @@ def outputs_that_are_inputs(wrap: Wrap, device: str) -> list[torch.Tensor]:
 
 
 @loop
+def numbers_that_change(wrap: Wrap, device: str) -> list[torch.Tensor]:
+    net = model(device)
+    run, found = wrap(lambda x, scale, shift: net(x) * scale + shift), []
+    for step in range(2 * STEPS):
+        y = run(batch(step, device), 0.5 * step, step)
+        y.mean().backward()
+        found.append(y.detach())
+    return found + gradients(net)
+
+
+@loop
 def parts_of_one_tensor(wrap: Wrap, device: str) -> list[torch.Tensor]:
     run, whole, found = wrap(lambda x: x.cos() * 2), torch.cat([batch(step, device) for step in range(STEPS)]), []
     for step in range(STEPS):

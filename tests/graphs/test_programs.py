@@ -187,7 +187,7 @@ def test_a_result_in_the_memory_of_two_arguments_is_refused() -> None:
     ],
 )
 def test_arguments_of_any_layout_are_copied(tensor: torch.Tensor) -> None:
-    buffer = buffer_like(tensor)
+    buffer = buffer_like(tensor, "cpu")
     flat(buffer).copy_(flat(tensor))
     assert torch.equal(buffer, tensor)
     assert buffer.stride() == tensor.stride()

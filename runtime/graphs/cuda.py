@@ -18,7 +18,7 @@ import torch
 from lect.backends.triton.driver import DriverError
 from lect.backends.triton.graph_nodes import Place, kernel_places, node_count, set_address
 from lect.runtime.graphs.device import CaptureError
-from lect.runtime.graphs.memory import span
+from lect.runtime.graphs.memory import span, without_bases
 
 START = torch._C._CUDAGraph.replay if hasattr(torch._C, "_CUDAGraph") else torch.cuda.CUDAGraph.replay  # without a step in Python
 
@@ -70,7 +70,7 @@ class CudaDevice:
         with torch.cuda.stream(self.side):
             graph.capture_begin(capture_error_mode="thread_local")
             try:
-                results = run(*arguments)
+                results = without_bases(run(*arguments))
             except BaseException:
                 with suppress(RuntimeError):
                     graph.capture_end()

@@ -16,7 +16,8 @@ class Limits:
     """Up to how many bytes a recording counts as small, and a result or argument as cheap to copy; how many recordings that differ in nothing but their memory
     a small one may have, and a large one; how many one family may have, and how many families a graph; behind how many changes an argument is copied.
 
-    Behind `trial` recordings a family makes no more unless each was replayed `worth` times in the mean.
+    Programs with fewer than `least` launches and library calls are not recorded: on a device these take no longer than to start a recording.  Behind `trial`
+    recordings a family makes no more unless each was replayed `worth` times in the mean.
     """
 
     small: int = 32 << 20
@@ -26,8 +27,15 @@ class Limits:
     recordings: int = 8
     families: int = 16
     changes: int = 2
+    least: int = 4
     trial: int = 24
     worth: int = 4
+
+
+# Microseconds, measured on an H200: patching one step, and copying an argument beyond what a replay costs, with its bytes in each.
+PATCH = 2.0
+COPY = 11.0
+COPIED_BYTES = 2e6
 
 
 class Chosen(NamedTuple):
@@ -55,6 +63,7 @@ class Family:
         self.kept: frozenset[int] = frozenset()
         self.known: list[int] | None = None  # the addresses of the last call
         self.changed = [0] * facts.arguments
+        self.dear = [0] * facts.arguments  # how often it would have been cheaper to copy what was patched
         self.threads: set[int] = set()
         self.calls = 0
         self.pinned = 0
@@ -83,6 +92,9 @@ class Family:
                 best = Chosen(recording, changes)
                 if not changes:
                     break
+        if best is not None and best.changes and self._too_dear(best, arguments):
+            self._drop(best.recording)
+            best = None
         if best is not None:
             best.recording.last = self.calls
             self.pinned = 0
@@ -99,6 +111,16 @@ class Family:
             return self._beside(alive, copied)
         finally:
             self.known = addresses
+
+    def _too_dear(self, chosen: Chosen, arguments: Sequence[Any]) -> bool:
+        """Whether arguments are patched again and again in so many steps that it were cheaper to copy them."""
+        found = False
+        for number in chosen.changes:
+            steps, size = chosen.recording.captured.patchable(number) or 0, span(arguments[number]) * arguments[number].element_size()
+            if steps * PATCH > COPY + size / COPIED_BYTES and number not in self.facts.written:
+                self.dear[number] += 1
+                found = found or self.dear[number] >= self.limits.changes
+        return found
 
     def _reason(self, copied: list[int]) -> str:
         if not self.recordings:
@@ -118,10 +140,10 @@ class Family:
                     return None
                 copied.append(number)
                 continue
-            if number in self.facts.launched:
+            if number in self.facts.launched and self.dear[number] < limits.changes:
                 continue
             recorded = {each.addresses[number] for each in self.recordings if number not in each.buffers}
-            many = self.changed[number] >= limits.changes or len(recorded | {address}) > limits.alike
+            many = self.changed[number] >= limits.changes or self.dear[number] >= limits.changes or len(recorded | {address}) > limits.alike
             if address == known[number] and not many:
                 continue
             inside = argument.untyped_storage()._cdata in ours

@@ -106,6 +106,12 @@ class Results:
         return found
 
 
+def without_bases(results: Sequence[Any]) -> list[Any]:
+    """The results, with another tensor on the same memory for each that autograd takes for a view: that keeps the tensor alive of which it is one."""
+    made = {id(each): SEEN_AS(each, each.shape, each.stride(), 0) if each._is_view() else each for each in results}
+    return [made[id(each)] for each in results]
+
+
 def _whole(tensor: torch.Tensor) -> torch.Tensor:
     """All bytes of the storage of a tensor."""
     return torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(tensor.untyped_storage())

@@ -40,6 +40,8 @@ class RecordedProgram:
         table.programs.add(self)
         if facts.obstacle:
             self._turn_off(facts.obstacle)
+        elif facts.launches < self.limits.least and facts.device != "cpu":
+            self._turn_off(f"{facts.launches} launches and library calls take no longer by themselves")
 
     def __call__(self, *arguments: Any) -> list[Any]:
         found = self._recorded(arguments)

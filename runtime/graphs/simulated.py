@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from lect.runtime.graphs.device import CaptureError
-from lect.runtime.graphs.memory import span
+from lect.runtime.graphs.memory import span, without_bases
 
 JUNK = 0xA7
 
@@ -40,7 +40,7 @@ class SimulatedDevice:
         state = torch.get_rng_state()
         self.recording = True
         try:
-            results = run(*arguments)
+            results = without_bases(run(*arguments))
         except Exception as error:
             raise CaptureError(f"{type(error).__name__}: {error}") from error
         finally:

@@ -16,11 +16,13 @@ from lect.runtime.graphs.table import table
 from tests.graphs.natural_loops import LOOPS, STEPS, batch
 
 pytestmark = [pytest.mark.cuda, pytest.mark.filterwarnings("ignore")]
-LIMITS = {"small": Limits(), "large": Limits(small=0, cheap=64)}
+LIMITS = {"small": Limits(least=0), "large": Limits(small=0, cheap=64, least=0)}
 
 
 @pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
+def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Small programs are recorded too."""
+    monkeypatch.setattr(programs, "Limits", lambda: LIMITS["small"])
     lect.reset()
     yield
     lect.reset()
@@ -110,6 +112,15 @@ def test_a_capture_of_the_program_takes_the_work_in() -> None:
     x.fill_(0.5)
     graph.replay()
     assert torch.equal(y, torch.cos(x) * 2)
+
+
+def test_programs_of_a_few_launches_are_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(programs, "Limits", Limits)
+    run = compiled(lambda x: torch.cos(x) * 2)
+    x = torch.randn(1000, device="cuda")
+    for _ in range(4):
+        assert torch.equal(run(x), torch.cos(x) * 2)
+    assert [event.text() for event in lect.events("recording off")] == ["runs without recordings: 1 launches and library calls take no longer by themselves"]
 
 
 def test_streams_have_recordings_of_their_own() -> None:

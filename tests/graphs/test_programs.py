@@ -139,6 +139,38 @@ def test_results_that_share_memory_share_it_in_a_replay() -> None:
         assert again.tolist() == y.tolist()
 
 
+class Spread(SimulatedDevice):
+    """A device on which each argument stands in many steps."""
+
+    def capture(self, run: Callable[..., list[Any]], arguments: Sequence[Any], written: frozenset[int], launched: frozenset[int]) -> Any:
+        found = super().capture(run, arguments, written, launched)
+        found.patchable = lambda number: 50  # type: ignore[method-assign]
+        return found
+
+
+@pytest.mark.parametrize(("device", "patched", "copied"), [(SimulatedDevice(), 5, ()), (Spread(), 1, (0,))])
+def test_what_stands_in_many_steps_is_copied_when_it_moves_again(device: SimulatedDevice, patched: int, copied: tuple[int, ...]) -> None:
+    made = program(lambda x: [x + 1], device, launched=frozenset({0}))
+    kept = [torch.full((4,), float(step)) for step in range(7)]
+    with torch.no_grad():
+        for step in range(7):
+            assert made(kept[step])[0].tolist() == [step + 1.0] * 4
+    assert device.patched == patched
+    assert made.log.events(("recording",))[-1].copied == copied
+
+
+def test_results_that_are_views_are_recorded() -> None:
+    device = SimulatedDevice()
+    made = program(lambda x: [(x + 1).view(2, 2), (x * 2)[1:]], device)
+    with torch.no_grad():
+        for step in range(6):
+            square, part = made(torch.full((4,), float(step)))
+            assert square.tolist() == [[step + 1.0] * 2] * 2
+            assert part.tolist() == [step * 2.0] * 3
+            assert square._base is None
+    assert device.replayed == 5
+
+
 def test_other_recordings_of_the_program_are_not_disturbed() -> None:
     device = SimulatedDevice()
     made = program(lambda x: [x + 1], device)

@@ -167,7 +167,7 @@ def test_results_that_are_views_are_recorded() -> None:
             square, part = made(torch.full((4,), float(step)))
             assert square.tolist() == [[step + 1.0] * 2] * 2
             assert part.tolist() == [step * 2.0] * 3
-            assert square._base is None
+            assert step == 0 or square._base is None  # the first call is not replayed
     assert device.replayed == 5
 
 

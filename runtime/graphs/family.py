@@ -27,7 +27,7 @@ class Limits:
     recordings: int = 8
     families: int = 16
     changes: int = 2
-    least: int = 4
+    least: int = 2
     trial: int = 24
     worth: int = 4
 

@@ -81,22 +81,28 @@ def test_transposition_is_exact() -> None:
 
 def test_matrix_product_with_epilogue() -> None:
     x, w, b = make(256, 256, dtype=BF16), make(256, 256, dtype=BF16), make(256, dtype=BF16)
+
     def run(x, w, b):
         return F.relu(torch.addmm(b, x, w)) ** 2
+
     assert torch.equal(compiled(run)(x, w, b), run(x, w, b))
 
 
 def test_convolution() -> None:
     x, w, b = make(8, 16, 32, 32), make(24, 16, 3, 3), make(24)
+
     def run(x, w, b):
         return F.relu(F.conv2d(x, w, b, padding=1)) + 1
+
     torch.testing.assert_close(compiled(run)(x, w, b), run(x, w, b), rtol=1e-4, atol=1e-4)
 
 
 def test_attention() -> None:
     q, k, v = [make(2, 4, 128, 64, dtype=BF16) for _ in range(3)]
+
     def run(q, k, v):
         return F.scaled_dot_product_attention(q, k, v, is_causal=True) * 2
+
     torch.testing.assert_close(compiled(run)(q, k, v), run(q, k, v), rtol=2e-2, atol=2e-2)
 
 
@@ -110,8 +116,10 @@ def train(model: torch.nn.Module, run: Callable[..., torch.Tensor], *inputs: tor
 def test_training_step() -> None:
     model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.GELU(), torch.nn.LayerNorm(128), torch.nn.Linear(128, 10)).cuda()
     x, target = make(32, 64), torch.randint(0, 10, (32,), device="cuda")
+
     def step(x, target):
         return F.cross_entropy(model(x), target)
+
     for a, b in zip(train(model, step, x, target), train(model, compiled(step), x, target), strict=True):
         torch.testing.assert_close(b, a, rtol=1e-4, atol=1e-5)
 
@@ -212,6 +220,7 @@ def test_numbers_and_tensors_without_dims_of_the_cpu() -> None:
 def test_foreach_writes() -> None:
     def mk():
         return [torch.rand(64, 64, device="cuda") for _ in range(10)]
+
     p, m = mk(), mk()
     q, n = [each.clone() for each in p], [each.clone() for each in m]
 

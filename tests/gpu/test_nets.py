@@ -13,7 +13,16 @@ import lect
 from tests.triton.nets import NETS, pair, step
 
 pytestmark = [pytest.mark.cuda, pytest.mark.filterwarnings("ignore")]
-MODELS = ("GPT2LMHeadModel", "BertModel", "LlamaForCausalLM", "T5ForConditionalGeneration", "timm:resnet18", "timm:vit_tiny_patch16_224", "timm:mobilenetv3_small_050", "timm:resnet50")
+MODELS = (
+    "GPT2LMHeadModel",
+    "BertModel",
+    "LlamaForCausalLM",
+    "T5ForConditionalGeneration",
+    "timm:resnet18",
+    "timm:vit_tiny_patch16_224",
+    "timm:mobilenetv3_small_050",
+    "timm:resnet50",
+)
 
 
 @pytest.fixture(autouse=True)

@@ -23,6 +23,9 @@ from lect.runtime.graphs.memory import span, without_bases
 START = torch._C._CUDAGraph.replay if hasattr(torch._C, "_CUDAGraph") else torch.cuda.CUDAGraph.replay  # without a step in Python
 
 
+UNUSED = 64 << 20  # bytes that torch's allocator may keep unused when memory for a recording is asked for
+
+
 class CudaDevice:
     """A GPU; captures run one after the other on a stream of its own."""
 
@@ -44,6 +47,8 @@ class CudaDevice:
         with self.lock:
             if self.side is None:
                 self.side = torch.cuda.Stream(self.number)
+            if torch.cuda.memory_reserved(self.number) - torch.cuda.memory_allocated(self.number) > UNUSED:
+                torch.cuda.empty_cache()  # what earlier calls took without a recording, and nobody will take again
             before = torch.cuda.memory_reserved(self.number)
             collects = gc.isenabled()
             gc.disable()  # what it frees could be another graph, which must not be freed while one is captured

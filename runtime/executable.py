@@ -76,8 +76,6 @@ def build(module: Operation, ctx: Context, name: str | None = None, code: Any = 
 
     `code` are its kernels as a backend compiled and checked them before; then the module need not have them.
     """
-    from lect.backends import python_host
-
     func = find_host_function(module, name)
     if code is not None:
         return _executable(func, {symbol: code.entry(symbol) for symbol in code.symbols}, code, ctx)
@@ -97,20 +95,17 @@ def build(module: Operation, ctx: Context, name: str | None = None, code: Any = 
 
         compiled = llvm.compile_kernels(kernels, ctx)
         entries = {op.attrs["sym_name"]: compiled.entry(op.attrs["sym_name"]) for op in kernels}
-    if not on_gpu:
-        return _executable(func, entries, compiled, ctx)
-    program = python_host.load(func, entries, None)
-    return Executable(func, lambda: program, compiled)
+    return _executable(func, entries, compiled, ctx, on_gpu)
 
 
-def _executable(func: Operation, entries: dict[str, Any], compiled: Any, ctx: Context) -> Executable:
-    """A graph on the CPU: its host program is native code, unless the option `host` says otherwise or it cannot be."""
+def _executable(func: Operation, entries: dict[str, Any], compiled: Any, ctx: Context, on_gpu: bool = False) -> Executable:
+    """A graph with its kernels: its host program is native code, unless the option `host` says otherwise or it cannot be."""
     from lect.backends import native_host, python_host
 
     store = copy(ctx.resources.get("code_store"))  # one of its own, as the store notes what the kernels of a graph are
-    launcher = shared_launcher(store) if entries else None
+    launcher = shared_launcher(store) if entries and not on_gpu else None
     made = Executable(func, lambda: python_host.load(func, entries, launcher), compiled)
-    if ctx.options.get("host", "native") == "native" and all(getattr(value.type, "device", "cpu") == "cpu" for op in func.body for value in op.results):
+    if ctx.options.get("host", "native") == "native":
         try:
             made.native = native_host.load(func, entries, launcher, compiled, store)
         except LectError as error:

@@ -61,7 +61,7 @@ def current_device_of(graph: Operation) -> AbstractContextManager[Any]:
 def on_device(run: Callable[..., list[Any]], graph: Operation) -> Callable[..., list[Any]]:
     """`run` with the device of the graph's tensors as the current one: kernels start on that."""
     device = next((each for each in devices_of(graph) if each.startswith("cuda")), None)
-    if device is None:
+    if device is None or torch.cuda.device_count() == 1:
         return run
     current, number = torch._C._cuda_getDevice, torch.device(device).index or 0
 

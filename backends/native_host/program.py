@@ -17,10 +17,10 @@ import torch
 from lect.backends.code_store import CodeStore
 from lect.backends.native_guards.layout import dtype_code
 from lect.backends.native_guards.table import Memory, Named, Row, rows_text
-from lect.backends.native_host.rows import HEADER_BYTES, NUMBERS, SLOT_BYTES
+from lect.backends.native_host.rows import HEADER_BYTES, NUMBERS, SCRATCH_PARAMETERS, SLOT_BYTES
 from lect.backends.native_host.runner import PROGRAM_WORDS, Runner, message_symbol, runner, symbol_address
 from lect.backends.native_host.sizes import Number, Numbers
-from lect.backends.python_host.emit import Source, print_operation
+from lect.backends.python_host.emit import Source, device_index, print_operation
 from lect.backends.python_host.load import DTYPES, namespace_of
 from lect.backends.python_source import load_source
 from lect.dialects.host import ops as host
@@ -39,6 +39,8 @@ PRODUCTS: Mapping[str, tuple[str, bool]] = MappingProxyType({
     "aten.addmm.default": ("aoti_torch_cpu_addmm_out", True),
     "aten.baddbmm.default": ("aoti_torch_cpu_baddbmm_out", True),
 })  # fmt: skip
+CUDA = 1  # the kind of a device, in torch's C interface
+STREAM = "aoti_torch_get_current_cuda_stream"
 MESSAGE = b"a compiled graph takes as many tensors as it was compiled for"
 
 
@@ -71,10 +73,11 @@ def print_native(func: Operation, ctx: Context) -> str:
 
 
 def load(func: Operation, kernels: Mapping[str, Any], launcher: Any, owner: Any = None, store: CodeStore | None = None) -> NativeProgram:
-    """The native program of a `host.func` on the CPU.
+    """The native program of a `host.func`.
 
-    `kernels` gives the address of each kernel by symbol, which is valid as long as `owner` lives; `launcher` is what runs one (a function of ctypes),
-    `store` may have the code of the runner.  Raises `LectError` when there can be none.
+    `kernels` gives the address of each kernel by symbol, which is valid as long as `owner` lives; for a GPU the function that starts it, whose `info` is the
+    address of what is known of it (`backends/triton/trampoline.py`).  `launcher` is what runs a kernel on the CPU (a function of ctypes), `store` may have
+    the code of the runner.  Raises `LectError` when there can be none.
     """
     if not isinstance(func, host.FuncOp):
         raise LectError(f"only 'host.func' has a native form, not '{func.name}'", op=func)
@@ -86,7 +89,8 @@ def load(func: Operation, kernels: Mapping[str, Any], launcher: Any, owner: Any 
 class _Writer:
     def __init__(self, func: host.FuncOp, kernels: Mapping[str, Any], launcher: Any, owner: Any) -> None:
         self.func = func
-        self.owner = (owner, launcher)
+        self.owner = (owner, launcher, kernels)
+        self.stream: int | None = None  # the slot of the stream
         self.kernels = kernels
         self.launcher = Named(ctypes.cast(launcher, ctypes.c_void_p).value or 0 if launcher is not None else 0, "launcher")
         self.rows: list[Row] = []
@@ -181,11 +185,16 @@ class _Writer:
         self.rows.append(("element", [self.numbers.define(op.symbol), self.slots[op.tensor], op.divisor]))
 
     def _empty(self, value: Value, sizes: Sequence[Size], strides: Any, type: Any) -> None:
-        if type.device != "cpu":
-            raise LectError(f"a native host program has no memory on {type.device}", op=self.func)
+        on_gpu, fixed = type.device.startswith("cuda"), all(isinstance(size, int) for size in (*sizes, *strides))
+        if type.device != "cpu" and not (on_gpu and fixed):
+            raise LectError(f"a native host program has no memory on {type.device}{'' if fixed else ' of sizes that are known at run time'}", op=self.func)
         self.source.define(value)
         dtype = dtype_code(DTYPES[type.element.spelling])
-        if not all(isinstance(size, int) for size in (*sizes, *strides)):
+        if on_gpu:
+            layout = [len(sizes), Memory([int(size) for size in sizes]), Memory(strides), dtype, CUDA, device_index(type.device)]
+            self.rows.append(("empty_on", [self._new(value), *layout]))
+            return
+        if not fixed:
             numbers = [self.numbers.array(sizes), self.numbers.array(strides)]
             self.rows.append(("empty_of", [self._new(value), len(sizes), *numbers, dtype]))
             return
@@ -194,11 +203,12 @@ class _Writer:
     def _launch(self, op: host.LaunchOp) -> None:
         if op.grid == 0:
             return
-        if op.target != "cpu":
-            raise LectError("a native host program launches kernels for the CPU alone", op=op)
         symbol = op.kernel.leaf
         if symbol not in self.kernels:
             raise LectError(f"the host function launches the kernel @{symbol}, which is not compiled", op=op)
+        if op.target != "cpu":
+            self._start(op)
+            return
         buffers = [self.slots[value] for value in op.buffers]
         self.scratch = max(self.scratch, len(buffers) + len(op.sizes))
         kernel, event = Named(self.kernels[symbol], f"@{symbol}"), self._text(f"lect::{symbol}")
@@ -209,6 +219,50 @@ class _Writer:
         long = op.grid >= 2 * op.grain or sum(value.type.numel for value in op.buffers) > QUICK
         self.rows.append(("launch", [self.launcher, kernel, op.grid, op.grain, int(long), event, len(buffers), *buffers]))
 
+    def _start(self, op: host.LaunchOp) -> None:
+        """Start a kernel of a GPU; the function of Python for what the row does not start is the statement of the Python host."""
+        if op.sizes or not isinstance(op.grid, int):
+            raise LectError("a native host program has no kernels of a GPU for sizes that are known at run time", op=op)
+        device = op.buffers[0].type.device
+        given = list(dict.fromkeys(self._whole(value) for value in op.buffers))
+        start = len(self.source.lines)
+        self.source.streams = True
+        self.source.emit(f"stream = current_stream({device_index(device)})")
+        print_operation(self.source, op)
+        name = self._function(start, given, [])
+        arguments = [self.slots[value] for value in given]
+        info = getattr(self.kernels[op.kernel.leaf], "info", None)
+        if info is None and self.kernels[op.kernel.leaf]:  # several launches as one, or what stands for a launch
+            self.scratch = max(self.scratch, len(given))
+            self.rows.append(("python", [name, len(given), 0, *arguments]))
+            return
+        buffers = [self.slots[value] for value in op.buffers]
+        self.scratch = max(self.scratch, 2 * (len(buffers) + SCRATCH_PARAMETERS) + 1, len(given))
+        operands = [Named(info or 0, f"@{op.kernel.leaf}"), name, self._current_stream(device), len(buffers), len(given)]
+        self.rows.append(("start", [*operands, *buffers, *arguments]))
+
+    def _current_stream(self, device: str) -> int:
+        """The slot of the stream that is current; asked for in front of everything else."""
+        if self.stream is None:
+            self.stream = HEADER_BYTES + SLOT_BYTES * self.count
+            self.count += 1
+            if device.startswith("cuda"):
+                address = symbol_address(STREAM)
+                if address is None:
+                    raise LectError(f"this torch does not say in its C interface which stream is current: {STREAM}", op=self.func)
+                self.rows.insert(0, ("stream", [self.stream, Named(address, STREAM), device_index(device)]))
+        return self.stream
+
+    def _function(self, start: int, given: Sequence[Value], kept: Sequence[Value]) -> str:
+        """Make a function of the lines from `start` on, of some values and with some results; its name."""
+        body = self.source.lines[start:]
+        name = f"step_{len(self.segments)}"
+        head = f"def {name}({', '.join([self.source.use(value) for value in given])}):"
+        returned = "".join([f"{self.source.use(value)}, " for value in kept])
+        self.source.lines[start:] = [head, *body, f"    return ({returned})", ""]
+        self.segments.append((name, list(given), list(kept)))
+        return name
+
     def _text(self, text: str) -> Named:
         """The address of a text that lives as long as the program."""
         memory = self.texts.setdefault(text, ctypes.create_string_buffer(text.encode()))
@@ -217,7 +271,7 @@ class _Writer:
     def _inside(self, op: host.ViewOp) -> bool:
         """True for a view that only native code looks at: its relation to the whole is nobody's business."""
         users = [user for user in op.tensor.users if not isinstance(user, host.FreeOp)]
-        return all(isinstance(user, host.ExternOp) and self._product(user) is not None for user in users) and op.tensor.type.device == "cpu"
+        return all(isinstance(user, host.ExternOp) and self._product(user) is not None for user in users)
 
     # ---- library calls -------------------------------------------------------------------------------------------------
 
@@ -226,15 +280,17 @@ class _Writer:
         known = PRODUCTS.get(".".join(op.callee.path))
         if known is None or len(op.results) != 1 or message_symbol() is None:  # what such a call raises could not be told
             return None
-        symbol, adds = known
+        kind, adds = op.results[0].type.device.partition(":")[0], known[1]
+        symbol = known[0].replace("_cpu_", f"_{kind}_")
         count = 3 if adds else 2
         result: TensorType = op.results[0].type
         numbers = [value.number if isinstance(value, OperandRef) else None for value in op.args]
         tensors = [op.operands[number] for number in numbers if number is not None]
         factors = [op.kwargs.get(name, 1) for name in ("beta", "alpha")] if adds else []
         fits = len(op.args) == len(tensors) == count and set(op.kwargs) <= ({"beta", "alpha"} if adds else set())
-        plain = result.strides == contiguous_strides(result.sizes) and result.device == "cpu" and result.element.is_float
-        same = all(value.type.element is result.element for value in tensors) and all(type(factor) in (int, float) for factor in factors)
+        plain = result.strides == contiguous_strides(result.sizes) and kind in ("cpu", "cuda") and result.element.is_float
+        same = all(value.type.element is result.element and value.type.device == result.device for value in tensors)
+        same = same and all(type(factor) in (int, float) for factor in factors)
         address = symbol_address(symbol)
         if not (fits and plain and same) or address is None:
             return None
@@ -272,22 +328,17 @@ class _Writer:
                 self.source.names[op.buffer] = self.source.use(op.tensor)
             else:
                 print_operation(self.source, op)
-        body = self.source.lines[start:]
         results = [value for op in ops for value in op.results if any(self.place[user] > last for user in value.users)]
         wholes = [self._whole(value) for value in results]
         results += [value for value in dict.fromkeys(wholes) if value in made and value not in results]  # whose memory is used later
         kept = [value for value in results if not isinstance(value.op, host.MemoryOp)]
-        name = f"step_{len(self.segments)}"
-        head = f"def {name}({', '.join([self.source.use(value) for value in given])}):"
-        returned = "".join([f"{self.source.use(value)}, " for value in kept])
-        self.source.lines[start:] = [head, *body, f"    return ({returned})", ""]
+        name = self._function(start, given, kept)
         slots = [self.slots[value] for value in given]
         self.scratch = max(self.scratch, len(given))
         self.rows.append(("python", [name, len(given), len(kept), *slots, *[self._new(value) for value in kept]]))
         for value in results:
             if isinstance(value.op, host.MemoryOp):
                 self.slots[value] = self.slots[self._whole(value)]
-        self.segments.append((name, given, kept))
 
     def _keep(self, value: Value) -> None:
         """Let a tensor live to the end, which was to be freed by now, and of which a size is asked."""
@@ -304,10 +355,10 @@ class _Writer:
 
     def program(self, runner: Runner) -> NativeProgram:
         """The program in memory."""
-        lines = ["def raise_error(text):", "    raise RuntimeError(text)", ""]
+        lines = ["def raise_error(text):", "    raise (OutOfMemoryError if 'CUDA out of memory' in text else RuntimeError)(text)", ""]
         self.source.lines[:0] = lines
         namespace = namespace_of(self.source, self.kernels, None, self.func)
-        namespace["__builtins__"]["RuntimeError"] = RuntimeError
+        namespace["__builtins__"].update(RuntimeError=RuntimeError, OutOfMemoryError=torch.OutOfMemoryError)
         raiser = load_source("host", "raise_error", self.source.text, namespace).run
         functions = {name: namespace[name] for name, _, _ in self.segments}
         slots = SLOT_BYTES * self.count

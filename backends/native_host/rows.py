@@ -1,8 +1,12 @@
 """The kinds of rows of a host program, and the code for each.
 
     empty    slot rank sizes strides dtype              a new tensor on the CPU
+    empty_on slot rank sizes strides dtype kind number  one on a device, such as the first of kind 1, CUDA
     view     slot slot rank sizes strides offset        the memory of a tensor, seen another way
     launch   launcher kernel grid grain release name n slot... run the programs of a kernel on the memory of tensors
+    stream   slot function number                       the stream that is current on a GPU, into the first word of a slot
+    start    info function stream inputs arguments slot... slot...  start a kernel of a GPU on the memory of tensors; where it is not loaded, its memory lies
+                                                        otherwise than it was compiled for, or CUDA refuses, a function of Python is called with tensors
     product  function slot slot slot name               mm and bmm: into the first, of the others
     sum      function slot slot slot slot beta alpha name   addmm and baddbmm: into the first, beta times the second plus alpha times the product
     python   function inputs results slot...            call a function of Python, which gives a tuple of tensors
@@ -32,6 +36,8 @@ SLOT_BYTES = 4 * WORD
 HEADER_BYTES = 4 * WORD  # in front of the slots: who raises, the results, the first of the scratch words, whether a profiler is at work
 RESULT, SCRATCH = WORD, 2 * WORD
 ITEMS = 3 * WORD  # of a tuple
+MASK, LAUNCH, GRID, THREADS, SHARED = 8, 16, 24, 28, 32  # of what is known of a kernel of a GPU: see `LaunchInfo`
+SCRATCH_PARAMETERS = 2  # addresses behind the parameters of a kernel of a GPU
 
 Body = Callable[[Check, int], None]
 Read = Callable[[Check, int], str]  # what a word of the row says
@@ -82,6 +88,70 @@ def _empty(pointer: Read) -> Body:
         c.next(6)
 
     return body
+
+
+def _empty_on(c: Check, handle: int) -> None:
+    slot = _slot(c, 1)
+    layout = (f"i64 {c.word(2)}", f"ptr {c.word(3, 'ptr')}", f"ptr {c.word(4, 'ptr')}", f"i32 {c.word(5, 'i32')}")
+    _shim(c, "aoti_torch_empty_strided", *layout, f"i32 {c.word(6, 'i32')}", f"i32 {c.word(7, 'i32')}", f"ptr {slot}")
+    _made(c, slot)
+    c.next(8)
+
+
+def _stream(c: Check, handle: int) -> None:
+    _checked(c, c.emit(f"call i32 {c.word(2, 'ptr')}(i32 {c.word(3, 'i32')}, ptr {_slot(c, 1)})"))
+    c.next(4)
+
+
+def _start(c: Check, handle: int) -> None:
+    """The parameters of a kernel are the addresses of its tensors and of scratch memory, which is null; they lie in the scratch words, and behind them the
+    place of each, and all their bits."""
+    info, count, arguments = c.word(1, "ptr"), c.word(4), c.word(5)
+    operands = c.at("%row", 6 * WORD)
+    values = _take_addresses(c, operands, count)
+    end = c.emit(f"mul i64 {count}, {WORD}")
+    nulls = c.at(values, end)
+    c.store("i64", "0", nulls)
+    c.store("i64", "0", nulls, WORD)
+    places = c.at(nulls, SCRATCH_PARAMETERS * WORD)
+    bits = c.at(c.at(places, end), SCRATCH_PARAMETERS * WORD)
+    c.store("i64", "0", bits)
+    with c.repeat(c.emit(f"add i64 {count}, {SCRATCH_PARAMETERS}")) as number:
+        offset = c.emit(f"mul i64 {number}, {WORD}")
+        place = c.at(values, offset)
+        c.store("ptr", place, places, offset)
+        c.store("i64", c.emit(f"or i64 {c.load('i64', bits)}, {c.load('i64', place)}"), bits)
+    go, asked, slowly, done = c.label("go"), c.label("asked"), c.label("slowly"), c.label("done")
+    function = c.load("ptr", info)
+    c.branch(c.compare("ptr", function, "null"), slowly, asked)
+    c.start(asked)
+    wrong = c.emit(f"and i64 {c.load('i64', bits)}, {c.load('i64', info, MASK)}")
+    c.branch(c.compare("i64", wrong, "0"), go, slowly)
+    c.start(go)
+    grid, threads, shared = [c.load("i32", info, offset) for offset in (GRID, THREADS, SHARED)]
+    stream = c.load("ptr", _slot(c, 3))
+    sizes = f"i32 {grid}, i32 1, i32 1, i32 {threads}, i32 1, i32 1, i32 {shared}"
+    status = c.emit(f"call i32 {c.load('ptr', info, LAUNCH)}(ptr {function}, {sizes}, ptr {stream}, ptr {places}, ptr null)")
+    c.branch(c.compare("i32", status, "0"), done, slowly)
+    c.start(slowly)
+    first = c.at(operands, end)
+    c.line(f"call void @Py_DecRef(ptr {_called(c, c.word(2, 'ptr'), first, arguments)})")
+    c.jump(done)
+    words = c.emit(f"add i64 {count}, {arguments}")
+    c.line(f"ret ptr {c.at(operands, c.emit(f'mul i64 {words}, {WORD}'))}")
+
+
+def _called(c: Check, function: str, first: str, count: str) -> str:
+    """What a function of Python gives for the tensors of slots, of which words from `first` on tell."""
+    arguments = c.load("ptr", "%flat", SCRATCH)
+    with c.repeat(count) as number:
+        place = c.emit(f"mul i64 {number}, {WORD}")
+        value = c.call("ptr", "lect_object", f"ptr {c.at('%flat', c.load('i64', first, place))}")
+        c.require(c.compare("ptr", value, "null", "ne"))
+        c.store("ptr", value, arguments, place)
+    told = c.call("ptr", "PyObject_Vectorcall", f"ptr {function}", f"ptr {arguments}", f"i64 {count}", "ptr null")
+    c.require(c.compare("ptr", told, "null", "ne"))
+    return told
 
 
 def _view(pointer: Read, number: Read) -> Body:
@@ -155,14 +225,7 @@ def _sum(c: Check, handle: int) -> None:
 def _python(c: Check, handle: int) -> None:
     count, results = c.word(2), c.word(3)
     first = c.at("%row", 4 * WORD)
-    arguments = c.load("ptr", "%flat", SCRATCH)
-    with c.repeat(count) as number:
-        place = c.emit(f"mul i64 {number}, {WORD}")
-        value = c.call("ptr", "lect_object", f"ptr {c.at('%flat', c.load('i64', first, place))}")
-        c.require(c.compare("ptr", value, "null", "ne"))
-        c.store("ptr", value, arguments, place)
-    told = c.call("ptr", "PyObject_Vectorcall", f"ptr {c.word(1, 'ptr')}", f"ptr {arguments}", f"i64 {count}", "ptr null")
-    c.require(c.compare("ptr", told, "null", "ne"))
+    told = _called(c, c.word(1, "ptr"), first, count)
     targets = c.at(first, c.emit(f"mul i64 {count}, {WORD}"))
     with c.repeat(results) as number:
         place = c.emit(f"mul i64 {number}, {WORD}")
@@ -273,6 +336,9 @@ def _value(c: Check, word: int) -> str:
 KINDS: Mapping[str, Body] = MappingProxyType(
     {
         "empty": _empty(_pointer),
+        "empty_on": _empty_on,
+        "stream": _stream,
+        "start": _start,
         "view": _view(_pointer, _word),
         "launch": _launch,
         "product": _product,

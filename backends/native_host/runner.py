@@ -5,7 +5,10 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Any
+
+import torch
 
 from lect.backends.code_store import CodeStore
 from lect.backends.llvm.loaded import stored_object
@@ -340,11 +343,17 @@ class Runner:
 @cache
 def symbol_address(name: str) -> int | None:
     """The address of a function of torch; None when there is none of that name."""
-    for path in torch_libraries():
+    for path in (*torch_libraries(), *cuda_libraries()):
         found = getattr(ctypes.CDLL(path), name, None)
         if found is not None:
             return ctypes.cast(found, ctypes.c_void_p).value
     return None
+
+
+def cuda_libraries() -> tuple[str, ...]:
+    """The library of torch with the operators of a GPU, where it is loaded."""
+    path = Path(torch.__file__).with_name("lib") / "libtorch_cuda.so"
+    return (str(path),) if torch.version.cuda is not None and path.exists() else ()
 
 
 class _Once:

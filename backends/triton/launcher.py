@@ -83,6 +83,7 @@ class Launcher:
             if status:
                 slowly(status, stream, pointers)
 
+        launch.info = info  # type: ignore[attr-defined]  # for a native host program, which starts the kernel by itself once it is loaded
         return launch
 
     def start(self, info: LaunchInfo, stream: int, pointers: tuple[int, ...]) -> int:

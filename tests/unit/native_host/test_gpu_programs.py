@@ -1,0 +1,164 @@
+"""Host programs that start kernels of a GPU, beside those in Python; what stands for CUDA's function that starts a kernel writes down what it is given."""
+
+from __future__ import annotations
+
+import ctypes
+
+import pytest
+import torch
+
+from lect.backends import native_host, python_host
+from lect.backends.native_host import program as program_module
+from lect.backends.triton.trampoline import LaunchInfo
+from lect.dialects import make_context
+from lect.ir import LectError, parse_module
+
+STARTER = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3)
+TEXT = """
+host.func @f(%x: !host.tensor<64xf32>, %y: !host.tensor<64xf32>) {
+  %a = host.memory(%x) : !host.buffer<64xf32>
+  %b = host.memory(%y) : !host.buffer<64xf32>
+  %t = host.empty() : !host.tensor<8x8xf32>
+  %m = host.memory(%t) : !host.buffer<64xf32>
+  host.launch(%a, %m, %a) {kernel = @n0, grid = 5, target = "cuda"}
+  %s = host.alloc() : !host.buffer<64xf32>
+  host.launch(%m, %b, %s) {kernel = @n0, grid = 5, target = "cuda"}
+  host.free(%s)
+  host.return(%t)
+}
+"""
+
+
+class Device:
+    """Starts kernels by writing down how they were started; each copies what the first pointer shows to the second."""
+
+    def __init__(self, status=0):
+        self.status, self.started, self.slowly = status, [], []
+        self.starter = STARTER(self.start)
+        self.info = LaunchInfo(function=0xF00, mask=15, launch=ctypes.cast(self.starter, ctypes.c_void_p).value, grid=5, threads=128, shared=640)
+
+    def start(self, function, *rest):
+        *sizes, stream, places, extra = rest
+        values = [ctypes.c_uint64.from_address(place).value for place in (ctypes.c_uint64 * 5).from_address(places)]
+        self.started.append((function, sizes, stream, values, extra))
+        return self.status
+
+    def launch(self):
+        """The function that the Python host calls."""
+
+        def launch(stream, *pointers):
+            self.slowly.append((stream, pointers))
+
+        launch.info = ctypes.addressof(self.info)
+        return launch
+
+
+def program(device, launch=None, text=TEXT):
+    func = parse_module(text, make_context()).body.first
+    kernels = {"n0": launch or device.launch()}
+    return native_host.load(func, kernels, None), python_host.load(func, kernels, None)
+
+
+def aligned(count=64):
+    return torch.empty(count + 4)[:count]
+
+
+def test_a_kernel_is_started_with_the_addresses_of_its_tensors_and_of_no_scratch_memory():
+    device = Device()
+    x, y = aligned(), aligned()
+    (made,) = program(device)[0].run(x, y)
+    assert made.shape == (8, 8)
+    first, second = device.started
+    assert first == (0xF00, [5, 1, 1, 128, 1, 1, 640], None, [x.data_ptr(), made.data_ptr(), x.data_ptr(), 0, 0], None)
+    assert second[3][:2] == [made.data_ptr(), y.data_ptr()]
+    assert second[3][2] not in (0, x.data_ptr(), y.data_ptr(), made.data_ptr())
+    assert device.slowly == []
+
+
+def test_the_python_host_is_called_with_the_same_addresses():
+    device = Device()
+    x, y = aligned(), aligned()
+    (made,) = program(device)[1].run(x, y)
+    assert [pointers[:2] for _, pointers in device.slowly] == [(x.data_ptr(), made.data_ptr()), (made.data_ptr(), y.data_ptr())]
+
+
+@pytest.mark.parametrize("reason", ["not loaded", "not aligned", "refused"])
+def test_python_starts_what_the_quick_way_does_not(reason):
+    device = Device(status=700 if reason == "refused" else 0)
+    if reason == "not loaded":
+        device.info.function = 0
+    x, y = aligned(), aligned()
+    if reason == "not aligned":
+        x = torch.empty(65)[1:]
+    (made,) = program(device)[0].run(x, y)
+    expected = [(0, (x.data_ptr(), made.data_ptr(), x.data_ptr()))]
+    assert device.slowly[:1] == expected
+    assert len(device.slowly) == (1 if reason == "not aligned" else 2)
+    assert len(device.started) == {"not loaded": 0, "not aligned": 1, "refused": 2}[reason]
+
+
+def test_a_kernel_that_is_loaded_at_the_first_launch_is_started_quickly_from_then_on():
+    device = Device()
+    device.info.function = 0
+    plain = device.launch()
+
+    def launch(stream, *pointers):
+        device.info.function = 0xF00
+        plain(stream, *pointers)
+
+    launch.info = plain.info
+    native, _ = program(device, launch)
+    native.run(aligned(), aligned())
+    assert (len(device.slowly), len(device.started)) == (1, 1)
+
+
+def test_what_a_launch_raises_comes_out_of_the_program():
+    device = Device(status=2)
+
+    def launch(stream, *pointers):
+        raise torch.OutOfMemoryError("CUDA error: out of memory")
+
+    launch.info = device.launch().info
+    with pytest.raises(torch.OutOfMemoryError, match="out of memory"):
+        program(device, launch)[0].run(aligned(), aligned())
+
+
+def test_a_launch_without_a_native_form_is_called():
+    called = []
+    native, _ = program(Device(), lambda stream, *pointers: called.append(pointers))
+    assert "start" not in native.text
+    native.run(aligned(), aligned())
+    assert len(called) == 2
+
+
+def test_without_a_function_for_the_current_stream_there_is_no_native_program(monkeypatch):
+    monkeypatch.setattr(program_module, "symbol_address", lambda name: None)
+    text = TEXT.replace("64xf32>", '64xf32, "cuda:0">').replace("8x8xf32>", '8x8xf32, "cuda:0">')
+    func = parse_module(text, make_context()).body.first
+    with pytest.raises(LectError, match="which stream is current"):
+        native_host.load(func, {"n0": Device().launch()}, None)
+
+
+def test_the_stream_is_asked_for_once(monkeypatch):
+    asked = []
+
+    def current(device, out):
+        asked.append(device)
+        ctypes.c_uint64.from_address(out).value = 0x5EA
+        return 0
+
+    function = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_void_p)(current)
+    plain = program_module.symbol_address
+    known = {program_module.STREAM: ctypes.cast(function, ctypes.c_void_p).value}
+    monkeypatch.setattr(program_module, "symbol_address", lambda name: known.get(name) or plain(name))
+    device = Device()
+    writer = program_module._Writer.__init__
+
+    def on_cuda(self, *arguments):
+        writer(self, *arguments)
+        self._current_stream("cuda:3")
+
+    monkeypatch.setattr(program_module._Writer, "__init__", on_cuda)
+    program(device)[0].run(aligned(), aligned())
+    assert asked == [3]
+    assert [started[2] for started in device.started] == [0x5EA] * 2

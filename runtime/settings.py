@@ -19,7 +19,7 @@ LEVELS = ("native", "loop", "functional", "fx")
 OPTIONS: Mapping[str, tuple[tuple[Any, ...] | None, str]] = MappingProxyType(
     {
         "level": (LEVELS, "the level at which graphs run: native code, or a reference interpreter for finding out which level is wrong"),
-        "host": (("native", "python"), "the form of the host program: native code on the CPU, or Python, which is the reference and can be stepped through"),
+        "host": (("native", "python"), "the form of the host program: native code, or Python, which is the reference and can be stepped through"),
         "numerics": (
             ("eager", "fused"),
             "values are rounded where eager rounds them, or 16-bit floats stay f32 inside of a kernel and patterns of operations become one",

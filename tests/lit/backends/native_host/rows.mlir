@@ -77,3 +77,20 @@ host.func @returned_views(%x: !host.tensor<4x8xf32>) {
   %t = host.view(%m) : !host.tensor<8x4xf32, strides [1, 8]>
   host.return(%t)
 }
+
+// A kernel of a GPU has what is known of it, the slot of the stream, and its memory; a function of Python starts it where that does not do. The memory stands
+// behind the function's name twice: for the kernel, as often as it is given, and for the function, once.
+// CHECK-LABEL: # @kernels_of_a_gpu
+// CHECK-NEXT: empty 64 1 [8] [1] 6
+// CHECK-NEXT: start @n0 step_0 96 3 2 32 64 32 32 64
+// CHECK-NEXT: return 1 64
+// CHECK: def step_0(x, t):
+// CHECK-NEXT: stream = current_stream(0)
+// CHECK-NEXT: kernel_n0(stream, x.data_ptr(), t.data_ptr(), x.data_ptr())
+host.func @kernels_of_a_gpu(%x: !host.tensor<8xf32>) {
+  %m = host.memory(%x) : !host.buffer<8xf32>
+  %t = host.empty() : !host.tensor<8xf32>
+  %n = host.memory(%t) : !host.buffer<8xf32>
+  host.launch(%m, %n, %m) {kernel = @n0, grid = 2, target = "cuda"}
+  host.return(%t)
+}

@@ -12,7 +12,7 @@ from typing import Any
 
 from lect.dialects.loop.attributes import FuseAttr, SpaceAttr
 from lect.dialects.loop.building import Inlining, NestBuilder, copy_block, has_division, whole_range
-from lect.dialects.loop.ops import LoadOp, NestOp
+from lect.dialects.loop.ops import CastOp, LoadOp, NestOp
 from lect.ir import Value
 from lect.ir.index_map import delinearize, dims_of, indices_of, is_affine, linearize, substitute
 from lect.ir.symbolic import ZERO, Expr, Ranges, Size, as_size, dim, ranges_of
@@ -95,9 +95,10 @@ def _with_folded(first: NestOp, second: NestOp, placed: dict[int, Expr], folded:
 
 
 def factors(nest: NestOp) -> set[Value]:
-    """The buffers whose elements are factors of sums of products."""
-    loads = [value.op for product in nest.products for value in product.value.op.operands]  # type: ignore[union-attr]
-    return {load.buffer for load in loads if isinstance(load, LoadOp)}
+    """The buffers whose elements are factors of sums of products, as they are or widened."""
+    found = [value.op for product in nest.products for value in product.value.op.operands]  # type: ignore[union-attr]
+    found = [op.value.op if isinstance(op, CastOp) else op for op in found]
+    return {load.buffer for load in found if isinstance(load, LoadOp)}
 
 
 def vertical(first: NestOp, second: NestOp, buffers: Sequence[Value], stays: bool, max_body: int) -> Joint:

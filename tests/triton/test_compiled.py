@@ -171,3 +171,13 @@ def test_offsets_beyond_i32_have_a_version_of_their_own() -> None:
     assert list(wide.source.signature.values())[-1] == "i64"
     assert "to(tl.int64)" in wide.source.text
     assert wide.version().asm["cubin"]
+
+
+def test_a_norm_in_front_of_a_product_with_something_behind_it_is_a_kernel_of_its_own() -> None:
+    def run(x: torch.Tensor, scale: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.gelu(torch.nn.functional.linear(torch.nn.functional.layer_norm(x, (128,), scale), w, b))
+
+    x, scale, w, b = [torch.randn(*shape, dtype=torch.bfloat16) for shape in ((64, 128), (128,), (512, 128), (512,))]
+    norm, product = machine_code(run, [x, scale, w, b])
+    assert "wgmma" not in norm.asm["ptx"]
+    assert "wgmma.mma_async" in product.asm["ptx"]

@@ -11,6 +11,7 @@ import itertools
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -54,8 +55,9 @@ class DeviceTimer:
 
     def prepare(self, trial: Trial) -> None:
         """Compile a trial, and make inputs when it first runs."""
-        executable, func = build(trial.module, trial.ctx), find_host_function(trial.module, None)
-        run = executable.fastest
+        with torch.cuda.device(self.device) if self.device.startswith("cuda") else nullcontext():  # of this thread, where machine code is loaded
+            executable = build(trial.module, trial.ctx)
+        run, func = executable.fastest, find_host_function(trial.module, None)
         sets: list[Iterator[list[Any]]] = []
 
         def call() -> Any:

@@ -1,8 +1,9 @@
 """`python -m benchmarks.gpu_kernels`: memory-bound kernels on a GPU, as a part of the rate at which it copies.
 
 Times are those of CUDA-graph replays over rotating inputs, so neither launch gaps nor hits in the second cache count: the device's alone.  The copy rate
-is measured in the same run.  `--compilers eager,lect,torch` says who runs, `--set kernel-choose-warps.most=8` gives passes other options.  A line for
-each workload: milliseconds, bytes a second, and the part of the copy rate; the error against f64, for the first set of inputs.
+is measured in the same run.  `--compilers eager,lect,tuned,torch` says who runs (`tuned` is lect with `mode="max-autotune"`), and
+`--set kernel-choose-warps.most=8` gives passes other options.  A line for each workload: milliseconds, bytes a second, and the part of the copy rate; the
+error against f64, for the first set of inputs.
 """
 
 from __future__ import annotations
@@ -115,6 +116,8 @@ def compiler(name: str, run: Callable[..., Any]) -> Callable[..., Any]:
     """A function as `name` runs it."""
     if name == "eager":
         return run
+    if name == "tuned":
+        return lect.compile(run, mode="max-autotune")
     return lect.compile(run) if name == "lect" else torch.compile(run)
 
 
@@ -139,7 +142,7 @@ def measure(name: str, workload: Workload, compilers: Sequence[str], rate: float
         except Exception as problem:
             print(f"{name:20s} {who:6s} failed: {type(problem).__name__}: {str(problem)[:300]}", flush=True)
             continue
-        notes = "".join([f" NOTE {event}" for event in lect.events("note", "fallback")]) if who == "lect" else ""
+        notes = "".join([f" NOTE {event}" for event in lect.events("note", "fallback")]) if who in ("lect", "tuned") else ""
         moved = workload.nbytes / milliseconds
         rates = f"{moved / 1e9:.2f} TB/s  {moved / rate:.3f} of copy"
         print(f"{name:20s} {who:6s} {milliseconds:.4f} ms  wall {wall:.4f} ms  {rates}  error {wrong:.1e}{notes}", flush=True)

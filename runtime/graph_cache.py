@@ -27,6 +27,7 @@ from lect.runtime.cache_keys import graph_key
 from lect.runtime.events import CacheLookup, EventLog
 from lect.runtime.store import Damaged, Entry, Store, digest_of
 from lect.runtime.stored_sizes import size_from_json, size_to_json
+from lect.runtime.tuning_records import UNTUNED
 
 COUNTED = ("random calls", "random operators seeded")  # statistics of the passes that the runtime reads
 
@@ -114,6 +115,8 @@ class Place:
 
     def keep(self, module: Operation, ctx: Context, facts: dict[str, Any]) -> None:
         """Write a lowered module here, with further facts for who restores it."""
+        if ctx.resources.get(UNTUNED):
+            return
         kernels = [op for op in module.body if op.name == "kernel.func"]
         on_gpu = any(op.attrs.get("target") == "cuda" for op in kernels)
         digest = None if on_gpu else self.objects.last

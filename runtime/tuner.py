@@ -28,7 +28,7 @@ from lect.passes.tuning import TUNING, is_tunable, kernel_of_nest, name_of, nest
 from lect.runtime.events import EventLog, Tuning, TuningBegins, TuningProblem
 from lect.runtime.linking import module_of
 from lect.runtime.timers import DeviceTimer, Timer, Trial
-from lect.runtime.tuning_records import CompileRecords, choices_text
+from lect.runtime.tuning_records import UNTUNED, CompileRecords, choices_text
 
 FIRST_CHOICE = "kernel-choose-gpu-tiles"
 MOST_THREADS = 16
@@ -84,6 +84,7 @@ class Tuner:
             elif stage == "kernel":
                 self._nests(module)
         except Exception as error:  # what the device or a backend raises for a form must not stop the program
+            self.ctx.resources[UNTUNED] = True
             self._problem(error)
 
     def _problem(self, error: Exception) -> None:
@@ -165,6 +166,8 @@ class Tuner:
         for job in jobs:
             if job.times:
                 self._keep(job)
+            else:
+                self.ctx.resources[UNTUNED] = True
 
     def _try(self, wanted: list[tuple[Job, Mapping[str, Any]]]) -> None:
         """Compile forms side by side, then measure them one by one; what does not compile or run is no form."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from lect.runtime.tuner import Tuner
 
 LEVEL = "tuning"
+UNTUNED = "untuned"  # the resource of a context that says that not all was measured that should be: the next process is to do it
 RECORD, KERNEL = "record.mlir", "kernel.mlir"
 
 
@@ -102,19 +103,26 @@ class TuningStore:
             return False
         return self.store is None or next(self.store.entries(LEVEL), None) is None
 
+    def entry(self, device: str, kernel: str) -> Entry | None:
+        """The record of a kernel as it lies in the store, or would lie there."""
+        own = self.own.get((device, kernel))
+        if own is not None:
+            return Entry(LEVEL, key_of(device, kernel), {RECORD: record_text(own).encode()})
+        return None if self.store is None else self.store.get(LEVEL, digest_of(key_of(device, kernel)))
+
     def find(self, device: str, kernel: str) -> RecordOp | None:
         """The record of a kernel; one that cannot be read is removed and told."""
-        if self.store is None or (device, kernel) in self.own:
-            return self.own.get((device, kernel))
-        digest = digest_of(key_of(device, kernel))
-        entry = self.store.get(LEVEL, digest)
-        if entry is None:
-            return None
+        entry = self.entry(device, kernel)
+        return None if entry is None else self.read(entry)
+
+    def read(self, entry: Entry) -> RecordOp | None:
+        """The record of an entry; one that is none is removed and told."""
         try:
             return record_of(entry)
         except (Damaged, LectError) as error:
-            self.report(f"removed the record {LEVEL}/{digest[:12]}: {error}")
-            self.store.remove(LEVEL, digest)
+            self.report(f"removed the record {LEVEL}/{entry.digest[:12]}: {error}")
+            if self.store is not None:
+                self.store.remove(LEVEL, entry.digest)
             return None
 
     def keep(self, record: RecordOp, kernel_text: str = "") -> bool:
@@ -150,17 +158,30 @@ class CompileRecords:
     store: TuningStore | None
     consulted: dict[str, str] = field(default_factory=dict)
     refused: set[str] = field(default_factory=set)
+    known: dict[str, RecordOp | None] = field(default_factory=dict)  # by the digests of their texts
 
     def find(self, kernel: str) -> Mapping[str, Any] | None:
         """The choices for a kernel."""
-        record = self.record(kernel)
-        self.consulted[kernel] = "" if record is None else _digest(record)
+        digest, record = self._look(kernel)
+        self.consulted[kernel] = "" if record is None else digest
         return None if record is None or kernel in self.refused else record.choices
 
     def record(self, kernel: str) -> RecordOp | None:
         """The record of a kernel: that of the file, else that of the store."""
+        return self._look(kernel)[1]
+
+    def _look(self, kernel: str) -> tuple[str, RecordOp | None]:
+        """The digest of a record's text, and the record, which is read once as long as its text stays."""
         found = self.given.get(kernel)
-        return found if found is not None or self.store is None else self.store.find(self.device, kernel)
+        if found is not None:
+            return _digest(record_text(found).encode()), found
+        entry = self.store.entry(self.device, kernel) if self.store is not None else None
+        if entry is None or self.store is None:
+            return "", None
+        digest = _digest(entry.parts.get(RECORD, b""))
+        if digest not in self.known:
+            self.known[digest] = self.store.read(entry)
+        return digest, self.known[digest]
 
     def refuse(self, kernel: str, error: LectError) -> None:
         """A record does not fit its kernel.  Raises `TextError` for one out of a file; another is told and not used."""
@@ -178,12 +199,15 @@ class CompileRecords:
         return all(self._now(kernel) == found for kernel, found in consulted.items())
 
     def _now(self, kernel: str) -> str:
-        self.find(kernel)
-        return self.consulted[kernel]
+        """The digest of a record's text, which is not read for that."""
+        if kernel in self.given:
+            return _digest(record_text(self.given[kernel]).encode())
+        entry = self.store.entry(self.device, kernel) if self.store is not None else None
+        return "" if entry is None else _digest(entry.parts.get(RECORD, b""))
 
 
-def _digest(record: RecordOp) -> str:
-    return hashlib.sha256(choices_text(record.choices).encode()).hexdigest()[:16]
+def _digest(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()[:16]
 
 
 def records_for(target: Mapping[str, Any], options: Mapping[str, Any], store: TuningStore | None) -> CompileRecords | None:
@@ -202,4 +226,6 @@ def tuner_of(name: str, graph: Operation, ctx: Context, log: EventLog) -> Tuner 
     from lect.runtime.machines import devices_of
     from lect.runtime.tuner import Tuner
 
-    return Tuner.of(name, ctx, log, next((each for each in devices_of(graph) if each != "cpu"), "cpu"))
+    tuner = Tuner.of(name, ctx, log, next((each for each in devices_of(graph) if each != "cpu"), "cpu"))
+    ctx.resources[UNTUNED] = tuner is None
+    return tuner

@@ -142,6 +142,9 @@ def test_a_timer_that_fails_leaves_the_estimate(tuned):
     assert "not measured: RuntimeError: the device is lost" in problem.text()
     assert store.is_empty()
     assert not lect.events("note", "fallback")
+    working = Timer(other=100.0)
+    RUNTIME.log.tuning.timer = working
+    assert len(run(softmax, x)) == 1  # the graph was not kept as one that is measured
 
 
 def test_default_mode_measures_nothing_and_uses_what_is_there(tuned, monkeypatch):

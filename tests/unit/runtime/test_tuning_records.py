@@ -122,9 +122,9 @@ def compiled_text(monkeypatch, fn, x, **options):
         if stage == "kernel":
             texts.append("\n".join(map(str, module.body)))
 
-    find = TuningStore.find
+    entry = TuningStore.entry
     monkeypatch.setattr(RUNTIME, "observe", observe)
-    monkeypatch.setattr(TuningStore, "find", lambda self, device, kernel: (asked.append(kernel), find(self, device, kernel))[1])
+    monkeypatch.setattr(TuningStore, "entry", lambda self, device, kernel: (asked.append(kernel), entry(self, device, kernel))[1])
     result = lect.compile(fn, options={"cache": False, **options})(x)
     torch.testing.assert_close(result, fn(x))
     assert len(texts) == 1, lect.events("note", "fallback")
@@ -218,7 +218,7 @@ def test_sizes_that_are_known_at_run_time_have_no_record(kept, monkeypatch):
     x = torch.randn(16, 1000)
     compiled = lect.compile(softmax, dynamic=True, options={"cache": False})
     asked = []
-    find = TuningStore.find
-    monkeypatch.setattr(TuningStore, "find", lambda self, device, kernel: (asked.append(kernel), find(self, device, kernel))[1])
+    entry = TuningStore.entry
+    monkeypatch.setattr(TuningStore, "entry", lambda self, device, kernel: (asked.append(kernel), entry(self, device, kernel))[1])
     torch.testing.assert_close(compiled(x), softmax(x))
     assert asked == []

@@ -20,7 +20,7 @@ from lect.backends.native_guards.table import Memory, Named, Row, rows_text
 from lect.backends.native_host.rows import HEADER_BYTES, NUMBERS, SCRATCH_PARAMETERS, SLOT_BYTES
 from lect.backends.native_host.runner import PROGRAM_WORDS, Runner, message_symbol, runner, symbol_address
 from lect.backends.native_host.sizes import Number, Numbers
-from lect.backends.python_host.emit import Source, device_index, print_operation
+from lect.backends.python_host.emit import Source, device_index, kernel_name, print_operation
 from lect.backends.python_host.load import DTYPES, namespace_of
 from lect.backends.python_source import load_source
 from lect.dialects.host import ops as host
@@ -101,6 +101,7 @@ class _Writer:
         self.source = Source(func)
         self.numbers = Numbers(self.rows, func)
         self.symbols: dict[int, host.SizeOp | host.NumberOp] = {}
+        self.shared: dict[tuple[Any, ...], str] = {}
         self.segments: list[tuple[str, list[Value], list[Value]]] = []
         self.ops = list(func.body)
         self.place = {op: number for number, op in enumerate(self.ops)}
@@ -192,7 +193,8 @@ class _Writer:
         dtype = dtype_code(DTYPES[type.element.spelling])
         if on_gpu:
             layout = [len(sizes), Memory([int(size) for size in sizes]), Memory(strides), dtype, CUDA, device_index(type.device)]
-            self.rows.append(("empty_on", [self._new(value), *layout]))
+            made = f"empty_strided({tuple(sizes)}, {tuple(strides)}, dtype={self.source.dtype(type.element)}, device={type.device!r})"
+            self.rows.append(("empty_on", [self._new(value), *layout, self._shared_function(0, [], f"{made},")]))
             return
         if not fixed:
             numbers = [self.numbers.array(sizes), self.numbers.array(strides)]
@@ -225,11 +227,10 @@ class _Writer:
             raise LectError("a native host program has no kernels of a GPU for sizes that are known at run time", op=op)
         device = op.buffers[0].type.device
         given = list(dict.fromkeys(self._whole(value) for value in op.buffers))
-        start = len(self.source.lines)
         self.source.streams = True
-        self.source.emit(f"stream = current_stream({device_index(device)})")
-        print_operation(self.source, op)
-        name = self._function(start, given, [])
+        pointers = ", ".join([f"t{given.index(self._whole(value))}.data_ptr()" for value in op.buffers])
+        lines = [f"stream = current_stream({device_index(device)})", f"{kernel_name(self.source, op)}(stream, {pointers})"]
+        name = self._shared_function(len(given), lines, "")
         arguments = [self.slots[value] for value in given]
         info = getattr(self.kernels[op.kernel.leaf], "info", None)
         if info is None and self.kernels[op.kernel.leaf]:  # several launches as one, or what stands for a launch
@@ -252,6 +253,17 @@ class _Writer:
                     raise LectError(f"this torch does not say in its C interface which stream is current: {STREAM}", op=self.func)
                 self.rows.insert(0, ("stream", [self.stream, Named(address, STREAM), device_index(device)]))
         return self.stream
+
+    def _shared_function(self, count: int, lines: Sequence[str], returned: str) -> str:
+        """A function of so many tensors, t0, t1 and so on, with these statements and this tuple as its result; its name.  Equal ones are one."""
+        key = (count, *lines, returned)
+        found = self.shared.get(key)
+        if found is None:
+            found = self.shared[key] = f"step_{len(self.segments)}"
+            head = f"def {found}({', '.join([f't{number}' for number in range(count)])}):"
+            self.source.lines += [head, *[f"    {line}" for line in lines], f"    return ({returned})", ""]
+            self.segments.append((found, [], []))
+        return found
 
     def _function(self, start: int, given: Sequence[Value], kept: Sequence[Value]) -> str:
         """Make a function of the lines from `start` on, of some values and with some results; its name."""

@@ -1,7 +1,8 @@
 """The kinds of rows of a host program, and the code for each.
 
     empty    slot rank sizes strides dtype              a new tensor on the CPU
-    empty_on slot rank sizes strides dtype kind number  one on a device, such as the first of kind 1, CUDA
+    empty_on slot rank sizes strides dtype kind number function  one on a device, such as the first of kind 1, CUDA; where that fails, the function of Python
+                                                        makes it, or raises what is wrong
     view     slot slot rank sizes strides offset        the memory of a tensor, seen another way
     launch   launcher kernel grid grain release name n slot... run the programs of a kernel on the memory of tensors
     stream   slot function number                       the stream that is current on a GPU, into the first word of a slot
@@ -93,9 +94,26 @@ def _empty(pointer: Read) -> Body:
 def _empty_on(c: Check, handle: int) -> None:
     slot = _slot(c, 1)
     layout = (f"i64 {c.word(2)}", f"ptr {c.word(3, 'ptr')}", f"ptr {c.word(4, 'ptr')}", f"i32 {c.word(5, 'i32')}")
-    _shim(c, "aoti_torch_empty_strided", *layout, f"i32 {c.word(6, 'i32')}", f"i32 {c.word(7, 'i32')}", f"ptr {slot}")
+    outcome = c.call("i32", "aoti_torch_empty_strided", *layout, f"i32 {c.word(6, 'i32')}", f"i32 {c.word(7, 'i32')}", f"ptr {slot}")
+    good, slowly, done = c.label("good"), c.label("slowly"), c.label("done")
+    c.branch(c.compare("i32", outcome, "0"), good, slowly)
+    c.start(slowly)
+    told = _called(c, c.word(8, "ptr"), "%row", "0")
+    _take(c, c.load("ptr", c.at(told, ITEMS)), slot, handle)
+    c.line(f"call void @Py_DecRef(ptr {told})")
+    c.line(f"br label %{done}")
+    c.start(good)
     _made(c, slot)
-    c.next(8)
+    c.jump(done)
+    c.next(9)
+
+
+def _take(c: Check, value: str, slot: str, handle: int) -> None:
+    """A slot owns an object of Python, which is a tensor."""
+    c.line(f"call void @Py_IncRef(ptr {value})")
+    c.store("ptr", c.at(value, handle), slot)
+    c.store("ptr", value, slot, OBJECT)
+    c.store("i64", "1", slot, OWNED)
 
 
 def _stream(c: Check, handle: int) -> None:
@@ -230,11 +248,7 @@ def _python(c: Check, handle: int) -> None:
     with c.repeat(results) as number:
         place = c.emit(f"mul i64 {number}, {WORD}")
         value = c.load("ptr", c.at(told, ITEMS), place)
-        slot = c.at("%flat", c.load("i64", targets, place))
-        c.line(f"call void @Py_IncRef(ptr {value})")
-        c.store("ptr", c.at(value, handle), slot)
-        c.store("ptr", value, slot, OBJECT)
-        c.store("i64", "1", slot, OWNED)
+        _take(c, value, c.at("%flat", c.load("i64", targets, place)), handle)
     c.line(f"call void @Py_DecRef(ptr {told})")
     c.line(f"ret ptr {c.at(targets, c.emit(f'mul i64 {results}, {WORD}'))}")
 

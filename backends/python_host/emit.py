@@ -265,13 +265,19 @@ def _symbol(source: Source, op: host.SizeOp | host.NumberOp, value: str) -> None
         source.symbols[op.symbol] = name
 
 
-def _launch(source: Source, op: host.LaunchOp) -> None:
-    if op.grid == 0:
-        return
+def kernel_name(source: Source, op: host.LaunchOp) -> str:
+    """The name of what a launch calls.  Raises `LectError` for two kernels that would have one name."""
     symbol = op.kernel.leaf
     kernel = "kernel_" + identifier(symbol)
     if source.kernels.setdefault(kernel, symbol) != symbol:
         raise LectError(f"two kernels have names that Python cannot tell apart: '{symbol}' and '{source.kernels[kernel]}'", op=op)
+    return kernel
+
+
+def _launch(source: Source, op: host.LaunchOp) -> None:
+    if op.grid == 0:
+        return
+    kernel = kernel_name(source, op)
     pointers = ", ".join([*[f"{source.use(value)}.data_ptr()" for value in op.buffers], *[source.size(size) for size in op.sizes]])
     if op.target == "cuda":
         source.emit(f"{kernel}(stream, {pointers})")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 
 import pytest
 import torch
@@ -162,3 +163,33 @@ def test_the_stream_is_asked_for_once(monkeypatch):
     program(device)[0].run(aligned(), aligned())
     assert asked == [3]
     assert [started[2] for started in device.started] == [0x5EA] * 2
+
+
+EMPTY = 'host.func @f() {\n  %e = host.empty() : !host.tensor<4x2xf32, "cuda:0">\n  %g = host.empty() : !host.tensor<4x2xf32, "cuda:0">\n  host.return(%e, %g)\n}\n'
+
+
+@pytest.mark.skipif(torch.version.cuda is not None, reason="this torch can make memory on a GPU")
+def test_memory_that_cannot_be_made_is_torchs_own_error():
+    with pytest.raises(Exception) as wanted:
+        torch.empty_strided((4, 2), (2, 1), device="cuda:0")
+    with pytest.raises(wanted.type, match="CUDA"):
+        program(Device(), text=EMPTY)[0].run()
+
+
+@pytest.mark.skipif(torch.version.cuda is not None, reason="this torch can make memory on a GPU")
+def test_memory_that_python_makes_instead_is_used_and_given_back(monkeypatch):
+    made = []
+
+    def empty(sizes, strides, dtype, device):
+        made.append(torch.empty_strided(sizes, strides, dtype=dtype))
+        return made[-1]
+
+    plain = program_module.namespace_of
+    monkeypatch.setattr(program_module, "namespace_of", lambda *given: {**plain(*given), "empty_strided": empty})
+    native, _ = program(Device(), text=EMPTY)
+    first, second = native.run()
+    assert (first is made[0], second is made[1]) == (True, True)
+    assert native.text.count("step_0") == 2  # equal memory is made by one function
+    counts = [sys.getrefcount(each) for each in (first, second)]
+    made.clear()
+    assert [sys.getrefcount(each) for each in (first, second)] == [count - 1 for count in counts]

@@ -84,9 +84,9 @@ host.func @returned_views(%x: !host.tensor<4x8xf32>) {
 // CHECK-NEXT: empty 64 1 [8] [1] 6
 // CHECK-NEXT: start @n0 step_0 96 3 2 32 64 32 32 64
 // CHECK-NEXT: return 1 64
-// CHECK: def step_0(x, t):
+// CHECK: def step_0(t0, t1):
 // CHECK-NEXT: stream = current_stream(0)
-// CHECK-NEXT: kernel_n0(stream, x.data_ptr(), t.data_ptr(), x.data_ptr())
+// CHECK-NEXT: kernel_n0(stream, t0.data_ptr(), t1.data_ptr(), t0.data_ptr())
 host.func @kernels_of_a_gpu(%x: !host.tensor<8xf32>) {
   %m = host.memory(%x) : !host.buffer<8xf32>
   %t = host.empty() : !host.tensor<8xf32>

@@ -18,7 +18,7 @@ from lect.backends.code_store import CodeStore
 from lect.backends.native_guards.layout import dtype_code
 from lect.backends.native_guards.table import Memory, Named, Row, rows_text
 from lect.backends.native_host.rows import HEADER_BYTES, NUMBERS, SCRATCH_PARAMETERS, SLOT_BYTES
-from lect.backends.native_host.runner import PROGRAM_WORDS, Runner, message_symbol, runner, symbol_address
+from lect.backends.native_host.runner import PROGRAM_WORDS, Runner, runner, symbol_address
 from lect.backends.native_host.sizes import Number, Numbers
 from lect.backends.python_host.emit import Source, device_index, kernel_name, print_operation
 from lect.backends.python_host.load import DTYPES, namespace_of
@@ -185,11 +185,13 @@ class _Writer:
             raise LectError("a number that is no i64 has no native form", op=op)
         self.rows.append(("element", [self.numbers.define(op.symbol), self.slots[op.tensor], op.divisor]))
 
-    def _empty(self, value: Value, sizes: Sequence[Size], strides: Any, type: Any) -> None:
+    def _empty(self, value: Value, sizes: Sequence[Size], strides: Any, type: Any, name: str = "") -> None:
+        """Memory for a value, which has the name already, or gets one."""
         on_gpu, fixed = type.device.startswith("cuda"), all(isinstance(size, int) for size in (*sizes, *strides))
         if type.device != "cpu" and not (on_gpu and fixed):
             raise LectError(f"a native host program has no memory on {type.device}{'' if fixed else ' of sizes that are known at run time'}", op=self.func)
-        self.source.define(value)
+        if not name:
+            self.source.define(value)
         dtype = dtype_code(DTYPES[type.element.spelling])
         if on_gpu:
             layout = [len(sizes), Memory([int(size) for size in sizes]), Memory(strides), dtype, CUDA, device_index(type.device)]
@@ -290,7 +292,7 @@ class _Writer:
     def _product(self, op: host.ExternOp) -> tuple[int, list[Value], list[float]] | None:
         """The address, tensors and factors of a call that has a C form; None for other calls."""
         known = PRODUCTS.get(".".join(op.callee.path))
-        if known is None or len(op.results) != 1 or message_symbol() is None:  # what such a call raises could not be told
+        if known is None or len(op.results) != 1:
             return None
         kind, adds = op.results[0].type.device.partition(":")[0], known[1]
         symbol = known[0].replace("_cpu_", f"_{kind}_")
@@ -314,10 +316,14 @@ class _Writer:
         address, tensors, factors = found
         (result,) = op.results
         type: Any = result.type
-        self._empty(result, type.sizes, type.strides, type)
+        given, start = list(dict.fromkeys(op.operands)), len(self.source.lines)
+        print_operation(self.source, op)
+        retry = [self._function(start, given, [result]), len(given), *[self.slots[value] for value in given]]
+        self.scratch = max(self.scratch, len(given))
+        self._empty(result, type.sizes, type.strides, type, self.source.use(result))
         operands = [address, self.slots[result], *[self.slots[tensor] for tensor in tensors]]
         event = self._text(f"aten::{op.callee.path[-1].split('.')[1]}")
-        self.rows.append(("sum" if factors else "product", [*operands, *[_bits(factor) for factor in factors], event]))
+        self.rows.append(("sum" if factors else "product", [*operands, *[_bits(factor) for factor in factors], event, *retry]))
 
     # ---- what Python does ----------------------------------------------------------------------------------------------
 

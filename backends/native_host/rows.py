@@ -8,8 +8,10 @@
     stream   slot function number                       the stream that is current on a GPU, into the first word of a slot
     start    info function stream inputs arguments slot... slot...  start a kernel of a GPU on the memory of tensors; where it is not loaded, its memory lies
                                                         otherwise than it was compiled for, or CUDA refuses, a function of Python is called with tensors
-    product  function slot slot slot name               mm and bmm: into the first, of the others
-    sum      function slot slot slot slot beta alpha name   addmm and baddbmm: into the first, beta times the second plus alpha times the product
+    product  function slot slot slot name python inputs slot...   mm and bmm: into the first, of the others; where that fails, the function of Python makes
+                                                        the first of inputs, or raises what is wrong
+    sum      function slot slot slot slot beta alpha name python inputs slot...   addmm and baddbmm: into the first, beta times the second plus alpha times
+                                                        the product
     python   function inputs results slot...            call a function of Python, which gives a tuple of tensors
     free     slot                                       nothing uses the tensor any more
     return   n slot...                                  the results
@@ -227,8 +229,7 @@ def _product(c: Check, handle: int) -> None:
     event = _begin(c, c.word(5, "ptr"))
     outcome = c.emit(f"call i32 {c.word(1, 'ptr')}({tensors})")
     _end(c, event)
-    _checked(c, outcome)
-    c.next(6)
+    _or_by_python(c, outcome, 6, handle)
 
 
 def _sum(c: Check, handle: int) -> None:
@@ -236,8 +237,23 @@ def _sum(c: Check, handle: int) -> None:
     event = _begin(c, c.word(8, "ptr"))
     outcome = c.emit(f"call i32 {c.word(1, 'ptr')}({tensors}, double {c.word(6, 'double')}, double {c.word(7, 'double')})")
     _end(c, event)
-    _checked(c, outcome)
-    c.next(9)
+    _or_by_python(c, outcome, 9, handle)
+
+
+def _or_by_python(c: Check, outcome: str, word: int, handle: int) -> None:
+    """End a row whose call gave `outcome`: where it failed, a function of Python is called, which the words from `word` on tell, and its result is that of
+    the row instead of the tensor that was there."""
+    count, first = c.word(word + 1), c.at("%row", (word + 2) * WORD)
+    slowly, done = c.label("slowly"), c.label("done")
+    c.branch(c.compare("i32", outcome, "0"), done, slowly)
+    c.start(slowly)
+    told, slot = _called(c, c.word(word, "ptr"), first, count), _slot(c, 2)
+    value = c.load("ptr", c.at(told, ITEMS))
+    c.line(f"call void @lect_drop(ptr {slot})")
+    _take(c, value, slot, handle)
+    c.line(f"call void @Py_DecRef(ptr {told})")
+    c.jump(done)
+    c.line(f"ret ptr {c.at(first, c.emit(f'mul i64 {count}, {WORD}'))}")
 
 
 def _python(c: Check, handle: int) -> None:

@@ -141,10 +141,26 @@ def test_a_profiler_sees_products_and_the_program():
     assert _profiled(native.run, *given) == _profiled(native.quiet, *given) == ["lect::f", *wanted]
 
 
+def test_what_fails_in_native_code_and_not_in_python_goes_on(monkeypatch):
+    """Memory that was short, for instance: Python's result takes the place of the tensor that was made for it."""
+    import ctypes
+
+    fails = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 3)(lambda *tensors: 1)
+    plain = program_module.symbol_address
+    monkeypatch.setattr(program_module, "symbol_address", lambda name: ctypes.cast(fails, ctypes.c_void_p).value if name.endswith("_mm_out") else plain(name))
+    native, python = program(PRODUCTS)
+    given = torch.randn(3, 4), torch.randn(4, 3), torch.randn(3, 3)
+    counts = [sys.getrefcount(each) for each in given]
+    for a, b in zip(native.run(*given), python.run(*given)):
+        assert torch.equal(a, b)
+    del a, b  # the last result is an input
+    assert [sys.getrefcount(each) for each in given] == counts
+
+
 def test_an_event_ends_where_a_product_fails():
     native, _ = program(FAILS)
     for _ in range(2):
-        assert _profiled(native.run, torch.ones(3, 5), torch.tensor([0])) == ["lect::f", "aten::mm"]
+        assert _profiled(native.run, torch.ones(3, 5), torch.tensor([0])) == ["lect::f", "aten::mm", "aten::mm"]  # once more in Python, for the error
     with torch.autograd.profiler.profile() as profiler:
         _raised(native.run, torch.ones(3, 5), torch.tensor([0]))
         torch.sin(torch.ones(2))
@@ -191,15 +207,15 @@ def test_memory_elsewhere_has_no_native_program():
 def silent_torch(monkeypatch):
     """A torch whose calls from native code do not say what went wrong."""
     monkeypatch.setattr(runner_module, "message_symbol", lambda: None)
-    monkeypatch.setattr(program_module, "message_symbol", lambda: None)
     monkeypatch.setattr(runner_module, "_once", itertools.repeat(runner_module._Once()).__next__)
 
 
-def test_calls_whose_errors_could_not_be_told_are_made_by_python(silent_torch):
+def test_errors_of_a_torch_that_does_not_tell_them_are_python_s(silent_torch):
     native, python = program(FAILS)
-    assert "product" not in native.text and "python" in native.text
-    x = torch.ones(4, 4)
-    assert str(_raised(native.run, x, torch.tensor([7]))) == str(_raised(python.run, x, torch.tensor([7])))
+    assert "product" in native.text and "python" in native.text
+    for x, i in ((torch.ones(4, 4), torch.tensor([7])), (torch.ones(3, 5), torch.tensor([0]))):
+        found, wanted = _raised(native.run, x, i), _raised(python.run, x, i)
+        assert type(found) is type(wanted) and str(found) == str(wanted)
     native, python = program(PRODUCTS)
     x, y, z = torch.randn(3, 4), torch.randn(4, 3), torch.randn(3, 3)
     for a, b in zip(native.run(x, y, z), python.run(x, y, z)):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import enum
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from lect.dialects.guard.containers import elements, has, is_hashed_in_c, redefines
+from lect.dialects.guard.containers import compares_identity, elements, has, is_hashed_in_c, redefines
 from lect.frontends.capture.content_guards import DERIVED
 from lect.frontends.capture.identities import identify, known_by_place, may_be_anew
 from lect.frontends.capture.remade_objects import is_remade
@@ -52,6 +53,8 @@ def needs_place(t: Tracer, key: Any) -> bool:
         return False
     if issubclass(kind, tuple):
         return any(needs_place(t, item) for item in key)
+    if issubclass(kind, weakref.ref):  # it is looked for by what it refers to
+        return key() is not None and needs_place(t, key())
     if kind is frozenset or (issubclass(kind, DERIVED) and not issubclass(kind, enum.Enum)):
         return True
     return known_by_place(t, key) is not None or may_be_anew(t, key) or is_remade(t, key)
@@ -69,6 +72,9 @@ def guard_key(t: Tracer, place: Source, key: Any) -> None:
         t.guards.length(place, len(key))
         for number, item in enumerate(key):
             guard_key(t, entry(t, key, place, number), item)
+    elif issubclass(kind, weakref.ref) and key() is not None:
+        t.guard_type((key, place))
+        guard_key(t, place.step("referent"), key())
     else:
         box = t.wrap(key, place)
         identify(t, place if box[1] is None else box[1], key)
@@ -77,6 +83,8 @@ def guard_key(t: Tracer, place: Source, key: Any) -> None:
 def guard_has_key(t: Tracer, container: Any, source: Source, key: Any) -> None:
     """Whether the dictionary or set at `source` has a key stays what it is; nothing but C code hashes and compares it."""
     place = known_by_place(t, key)
+    if t.is_fresh(key) and compares_identity(type(key)):
+        return  # nothing from outside has it
     if place is not None:
         t.guards.holds(source, place, has(container, key))
     elif needs_place(t, key):

@@ -11,6 +11,7 @@ import itertools
 import operator
 import random
 import re
+import weakref
 
 import torch
 
@@ -240,8 +241,58 @@ def counted(x, i):
     return x * len(held), sorted(held.values()), list(itertools.chain(held.values(), [1]))
 
 
+class Kept:
+    def __set_name__(self, owner, name):
+        self.name = "_" + name
+
+    def __get__(self, instance, owner=None):
+        return instance.__dict__.get(self.name, 0)
+
+    def __set__(self, instance, value):
+        instance.__dict__[self.name] = value
+        instance.__dict__.setdefault("history", []).append(self.name)
+
+
+class Described:
+    first = Kept()
+    second = Kept()
+
+
+def namespace_with_tensors(x, i):
+    o = Described()
+    o.first = x
+    cut()
+    o.second = o.first * 2
+    o.first = o.second + i
+    if o.first.sum() > 2:
+        o.second = 3
+    cut()
+    return o.first * o.second, o.history
+
+
+def weak_key(x, i):
+    o = Thing()
+    held = weakref.WeakKeyDictionary({o: x * 2, LASTING: x})
+    p = (o, Thing(), LASTING, o)[i]
+    cut()
+    return held.get(p, x) * len(held) + (p in held)
+
+
+def visited(x, i):
+    waiting, seen = [Thing()], set()
+    for _ in range(5):
+        thing = waiting.pop()
+        if thing in seen:
+            continue
+        seen.add(thing)
+        cut()
+        waiting += [Thing(), thing] if len(seen) < 2 else [Thing()]
+    return x * len(seen)
+
+
 PROGRAMS = (
     key_of_a_dictionary, key_of_a_global, key_of_a_copy, member_of_a_set, sets_of_two, order_of_a_set, element_of_a_list, tuple_as_key, frozenset_as_key,
     function_as_key, text_of_a_class_of_its_own, number_of_a_class_of_its_own, bound_method_in_c, method_of_a_list_of_its_own, getters, match_of_a_pattern,
     exit_stack, context_variable, function_with_a_cache, generator_of_numbers, module_as_key, memo_in_a_loop, counted,
+    namespace_with_tensors, weak_key, visited,
 )  # fmt: skip

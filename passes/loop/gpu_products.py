@@ -87,12 +87,12 @@ class TileProduct:
         refusal, result = self.refusal(), self.op.results[0]
         if refusal:
             return False, refusal
-        users = readers(result)
+        reader: Any = readers(result)[0]
         batch, rows, columns, inner = [facts_of(self.op).hint(size) for size in self.sizes]
         rate = int(target["copy_rate"]) / 1000  # bytes a nanosecond
         operations = 2 * batch * rows * columns * inner
         factors, written = 2 * batch * (rows * inner + inner * columns), 2 * batch * rows * columns
-        behind = sum(nbytes(value) for value in (*users[0].inputs, *users[0].results) if value is not result)
+        behind = sum(nbytes(value) for value in (*reader.inputs, *reader.results) if value is not result)
         library = max(operations / rates.gpu_library_rate / 1000, (factors + written) / rate) + rates.gpu_launch_ns + (written + behind) / rate
         own = max(operations / rates.gpu_own_rate / 1000, (factors + behind) / rate)
         texts = [f"{time / 1000:.1f} us" for time in (own, library)]

@@ -23,18 +23,24 @@ from lect.runtime.executable import build, find_host_function
 ENOUGH = 4000.0  # microseconds of runs that tell a time
 MOST_RUNS = 50
 HOPELESS = 1.3  # times slower than the best, where a first look is enough
+HANDED = 16  # calls that the device is handed at once, fewer than its queue takes
 SETS = 4  # of inputs that take turns, so that little of them is still in a cache
 
 
 @dataclass
 class Trial:
-    """A lowered module in one form: the `choices` that it was made with, and `run`, a call of it, once it is prepared."""
+    """A lowered module in one form: the `choices` that it was made with, and `run`, a call of it, once it is prepared.
+
+    With `asks_host` the timer also says in `host` how many microseconds of the host's time a call takes, where that is not part of the time itself.
+    """
 
     name: str
     choices: Mapping[str, Any]
     module: Operation
     ctx: Context
     run: Callable[[], Any] | None = None
+    asks_host: bool = False
+    host: float = 0.0
 
 
 class Timer(Protocol):
@@ -72,6 +78,8 @@ class DeviceTimer:
         assert trial.run is not None
         with torch.no_grad():
             found = (on_cuda if self.device.startswith("cuda") else on_cpu)(trial.run, limit)
+            if trial.asks_host and self.device.startswith("cuda"):
+                trial.host = on_host(trial.run)
         trial.run = None
         return found
 
@@ -120,6 +128,19 @@ def on_cpu(run: Callable[[], Any], limit: float) -> float:
         return (time.perf_counter() - start) * 1e6 / times
 
     return repeated(once, limit)
+
+
+def on_host(run: Callable[[], Any]) -> float:
+    """Time until a call has handed its work to the device, which is still at it."""
+    times = []
+    for _ in range(5):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        for _ in range(HANDED):
+            run()
+        times.append((time.perf_counter() - start) * 1e6 / HANDED)
+    torch.cuda.synchronize()
+    return statistics.median(times)
 
 
 def on_cuda(run: Callable[[], Any], limit: float) -> float:

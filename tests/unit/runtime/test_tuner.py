@@ -194,6 +194,21 @@ def test_who_multiplies_is_measured(tuned, fast, slow):
     assert store.find(chosen[0].device, chosen[0].kernel).choices == {"product": fast}
 
 
+@pytest.mark.parametrize(("hosts", "chosen"), [((30.0, 2.0), "own"), ((5.0, 2.0), "library"), ((30.0, 40.0), "library")])
+def test_the_host_counts_where_it_takes_longer_than_the_device(tuned, hosts, chosen):
+    class Slow(Timer):
+        def microseconds(self, trial, limit):
+            if trial.asks_host:
+                trial.host = hosts[trial.choices == {"product": "own"}]
+            return super().microseconds(trial, limit)
+
+    tuned(Slow({"'product': '\"library\"'": 10.0, "'product': '\"own\"'": 20.0}, other=100.0))
+    events = [event for event in run(product, torch.randn(64, 64), torch.randn(64, 64)) if event.choices.startswith("product")]
+    if not events:
+        pytest.skip("this processor has no fused products")
+    assert [event.choices for event in events] == [f'product = "{chosen}"']
+
+
 def test_the_clock_of_this_machine(tuned):
     """No timer of ours: forms are compiled, run and timed."""
     tuned(None)

@@ -34,8 +34,9 @@ class KernelGroupLaunches(Pass):
     def run(self, op: Operation, ctx: Context) -> None:
         symbols = SymbolTable(op)
         for func in [inner for inner in op.body if isinstance(inner, host.FuncOp)]:
+            moved: dict[host.FreeOp, host.FreeOp] = {}
             for group in Groups(symbols).of(func, self.least):
-                join(group, symbols)
+                join(group, symbols, moved)
                 ctx.count("launches joined", len(group.launches))
 
 
@@ -119,8 +120,8 @@ def root(value: Value) -> Value:
     return value
 
 
-def join(group: Group, symbols: SymbolTable) -> None:
-    """Replace the launches by one at the place of the last."""
+def join(group: Group, symbols: SymbolTable, moved: dict[host.FreeOp, host.FreeOp]) -> None:
+    """Replace the launches by one at the place of the last; `moved` says what stands for the frees that earlier groups have moved."""
     first, last = group.launches[0], group.launches[-1]
     single = symbols.lookup(first.kernel.leaf)
     assert isinstance(single, kernel.FuncOp)
@@ -135,20 +136,31 @@ def join(group: Group, symbols: SymbolTable) -> None:
     last.parent.insert_before(last, made)
     for launch in group.launches:
         launch.erase()
-    _move_behind(made, group.freed)
+    _move_behind(made, group.freed, moved)
     if not _is_launched(symbols, single):
         symbols.symbols.pop(single.sym_name, None)
         single.erase()
 
 
-def _move_behind(op: Operation, frees: Iterable[host.FreeOp]) -> None:
-    for free in frees:
+def _move_behind(op: Operation, frees: Iterable[host.FreeOp], moved: dict[host.FreeOp, host.FreeOp]) -> None:
+    """Let frees stand behind an operation; two groups may share one, which then stands behind both."""
+    for first in frees:
+        free = moved.get(first, first)
+        if free is not first and _stands_behind(free, op):
+            continue
         value, loc = free.value, free.loc
         free.erase()
-        made = host.FreeOp(value)
+        made = moved[first] = host.FreeOp(value)
         made.loc = loc
         assert op.parent is not None
         op.parent.insert_before(op.next, made)
+
+
+def _stands_behind(op: Operation, other: Operation) -> bool:
+    cursor = other.next
+    while cursor is not None and cursor is not op:
+        cursor = cursor.next
+    return cursor is op
 
 
 def _is_launched(symbols: SymbolTable, func: kernel.FuncOp) -> bool:

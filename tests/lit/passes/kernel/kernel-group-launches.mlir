@@ -78,7 +78,7 @@ host.func @frees_behind(%b: !host.tensor<64xf32>, %c: !host.tensor<64xf32>, %d: 
 // -----
 
 // What both groups use is freed behind both, whichever stands last.
-// CHECK-LABEL: host.func @a_free_that_two_groups_share
+// CHECK-LABEL: host.func @a_free_that_two_share
 // CHECK: kernel = @n0.group
 // CHECK-NOT: host.free
 // CHECK: kernel = @n1.group
@@ -100,7 +100,7 @@ kernel.func @n1(%x: !kernel.ptr<f32>, %y: !kernel.ptr<f32>) {grid = [4], axes = 
   kernel.store(%y, %w, %l) {map = #loop.map<(d0) -> (d0)>}
   kernel.return()
 }
-host.func @a_free_that_two_groups_share(%a: !host.tensor<64xf32>, %b: !host.tensor<64xf32>, %c: !host.tensor<64xf32>, %d: !host.tensor<64xf32>, %e: !host.tensor<64xf32>) {
+host.func @a_free_that_two_share(%a: !host.tensor<64xf32>, %b: !host.tensor<64xf32>, %c: !host.tensor<64xf32>, %d: !host.tensor<64xf32>, %e: !host.tensor<64xf32>) {
   %0 = host.memory(%a) : !host.buffer<64xf32>
   %1 = host.memory(%b) : !host.buffer<64xf32>
   %2 = host.memory(%c) : !host.buffer<64xf32>
@@ -118,7 +118,7 @@ host.func @a_free_that_two_groups_share(%a: !host.tensor<64xf32>, %b: !host.tens
 // -----
 
 // What both groups use is freed behind both, whichever stands last.
-// CHECK-LABEL: host.func @a_free_that_two_groups_share_and_the_first_is_last
+// CHECK-LABEL: host.func @a_free_that_two_share_and_the_first_is_last
 // CHECK: kernel = @n1.group
 // CHECK-NOT: host.free
 // CHECK: kernel = @n0.group
@@ -140,7 +140,7 @@ kernel.func @n1(%x: !kernel.ptr<f32>, %y: !kernel.ptr<f32>) {grid = [4], axes = 
   kernel.store(%y, %w, %l) {map = #loop.map<(d0) -> (d0)>}
   kernel.return()
 }
-host.func @a_free_that_two_groups_share_and_the_first_is_last(%a: !host.tensor<64xf32>, %b: !host.tensor<64xf32>, %c: !host.tensor<64xf32>, %d: !host.tensor<64xf32>, %e: !host.tensor<64xf32>) {
+host.func @a_free_that_two_share_and_the_first_is_last(%a: !host.tensor<64xf32>, %b: !host.tensor<64xf32>, %c: !host.tensor<64xf32>, %d: !host.tensor<64xf32>, %e: !host.tensor<64xf32>) {
   %0 = host.memory(%a) : !host.buffer<64xf32>
   %1 = host.memory(%b) : !host.buffer<64xf32>
   %2 = host.memory(%c) : !host.buffer<64xf32>

@@ -24,8 +24,9 @@ from types import MappingProxyType
 from typing import Any
 
 from lect.backends.python_source import free_name
-from lect.backends.triton.addresses import MOST, MapPrinter, enclosed
+from lect.backends.triton.addresses import MOST, MapPrinter
 from lect.backends.triton.arithmetic import HELPED, NAMES, OPERATORS, TABLE, converted
+from lect.backends.triton.nesting import enclosed, is_nested, tidy
 from lect.backends.triton.prelude import FUNCTIONS
 from lect.backends.triton.special import SPECIAL
 from lect.dialects.kernel import ops as kernel
@@ -86,6 +87,7 @@ class FunctionEmitter:
         self.frames = {"": self.dims}
         self._find_factors()
         self.constants: dict[Value, kernel.ConstOp] = {}
+        self.following: dict[Value, str] = {}
         self.taken: set[str] = {name}
         self.lines: list[str] = []
         self.depth = 1
@@ -99,7 +101,9 @@ class FunctionEmitter:
             lanes *= self.blocks[axis]
         if lanes > MOST_LANES:
             raise LectError(f"a tile of {lanes} lanes is more than the {MOST_LANES} that GPU code is made of", op=self.func)
-        parameters = ", ".join([self.define(value, value.hint or "p") for value in self.func.body.args])
+        pointers = set(self.func.pointers)
+        bases = [value.hint or ("out" if value in pointers and is_written(value) else "p") for value in self.func.body.args]
+        parameters = ", ".join([self.define(value, base) for value, base in zip(self.func.body.args, bases)])
         self.sizes = [self.names[value] for value in self.func.body.args[len(self.func.pointers) :]]
         if self.func.groups is not None:
             parameters = self.fresh("table")
@@ -112,7 +116,7 @@ class FunctionEmitter:
     def _find_factors(self) -> None:
         """Of a product of tiles: the axis that is summed is the last dim of the first factor and the first of the second, and none of the rest."""
         for dot in [op for op in self.func.walk() if isinstance(op, kernel.DotOp)]:
-            for side, factor in (("left", dot.lhs), ("right", dot.rhs)):
+            for side, factor in zip(("left", "right"), self._factors(dot)):
                 others = [axis for axis in self.dims if axis != dot.axis and axis in axes_of(factor.type)]
                 self.frames[side] = [*others, dot.axis] if side == "left" else [dot.axis, *others]
                 pending = [factor]
@@ -124,6 +128,11 @@ class FunctionEmitter:
             self.frames[""] = [axis for axis in self.dims if axis != dot.axis]
         self.dims = self.frames[""]
 
+    def _factors(self, dot: kernel.DotOp) -> tuple[Value, Value]:
+        """The factors in the order in which the product has its dims: that of the first one comes first."""
+        first = next((axis for axis in self.dims if axis != dot.axis and axis in axes_of(dot.result.type)), None)
+        return (dot.rhs, dot.lhs) if first in axes_of(dot.rhs.type) and first not in axes_of(dot.lhs.type) else (dot.lhs, dot.rhs)
+
     def _turn_to(self, side: str) -> None:
         """What follows is of one factor of a product, or of none."""
         self.names.side, self.dims = side, self.frames[side]
@@ -132,20 +141,23 @@ class FunctionEmitter:
 
     def line(self, text: str) -> None:
         """Add a statement."""
-        self.lines.append("    " * self.depth + text)
+        self.lines.append("    " * self.depth + (text if text.startswith("#") else tidy(text)))
 
     def fresh(self, base: str) -> str:
         """A variable that nothing has."""
         return free_name(python_name(base), self.taken)
 
     def define(self, value: Value, base: str) -> str:
-        """A variable for a value."""
-        name = self.names[value] = self.fresh(base)
+        """A variable for a value: that of an accumulator where the value is its next one."""
+        name = self.names[value] = self.following.get(value) or self.fresh(base)
         return name
 
     def assign(self, value: Value, base: str, text: str) -> None:
-        """`variable = text`."""
-        self.line(f"{self.define(value, base)} = {text}")
+        """`variable = text`, or the text where the value is read."""
+        if value not in self.names.sides and is_nested(value, text):
+            self.names[value] = enclosed(text)
+        else:
+            self.line(f"{self.define(value, base)} = {text}")
 
     def source(self, loc: Location) -> None:
         """A comment with the line of the user's program, where it is another than before."""
@@ -308,8 +320,8 @@ class FunctionEmitter:
     # ---- numbers -----------------------------------------------------------------------------------------------------
 
     def const(self, op: kernel.ConstOp) -> None:
-        if not self.is_tile(op.result.type):
-            self.constants[op.result] = op
+        if not self.is_tile(op.result.type) or all(isinstance(user, kernel.ForOp) for user in op.result.users):
+            self.constants[op.result] = op  # what loops begin with is written there
         else:
             self.assign(op.result, "full", self._full(op, self.shape(axes_of(op.result.type))))
 
@@ -338,7 +350,7 @@ class FunctionEmitter:
         missing = [axis for axis in self.dims if axis in axes and axis not in reached]
         if missing:
             offset = f"{offset} + tl.zeros({self.shape(frozenset(missing))}, tl.int32)"
-        return f"{self.names[op.pointer]} + ({offset})" if offset != "0" else self.names[op.pointer]
+        return f"{self.names[op.pointer]} + {enclosed(offset)}" if offset != "0" else self.names[op.pointer]
 
     def _masks(self, masks: Sequence[Value]) -> str:
         """`, mask=...` for an access, nothing where every lane takes part."""
@@ -427,7 +439,7 @@ class FunctionEmitter:
 
     def dot(self, op: kernel.DotOp) -> None:
         factors = []
-        for side, value in (("left", op.lhs), ("right", op.rhs)):
+        for side, value in zip(("left", "right"), self._factors(op)):
             self._turn_to(side)
             factors.append(self.use(value))
         self._turn_to("")
@@ -477,13 +489,18 @@ class FunctionEmitter:
     def _initial(self, value: Value) -> str:
         """What a loop starts from, in the shape that the loop carries."""
         constant = self.constants.get(value)
-        return self.use(value) if constant is None else self._full(constant, "[]")
+        if constant is None:
+            return self.use(value)
+        return self._full(constant, self.shape(axes_of(value.type)) if self.is_tile(value.type) else "[]")
 
     def _body(self, op: kernel.ForOp, carried: list[str]) -> None:
         place = len(self.lines)
-        self._block(op.body)
         last = op.body.last
         assert last is not None
+        for number, (value, name) in enumerate(zip(last.operands, carried)):
+            if follows(value, op.body.args[number + 1], last):
+                self.following[value] = name
+        self._block(op.body)
         following = [self.use(value) for value in last.operands]
         pairs = [(name, text) for name, text in zip(carried, following) if name != text]
         if any(text in carried for _, text in pairs):  # one takes the old value of another
@@ -496,6 +513,23 @@ class FunctionEmitter:
 
     def nothing(self, op: Operation) -> None:
         """Ends of blocks are written by what owns the block."""
+
+
+def is_written(pointer: Value) -> bool:
+    """Whether a kernel stores to this memory and does not read it."""
+    return all(isinstance(user, kernel.StoreOp) for user in pointer.users)
+
+
+def follows(value: Value, old: Value, end: Operation) -> bool:
+    """Whether the next value of an accumulator may take its name at once: nothing else reads it, and the old one is not read behind it."""
+    op = value.op
+    if op is None or op.parent is not end.parent or len(op.results) != 1 or value.users != {end: 1} or end in old.users:
+        return False
+    behind, at = set(), op.next
+    while at is not None:
+        behind.update(at.walk())
+        at = at.next
+    return behind.isdisjoint(old.users)
 
 
 def number(value: bool | int | float) -> str:

@@ -32,6 +32,7 @@ from typing import Any, ClassVar
 
 from lect.dialects.functional import gather as gather_ops
 from lect.dialects.functional import ops as functional
+from lect.dialects.functional.creation import FullOp
 from lect.dialects.functional.symbols import places_of
 from lect.dialects.functional.types import TensorType
 from lect.dialects.loop.attributes import ViewAttr
@@ -163,13 +164,23 @@ def declared_symbols(func: functional.FuncOp) -> dict[str, dict[str, int]] | Non
 
 
 def device_of(func: functional.FuncOp) -> str:
-    """The device on which a graph computes.  Raises `LectError` when there are several: parameters without dims that lie on the CPU may join any."""
-    values = [value for op in func.body for value in op.results]
+    """The device on which a graph computes.
+
+    Raises `LectError` when there are several: parameters and constants without dims that lie on the CPU may join any.
+    """
+    values = [value for op in func.body for value in op.results if not is_number(op)]
     values += [value for value in func.body.args if value.type.rank or value.type.device != "cpu"]
     devices = dict.fromkeys(value.type.device for value in values)
     if len(devices) > 1:
         raise LectError(f"tensors on several devices, {' and '.join(sorted(devices))}, in one graph", op=func)
     return next(iter(devices), "cpu")
+
+
+def is_number(op: Operation) -> bool:
+    """Whether an operation makes a constant without dims on the CPU that only computations read."""
+    if not isinstance(op, FullOp) or op.output.type.rank or op.output.type.device != "cpu":
+        return False
+    return not any(isinstance(user, functional.ReturnOp | functional.WriteOp) for user in op.output.users)
 
 
 def bring_numbers(lowering: Lowering, func: functional.FuncOp, device: str) -> None:

@@ -374,6 +374,12 @@ def products_of_halves(x, w, b, y):
     return F.gelu(torch.addmm(b, x, w)) + y, (x @ w).relu(), torch.tanh(F.linear(x, w.t().contiguous())) * 2
 
 
+@program(lambda t: (t(128, 48, dtype=BF16), t(48, 48, dtype=BF16), t(48, dtype=BF16)), 2 * HALF)
+def turned_products(x, w, b):
+    heads = torch.addmm(b, x, w).view(2, 64, 3, 16)
+    return (heads.permute(0, 2, 3, 1) * 2).contiguous(), (heads.transpose(1, 2) * 2).contiguous(), (F.linear(x, w, b).t() * 2).contiguous()
+
+
 @program(lambda t: (t(3, 40, 32, dtype=F16), t(3, 32, 16, dtype=F16), t(3, 16, 40, dtype=F16)), 2 * HALF)
 def batches_of_products(x, y, z):
     return (x @ y).relu() * 2, torch.bmm(x.transpose(1, 2), z.transpose(1, 2)).sigmoid()

@@ -8,7 +8,7 @@
 // CHECK:     p = tl.program_id(0)
 // CHECK:     at_x = p * 128 + tl.arange(0, 128)
 // CHECK:     in_x = at_x < 1000
-// CHECK:     x_1 = tl.load(x + (at_x), mask=in_x, other=0.0)
+// CHECK:     x_1 = tl.load(x + at_x, mask=in_x, other=0.0)
 // CHECK:     f32 = x_1.to(tl.float32)
 // CHECK:     mul = f32 * 0.5
 // CHECK:     exp = libdevice.exp(mul)
@@ -73,7 +73,7 @@ kernel.func @two_dims(%x: !kernel.ptr<f64>, %y: !kernel.ptr<f64>) {grid = [8, 4]
 
 // A loaded number is an index; the address varies over as many lanes as the mask.
 // CHECK-LABEL: # @gather
-// CHECK: n_1 = tl.load(n + (at_x))
+// CHECK: n_1 = tl.load(n + at_x)
 // CHECK: x_1 = tl.load(x + (n_1 * 100 + 7))
 // CHECK: in_x = at_x < 100
 // CHECK: x_2 = tl.load(x + (5 + tl.zeros([128], tl.int32)), mask=in_x, other=0.0)

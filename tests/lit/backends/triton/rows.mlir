@@ -12,7 +12,7 @@
 // CHECK:     max = tl.reduce(select, 1, nan_max, keep_dims=True)
 // CHECK:     sub = x_1 - max
 // CHECK:     sum = tl.sum(sub, 1, keep_dims=True)
-// CHECK:     tl.store(y + (at_y), sum)
+// CHECK:     tl.store(y + at_y, sum)
 kernel.func @softmax(%x: !kernel.ptr<f32>, %y: !kernel.ptr<f32>) {grid = [2], axes = #kernel.axes<Y: 8 grid, R: 100 whole>, blocks = #kernel.blocks<Y = 4, R = 128>, vector = "R", target = "cuda"} {
   %p = kernel.program_id() : index
   %i = kernel.lanes(%p) {axis = "Y"} : !kernel.tile<Yx1xindex>
@@ -30,14 +30,12 @@ kernel.func @softmax(%x: !kernel.ptr<f32>, %y: !kernel.ptr<f32>) {grid = [2], ax
 
 // A loop that carries a tile; its last, shorter step is masked.  A fold of all lanes is a scalar.
 // CHECK-LABEL: # @loop
-// CHECK:     full = tl.full([256], 0.0, tl.float32)
-// CHECK:     acc = full
+// CHECK:     acc = tl.full([256], 0.0, tl.float32)
 // CHECK:     for r in range(0, 1000, 256):
 // CHECK:         at_r = r + tl.arange(0, 256)
 // CHECK:         in_r = at_r < 1000
-// CHECK:         x_1 = tl.load(x + (at_r), mask=in_r, other=0.0)
-// CHECK:         add_ = acc + x_1
-// CHECK:         acc = add_
+// CHECK:         x_1 = tl.load(x + at_r, mask=in_r, other=0.0)
+// CHECK:         acc = acc + x_1
 // CHECK:     sum = tl.sum(acc, 0)
 // CHECK:     tl.store(y, sum)
 kernel.func @loop(%x: !kernel.ptr<f32>, %y: !kernel.ptr<f32>) {grid = [1], axes = #kernel.axes<R: 1000 loop>, blocks = #kernel.blocks<R = 256>, vector = "R", target = "cuda"} {

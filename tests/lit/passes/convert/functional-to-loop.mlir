@@ -433,3 +433,12 @@ functional.func @f.backward(%x: !t, %k: !t, %r: !t, %tangent: !t) {training = {k
   %2 = functional.mul(%1, %r) : !t
   functional.return(%2)
 }
+
+// A number on the CPU joins the device of what it is computed with.
+// CHECK-LABEL: loop.func @number_beside_a_gpu(
+// CHECK-SAME: device = "cuda:0"
+functional.func @number_beside_a_gpu(%x: !functional.tensor<8xi32, "cuda:0">) {
+  %0 = functional.full() {shape = [], value = 1, element = i32} : !functional.tensor<i32>
+  %1 = functional.maximum(%x, %0) : !functional.tensor<8xi32, "cuda:0">
+  functional.return(%1)
+}

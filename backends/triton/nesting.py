@@ -42,7 +42,7 @@ def is_nested(value: Value, text: str) -> bool:
 
 
 def enclosed(text: str) -> str:
-    """An expression that may stand beside any operator: as it is if it is a name or a call, else in parentheses."""
+    """An expression that may stand beside any operator: as it is if it is a name, a whole number or a call, else in parentheses."""
     return text if _is_call(text) else f"({text})"
 
 
@@ -58,7 +58,7 @@ def _is_call(text: str) -> bool:
             depth -= 1
         elif depth == 0 and not (char.isalnum() or char in "._"):
             return False
-    return not text[:1].isdigit()
+    return text.isdigit() or not text[:1].isdigit()
 
 
 def tidy(text: str) -> str:

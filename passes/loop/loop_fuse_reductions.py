@@ -6,8 +6,9 @@
 
 Two kinds of pairs are joined: a reduction and one that needs its result (the maximum of a row and the sum of exponentials, a mean and a variance),
 whose result then stays in registers, and reductions that do not depend on each other but read the same elements, which then read them once.  All
-reductions of a nest fold the same dims; how many sweeps they take follows from which needs which when the nest is lowered.  Other readers of what
-was joined are offered it again, as the path that kept them apart may be gone.  What refuses is written on the consumer as in `loop-fuse-vertical`.
+reductions of a nest fold the same dims, and a product by the tiles of a GPU is alone; how many sweeps they take follows from which needs which when the nest
+is lowered.  Other readers of what was joined are offered it again, as the path that kept them apart may be gone.  What refuses is written on the consumer as
+in `loop-fuse-vertical`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from lect.dialects.loop.ops import FuncOp, NestOp
 from lect.ir import Context, Operation, Value
 from lect.passes.base import Pass, option
 from lect.passes.loop.forms import FORMS, Forms, forms_of
+from lect.passes.loop.gpu_products import OWN
 from lect.passes.loop.loop_fuse_horizontal import SiblingFuser
 from lect.passes.loop.loop_fuse_vertical import Fuser
 from lect.passes.loop.nests import functions, reduced
@@ -75,4 +77,6 @@ class IndependentReductions(SiblingFuser):
     kind: ClassVar[str] = "reductions"
 
     def concerns(self, first: NestOp, second: NestOp) -> bool:
+        if first.chosen.startswith(OWN) or second.chosen.startswith(OWN):
+            return False  # a product by tiles folds nothing else
         return bool(self.forms.ask(first, reduced) and self.forms.ask(second, reduced))

@@ -380,6 +380,11 @@ def turned_products(x, w, b):
     return (heads.permute(0, 2, 3, 1) * 2).contiguous(), (heads.transpose(1, 2) * 2).contiguous(), (F.linear(x, w, b).t() * 2).contiguous()
 
 
+@program(lambda t: (t(64, 96, dtype=BF16), t(64, 96, dtype=BF16), t(96, dtype=BF16), t(192, 96, dtype=BF16), t(192, dtype=BF16)), 2 * HALF)
+def product_behind_a_norm(x, y, g, w, b):
+    return F.gelu(F.linear(F.layer_norm(x + y, (96,), g, g), w, b))
+
+
 @program(lambda t: (t(3, 40, 32, dtype=F16), t(3, 32, 16, dtype=F16), t(3, 16, 40, dtype=F16)), 2 * HALF)
 def batches_of_products(x, y, z):
     return (x @ y).relu() * 2, torch.bmm(x.transpose(1, 2), z.transpose(1, 2)).sigmoid()

@@ -5,12 +5,12 @@ import pytest
 from lect.backends.triton.nesting import enclosed, tidy
 
 
-@pytest.mark.parametrize("text", ["x", "x_1", "tl.exp(a + b)", "f(x).to(tl.float32)", "(a + b).to(tl.bfloat16)", "tl.load(x + (p * 4), mask=m)"])
+@pytest.mark.parametrize("text", ["x", "x_1", "16", "tl.exp(a + b)", "f(x).to(tl.float32)", "(a + b).to(tl.bfloat16)", "tl.load(x + (p * 4), mask=m)"])
 def test_a_name_or_a_call_stays(text):
     assert enclosed(text) == text
 
 
-@pytest.mark.parametrize("text", ["a + b", "f(x) + 1", "-1 * x", "f(a) * g(b)", "1", "(a) + (b)", "x[:, None] + y"])
+@pytest.mark.parametrize("text", ["a + b", "f(x) + 1", "-1 * x", "f(a) * g(b)", "1.5 * x", "(a) + (b)", "x[:, None] + y"])
 def test_what_has_an_operator_is_enclosed(text):
     assert enclosed(text) == f"({text})"
 

@@ -125,3 +125,33 @@ loop.func @no_fuse_as_only_one_folds(%x: !loop.buffer<4x8xf32>) {
   }
   loop.return(%3) {views = [#loop.view<4>]}
 }
+
+// -----
+
+// Sums of rows, and a product by the tiles of a GPU that reads them beside its first factor: its kernel folds nothing else.
+// CHECK-LABEL: @no_fuse_as_the_product_is_by_tiles
+// CHECK-COUNT-2: loop.nest
+// CHECK-SAME: blocked = [#loop.blocked<@n0 by "%s: a product by tiles folds nothing else">]
+loop.func @no_fuse_as_the_product_is_by_tiles(%x: !loop.buffer<64x128xbf16>, %w: !loop.buffer<128x32xbf16>) {
+  %s = loop.nest @n0(%x) {space = #loop.space<d0: 64, d1: 128>} : !loop.buffer<64xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 128 + d1)>} : bf16
+    %1 = loop.cast(%0) : f32
+    %2 = loop.reduce(%1) {kind = "sum", over = [1]} : f32
+    loop.store(%2) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  %3 = loop.nest @n1(%x, %s, %w) {space = #loop.space<d0: 64, d1: 32, d2: 128>, chosen = "own tiles: by hand"} : !loop.buffer<64x32xbf16> {
+  ^bb0(%d0: index, %d1: index, %d2: index):
+    %4 = loop.load(%x) {map = #loop.map<(d0, d1, d2) -> (d0 * 128 + d2)>} : bf16
+    %5 = loop.cast(%4) : f32
+    %6 = loop.load(%s) {map = #loop.map<(d0, d1, d2) -> (d0)>} : f32
+    %7 = loop.sub(%5, %6) : f32
+    %8 = loop.load(%w) {map = #loop.map<(d0, d1, d2) -> (d2 * 32 + d1)>} : bf16
+    %9 = loop.cast(%8) : f32
+    %10 = loop.mul(%7, %9) : f32
+    %11 = loop.reduce(%10) {kind = "sum", over = [2], contract = true} : f32
+    %12 = loop.cast(%11) : bf16
+    loop.store(%12) {map = #loop.map<(d0, d1, d2) -> (d0 * 32 + d1)>}
+  }
+  loop.return(%3) {views = [#loop.view<64x32>]}
+}

@@ -74,6 +74,27 @@ def test_a_source_line_that_is_clicked_is_marked_at_all_levels(browser, spread_p
     assert "lines at each level" in browser.ask("document.querySelector('#part-levels .detail').textContent")
 
 
+IN_VIEW = """(() => {
+  const row = document.querySelector("[data-level=%s] .row.active"), list = row && row.closest("[data-level]");
+  return row !== null && row.getBoundingClientRect().bottom <= list.getBoundingClientRect().bottom + 1 && row.getBoundingClientRect().top >= list.getBoundingClientRect().top;
+})()"""
+
+
+def test_a_line_at_the_bottom_stays_in_view_when_it_is_clicked(browser, spread_page, tmp_path):
+    """What stands below the columns about the line takes its room from them."""
+    path, name = tmp_path / "many.html", "loop"
+    path.write_text(html(many(data_in(spread_page), 40)), encoding="utf-8")
+    browser.open(path, "#levels")
+    column = f"document.querySelector('[data-level={name}]')"
+    rows = f"[...{column}.querySelectorAll('.row')].filter((row) => row.getBoundingClientRect().bottom <= {column}.getBoundingClientRect().bottom)"
+    last = browser.ask(f"Math.max(...{rows}.filter((row) => row.textContent.includes(' = ')).map((row) => Number(row.dataset.index)))")
+    chosen, height = f"[data-level={name}] .row[data-index='{last}']", browser.ask(f"{column}.clientHeight")
+    hidden = browser.ask(f"{column}.getBoundingClientRect().bottom - document.querySelector(\"{chosen}\").getBoundingClientRect().bottom")
+    browser.click(chosen)
+    assert height - browser.ask(f"{column}.clientHeight") > hidden  # else it would be in view by itself
+    assert browser.ask(IN_VIEW % name)
+
+
 def test_a_line_that_calls_functions_marks_what_they_do(browser, tmp_path):
     path = lect.explain(outer)(torch.randn(4, 8)).report(tmp_path / "calls.html")
     data = data_in(path)

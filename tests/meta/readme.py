@@ -10,11 +10,12 @@ import os
 import re
 import tempfile
 from pathlib import Path
+from unittest import mock
 
 from tests.lit.runner import run_line
 from tests.meta.tree import ROOT
 
-NAMES = "README.md docs/random-numbers.md docs/reducing.md docs/report.md docs/tools.md docs/training.md docs/tuning.md docs/tutorial.md"
+NAMES = "README.md docs/cache.md docs/cpu-kernels.md docs/gpu-kernels.md docs/random-numbers.md docs/reducing.md docs/report.md docs/tools.md docs/training.md docs/tuning.md docs/tutorial.md"
 PAGES = tuple(ROOT / name for name in NAMES.split())
 BLOCK = re.compile(r"(?<=```console\n)(.*?)(?=```\n)", re.DOTALL)
 COMMAND = re.compile(r"^\$ (.*)\n", re.MULTILINE)
@@ -27,8 +28,10 @@ def refreshed(text: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "examples").symlink_to(ROOT / "examples")
         os.chdir(folder)
+        own = {"LECT_CACHE": "1", "LECT_CACHE_DIR": f"{folder}/.cache"}
         try:
-            return BLOCK.sub(lambda block: run_block(block[1]), text)
+            with mock.patch.dict(os.environ, own):
+                return BLOCK.sub(lambda block: run_block(block[1]), text)
         finally:
             os.chdir(before)
 

@@ -45,6 +45,7 @@ class Meter:
         self.asked = 0
         self.refused: str | None = None  # why there is no checker
         self.checker: Any = None
+        self._lock = RLock()
 
     def ready(self, guards: int, at_once: bool, store: CodeStore | None) -> bool:
         """True when tables may be made; `guards` more were asked in Python.  `store` may have the checker's code."""
@@ -52,11 +53,17 @@ class Meter:
         if self.refused is not None or (self.asked < GUARDS_BEFORE_NATIVE and not at_once):
             return False
         if self.checker is None:
+            with self._lock:  # a second one in its place would take the code away from tables that another thread has made
+                self._make(store)
+        return self.refused is None
+
+    def _make(self, store: CodeStore | None) -> None:
+        """Make the checker, unless another thread has tried."""
+        if self.checker is None and self.refused is None:
             try:
                 self.checker = make_checker(store)
             except LectError as error:
                 self.refused = error.message
-        return self.refused is None
 
 
 @cache

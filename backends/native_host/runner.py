@@ -336,8 +336,8 @@ class Runner:
         self._method = MethodDef.of("run", self._code.address("lect_run"))
 
     def function(self, address: int, keep: Any) -> Callable[..., list[Any]]:
-        """`run(*tensors)` for the program at an address; `keep` lives as long as the function."""
-        return self._method.bound(address, keep)
+        """`run(*tensors)` for the program at an address; `keep` lives as long as the function, and so does this code."""
+        return self._method.bound(address, (self, keep))
 
 
 @cache

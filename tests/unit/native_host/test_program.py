@@ -67,6 +67,22 @@ def test_a_function_keeps_its_program():
     assert len(run(torch.randn(3, 4), torch.randn(4, 3), torch.randn(3, 3))) == 5
 
 
+def test_a_program_keeps_the_runner_that_it_was_made_with(monkeypatch):
+    """Two threads may each have made one, of which the process keeps the last."""
+    once = runner_module._Once()
+    monkeypatch.setattr(runner_module, "_once", lambda: once)
+    first, _ = program(PRODUCTS)
+    alive = weakref.ref(once.made)
+    once.made = None
+    program(PRODUCTS)
+    gc.collect()
+    assert alive() is not None and alive() is not once.made
+    assert len(first.run(torch.randn(3, 4), torch.randn(4, 3), torch.randn(3, 3))) == 5
+    del first
+    gc.collect()
+    assert alive() is None
+
+
 @pytest.mark.parametrize("arguments", [(), (torch.ones(3, 4),), (1, 2, 3), (torch.ones(3, 4), torch.ones(4, 3), None)])
 def test_other_arguments_are_refused(arguments):
     native, _ = program(PRODUCTS)

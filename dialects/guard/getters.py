@@ -22,4 +22,13 @@ def contents_of(getter: Any) -> tuple[Any, ...]:
     if type(getter) not in GETTERS:
         raise TypeError(f"a {type(getter).__name__} is no getter")
     held, named = held_by(getter)
-    return (len(held), *held, *[part for pair in named.items() for part in pair])
+    return (len(held), *[part for item in (*held, *[each for pair in named.items() for each in pair]) for part in _written_out(item)])
+
+
+def _written_out(item: Any) -> tuple[Any, ...]:
+    """An item as scalars; what stands in front of them tells a slice or a tuple from what it consists of."""
+    if type(item) is slice:
+        return ("slice", *[part for each in (item.start, item.stop, item.step) for part in _written_out(each)])
+    if type(item) is tuple:
+        return ("tuple", len(item), *[part for each in item for part in _written_out(each)])
+    return ("", item)

@@ -123,7 +123,9 @@ def get(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
         raise t.stop("LB0003", "a context variable without a value") from None
     source = args[0][1]
     assert source is not None
-    return t.wrap(value, source.attr("get").step("call"))
+    place = source.attr("get").step("call")
+    t.guards.present(place)  # reading it raises where there is none, and the program may have asked with a default
+    return t.wrap(value, place)
 
 
 def set_(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:

@@ -196,6 +196,15 @@ def context_variable(x, i):
     return x * found + chosen.get()
 
 
+def context_variable_without_a_value(x, i):
+    variable = contextvars.ContextVar("new")
+    cut()
+    if i % 2:
+        variable.set(i)
+    cut()
+    return x * variable.get(5), variable.get(None)
+
+
 def function_with_a_cache(x, i):
     @functools.lru_cache
     def more(n):
@@ -293,6 +302,6 @@ def visited(x, i):
 PROGRAMS = (
     key_of_a_dictionary, key_of_a_global, key_of_a_copy, member_of_a_set, sets_of_two, order_of_a_set, element_of_a_list, tuple_as_key, frozenset_as_key,
     function_as_key, text_of_a_class_of_its_own, number_of_a_class_of_its_own, bound_method_in_c, method_of_a_list_of_its_own, getters, match_of_a_pattern,
-    exit_stack, context_variable, function_with_a_cache, generator_of_numbers, module_as_key, memo_in_a_loop, counted,
+    exit_stack, context_variable, context_variable_without_a_value, function_with_a_cache, generator_of_numbers, module_as_key, memo_in_a_loop, counted,
     namespace_with_tensors, weak_key, visited,
 )  # fmt: skip

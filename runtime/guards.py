@@ -451,9 +451,12 @@ def _not_none(w: _Writer, op: Any) -> list[ast.expr]:
     return [syntax.compare(w.value(op.object), syntax.IS, syntax.const(None))]
 
 
+_NOWHERE = object()
+
+
 def _present(w: _Writer, op: Any) -> list[ast.expr]:
-    w.value(op.object)
-    return []
+    """Reading is all there is to it, in a condition so that a piece of the predicate reads too."""
+    return [syntax.compare(w.value(op.object), syntax.IS, w.held(_NOWHERE))]
 
 
 def _truth(w: _Writer, op: Any) -> list[ast.expr]:

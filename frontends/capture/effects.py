@@ -21,7 +21,7 @@ from lect.frontends.capture.attributes import MISSING, Found, find_in_type, forg
 from lect.frontends.capture.breaks import Crossing, GraphBreak, UserError
 from lect.frontends.capture.class_guards import guard_no_descriptor
 from lect.frontends.capture.gradients import store_grad
-from lect.frontends.capture.identities import pin
+from lect.frontends.capture.identities import pin, tell_tensor
 from lect.frontends.capture.keys import check_compared, check_held, key_of, keys_added
 from lect.frontends.capture.places import guard_lookup
 from lect.frontends.capture.policy import MUTATORS
@@ -270,6 +270,11 @@ def _copied(t: Tracer, box: Box) -> dict[Any, Any]:
 def tensor_key(t: Tracer, container: Any, tensor: LT) -> Any:
     """The key of a dictionary or set made in the trace that is this tensor; None when there is none.  Tensors are hashed by identity."""
     real = t.real_of.get(id(tensor))
+    held = elements(container) if issubclass(type(container), set | frozenset) else ()  # of a dictionary the keys were told when they were put in
+    for each in (real, *held):
+        known = t.seen.get(id(each)) if each is not None and each is not tensor else None
+        if known is not None and type(known[0]) is LT and known[1] is not None:
+            tell_tensor(t, known[1], each)
     return next((each for each in (tensor, real) if each is not None and each in container), None)
 
 

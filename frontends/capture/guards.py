@@ -97,7 +97,8 @@ class GuardList:
 
     def all_distinct(self, sources: list[Source]) -> None:
         """All paths lead to different objects."""
-        self._ask(sources[0], "all_distinct", tuple(sources))
+        first = next((number for number, source in enumerate(sources) if (source, "all_distinct") not in self.entries), 0)
+        self._ask(sources[first], "all_distinct", (*sources[first:], *sources[:first]))
 
     def not_none(self, source: Source) -> None:
         """The object there is not None."""

@@ -40,7 +40,7 @@ def pin(t: Tracer, value: Any, depth: int = 0) -> None:
     else:
         known = t.seen.get(id(value))
         if known is not None and known[1] is not None:
-            identify(t, known[1], value)
+            tell_tensor(t, known[1], value) if type(known[0]) is LT else identify(t, known[1], value)
 
 
 def identify(t: Tracer, source: Source, value: Any) -> None:
@@ -51,6 +51,13 @@ def identify(t: Tracer, source: Source, value: Any) -> None:
         t.guards.is_object(source, value)
     else:
         tell_apart(t, source, value)
+
+
+def tell_tensor(t: Tracer, source: Source, tensor: Any) -> None:
+    """Guard which of the tensors that are looked for or looked at the one at `source` is: all that were told so differ (see `to_fx`)."""
+    t.memo.disturb()
+    known = t.told.setdefault(id(tensor), source)
+    t.guards.same(source, known)
 
 
 def tell_apart(t: Tracer, source: Source, value: Any) -> None:
@@ -89,8 +96,10 @@ def known_by_place(t: Tracer, value: Any) -> Source | None:
 
 def settle_order(t: Tracer, value: Any) -> None:
     """Break where the items of a set made in the trace are read in their order, when that hangs on where new objects are in memory."""
-    if t.identified and issubclass(type(value), set | frozenset) and len(value) > 1:
+    if (t.identified or t.told) and issubclass(type(value), set | frozenset) and len(value) > 1:
         for item in value:
+            if id(item) in t.told:
+                t.guards.is_object(t.told[id(item)], item)
             if known_by_place(t, item) is not None:
                 raise t.stop("LB0007", f"the order of a set of objects that are made anew for each call, such as a {type(item).__name__}")
 

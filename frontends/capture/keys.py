@@ -66,7 +66,7 @@ def check_held(t: Tracer, container: Any) -> None:
     if id(container) not in t.compared:  # what is added to it later is looked at then
         check_compared(t, [container])
         if t.is_fresh(container):  # a copy, say, of whose items nothing was asked
-            pin(t, [key for key in elements(container) if not issubclass(type(key), torch.Tensor)])
+            pin(t, list(elements(container)))
         t.compared.add(id(container))
         t.keep.append(container)
 

@@ -10,7 +10,7 @@ import torch
 
 from lect.dialects.guard.containers import compares_identity, elements, has, is_hashed_in_c, redefines
 from lect.frontends.capture.content_guards import DERIVED
-from lect.frontends.capture.identities import identify, known_by_place, may_be_anew
+from lect.frontends.capture.identities import identify, known_by_place, may_be_anew, tell_tensor
 from lect.frontends.capture.remade_objects import is_remade
 from lect.frontends.capture.scalars import SCALAR_TYPES
 
@@ -94,11 +94,14 @@ def guard_has_key(t: Tracer, container: Any, source: Source, key: Any) -> None:
 
 
 def guard_tensor_key(t: Tracer, place: Source, key: Any) -> None:
-    """The key of a dictionary at this place is this object, which nothing keeps alive for that."""
+    """The key of a dictionary at this place is this object, which nothing keeps alive for that; of tensors, it is like and unlike the others."""
     known = t.seen.get(id(key))
-    if known is not None and known[1] is not None:
-        t.guards.same(place, known[1])
-    else:
+    found = known[1] if known is not None else None
+    if found is not None:
+        t.guards.same(place, found)
+    if issubclass(type(key), torch.Tensor):
+        tell_tensor(t, found or place, key)
+    elif found is None:
         t.guards.is_object(place, key)
 
 

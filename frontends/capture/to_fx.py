@@ -370,7 +370,9 @@ def _recorded_write(tensor: LT) -> bool:
 
 
 def _guard_identities(t: Tracer) -> None:
-    """Objects that were written to must not be found under a second path."""
+    """Objects that were written to must not be found under a second path, and tensors that were told from each other must not be one."""
+    if len(t.told) > 1:
+        t.guards.all_distinct(list(t.told.values()))
     written: dict[type, dict[Source, Any]] = {}
     for value, source in t.mutated.values():
         if source is not None:

@@ -158,6 +158,7 @@ class Tracer:
         self.classes: list[type] = []  # made in the trace
         self.remade: list[Any] = []  # classes and functions that are not known by their identity
         self.identified: dict[int, Source] = {}  # where objects are that are told from others, by identity, and below by their class
+        self.told: dict[int, Source] = {}  # where tensors are that are told from others, by identity
         self.identified_kinds: dict[type, list[Source]] = {}
         self.of_remade: set[int] = set()  # functions in such classes, by identity
         self.lookups: dict[tuple[type, str], Any] = {}

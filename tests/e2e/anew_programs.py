@@ -273,7 +273,7 @@ def namespace_with_tensors(x, i):
     cut()
     o.second = o.first * 2
     o.first = o.second + i
-    if o.first.sum() > 2:
+    if o.first.abs().sum() > -1:
         o.second = 3
     cut()
     return o.first * o.second, o.history

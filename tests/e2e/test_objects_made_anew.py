@@ -30,6 +30,14 @@ def test_new_objects_need_no_new_versions(program):
     assert "LB0027" not in fallbacks()
 
 
+def test_native_guards_notice_a_context_variable_without_a_value():
+    program = anew_programs.context_variable_without_a_value
+    compiled = lect.compile(program, options={"guards": "both"})
+    x = torch.randn(3)
+    for number in (1, 3, 1, 3, 0, 1, 2, 3):
+        same(program(x, number), compiled(x, number))
+
+
 A, B, C = anew_programs.Thing(), anew_programs.Thing(), anew_programs.Thing()
 SET, TABLE, LIST = {A, B}, {A: 1, B: 2}, [A, B]
 
@@ -50,3 +58,48 @@ def test_a_copy_holds_what_its_original_holds_now(copy):
     globals().update(SET={A, C}, TABLE={A: 1, C: 2}, LIST=[A, C])
     assert found(x).sum() == 2
     same(found(x), compiled(x))
+
+
+def in_a_copy(x, tensor, held):
+    copied = dict(held)
+    return x * (tensor in held) + 10 * (tensor in copied) + len(held)
+
+
+def behind_a_look_at_the_values(x, tensor, held):
+    values = list(held.values())
+    return x * (tensor in held) + values[0] + held.get(tensor, 5)
+
+
+def in_a_set(x, tensor, held):
+    return x * (tensor in set(held)) + len({tensor, *held})
+
+
+@pytest.mark.parametrize("program", [in_a_copy, behind_a_look_at_the_values, in_a_set])
+def test_whether_a_tensor_is_a_key_is_seen_at_each_call(program):
+    lect.reset()
+    compiled = lect.compile(program)
+    x, first, second = torch.ones(2), torch.ones(3), torch.ones(3)
+    for tensor, key in ((first, first), (second, first), (first, first), (second, second), (first, second)):
+        same(program(x, tensor, {key: 1}), compiled(x, tensor, {key: 1}))
+    assert len([event for event in lect.events("compile") if event.function == program.__name__]) <= 3
+
+
+def state_of_parameters(x):
+    parameters = [torch.nn.Parameter(x.clone()), torch.nn.Parameter(x * 2)]
+    state = {}
+    for parameter in parameters:
+        entry = state.setdefault(parameter, {"step": 0})
+        entry["step"] += 1
+        anew_programs.cut()
+        entry["average"] = parameter.detach() * entry["step"]
+    return [state[parameter]["average"] for parameter in parameters], parameters[1] in state, len(state), sum(map(len, state.values()))
+
+
+def test_new_parameters_as_keys_need_no_new_versions():
+    compiled = lect.compile(state_of_parameters)
+    for number in range(6):
+        if number == OF_ONE_WAY:
+            before = len(lect.events("recompile"))
+        x = torch.randn(3)
+        same(state_of_parameters(x), compiled(x))
+    assert len(lect.events("recompile")) == before

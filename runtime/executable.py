@@ -54,13 +54,19 @@ class Executable:
         """The fastest form, called with a list of the tensors, which it empties: those that the program consumes are freed when they were used last."""
         if self.native is not None:
             return self.native.run  # type: ignore[no-any-return]
+        return self.consuming_python
+
+    @property
+    def consuming_python(self) -> Callable[[list[Any]], list[Any]]:
+        """The host program in Python, called with a list of the tensors as `consuming` is."""
         program = self._program.run
         return program if self.consumes else lambda tensors: program(*tensors)  # type: ignore[no-any-return]
 
     @property
     def codes(self) -> frozenset[CodeType]:
         """What an exception of the program comes out of, one of which is in its traceback."""
-        return frozenset([self._program.run.__code__]) if self.native is None else self.native.codes  # type: ignore[no-any-return]
+        python = frozenset([self._program.run.__code__]) if self.native is None or "_program" in vars(self) else frozenset()
+        return python if self.native is None else python | self.native.codes  # type: ignore[no-any-return]
 
     def __call__(self, *tensors: Any) -> list[Any]:
         return self.run(*tensors)

@@ -10,13 +10,16 @@ from lect.dialects.host.ops import ExternOp, FreeOp, LaunchOp, MemoryOp, NumberO
 from lect.ir import Operation, Value
 from lect.ir.symbolic import Expr
 
+LIBRARY = 3  # launches of a kernel that take the host as long as a library call
+
 
 @dataclass(frozen=True)
 class ProgramFacts:
     """Facts about the program called `name` on `device`, by the numbers of its arguments.
 
     `written` are those whose memory it changes, `versions` how often autograd counts that; `launched` are those that only own kernels read, each by its
-    address.  `symbols` says that sizes are known at run time.  `obstacle` names the operation that cannot be recorded; empty when there is none.
+    address.  `symbols` says that sizes are known at run time.  `launches` counts what is started, a library call as several launches.  `obstacle` names the
+    operation that cannot be recorded; empty when there is none.
     """
 
     name: str
@@ -45,7 +48,8 @@ def facts_of(func: Operation, kernels: Mapping[str, Operation], name: str, devic
             versions[number] = versions.get(number, 0) + op.versions  # type: ignore[attr-defined]
     launched = frozenset(number for value, number in arguments.items() if _only_launched(value, kernels))
     symbols = any(_has_symbols(value) for value in func.body.args)
-    launches = sum(isinstance(op, LaunchOp | ExternOp | UpdateOp | WriteOp) for op in func.body)
+    weights = {LaunchOp: 1, ExternOp: LIBRARY, UpdateOp: LIBRARY, WriteOp: LIBRARY}
+    launches = sum(weights.get(type(op), 0) for op in func.body)
     return ProgramFacts(name, device, len(arguments), frozenset(written), tuple(sorted(versions.items())), launched, symbols, launches, _obstacle(func, device))
 
 

@@ -16,7 +16,7 @@ class Limits:
     """Up to how many bytes a recording counts as small, and a result or argument as cheap to copy; how many recordings that differ in nothing but their memory
     a small one may have, and a large one; how many one family may have, and how many families a graph; behind how many changes an argument is copied.
 
-    Programs with fewer than `least` launches and library calls are not recorded: on a device these take no longer than to start a recording.  Behind `trial`
+    Programs with fewer than `least` launches are not recorded: on a device these take no longer than to start a recording.  Behind `trial`
     recordings a family makes no more unless each was replayed `worth` times in the mean.
     """
 
@@ -27,7 +27,7 @@ class Limits:
     recordings: int = 8
     families: int = 16
     changes: int = 2
-    least: int = 2
+    least: int = 8
     trial: int = 24
     worth: int = 4
 

@@ -17,6 +17,7 @@ from lect.runtime.graphs.recording import Recording, overlaps
 from lect.runtime.graphs.table import Table
 
 FAILURES = 2  # captures that may fail before a graph is not recorded any more
+SCALAR = 16  # bytes of results that are copied out of large recordings from the beginning
 Run = Callable[..., list[Any]]
 
 
@@ -41,7 +42,7 @@ class RecordedProgram:
         if facts.obstacle:
             self._turn_off(facts.obstacle)
         elif facts.launches < self.limits.least and facts.device != "cpu":
-            self._turn_off(f"{facts.launches} launches and library calls take no longer by themselves")
+            self._turn_off(f"so few launches ({facts.launches}) take no longer by themselves")
 
     def __call__(self, *arguments: Any) -> list[Any]:
         found = self._recorded(arguments)
@@ -113,6 +114,8 @@ class RecordedProgram:
             return None
         places = [buffers[number].data_ptr() if number in buffers else address for number, address in enumerate(addresses)]
         recording = Recording(captured, results, places, buffers, self.facts, wanted.reason)
+        if recording.bytes > self.limits.small:  # such as a loss, which is alive in the next call, where a second recording would cost too much memory
+            family.kept |= {number for number, size in enumerate(results.bytes) if 0 < size <= SCALAR}
         family.add(recording)
         while family.dropped:
             gone = family.dropped.pop()

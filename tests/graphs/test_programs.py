@@ -200,6 +200,17 @@ def test_results_seen_by_others_are_refused() -> None:
     del other
 
 
+def test_a_number_out_of_a_large_recording_is_copied_out_at_once() -> None:
+    device = SimulatedDevice()
+    made = program(lambda x: [x + 1, x.sum()], device, limits=Limits(small=0))
+    kept = []
+    with torch.no_grad():
+        for step in range(8):
+            kept.append(made(torch.full((4,), float(step)))[1])
+    assert [each.item() for each in kept] == [4.0 * step for step in range(8)]
+    assert (device.recorded, device.replayed) == (1, 7)
+
+
 def test_a_result_in_the_memory_of_two_arguments_is_refused() -> None:
     whole = torch.ones(8)
     with pytest.raises(Unsuitable, match="arguments 0, 1 share the memory of a result"):

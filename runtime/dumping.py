@@ -67,24 +67,33 @@ class Dump:
                 self._begin()
             if os.sep in name:
                 (self.folder / name).parent.mkdir(exist_ok=True)
-            with open(os.path.join(self.folder, name), "wb", 0) as file:
+            path = os.path.join(self.folder, name)
+            unfinished = f"{path}.{os.getpid()}~"
+            with open(unfinished, "wb", 0) as file:
                 for part in parts:
                     file.write(part)
+            os.replace(unfinished, path)  # another process that writes here sees all of it or nothing
         except OSError as error:
             raise TextError(f"the text of a compile cannot be written to '{error.filename or self.folder}': {os.strerror(error.errno or 0)}") from None
         self.files += 1
 
     def _begin(self) -> None:
-        """Make the folder, and remove what an earlier process left there."""
+        """Make the folder, and remove what an earlier process left there, or one that runs at the same time and does so, too."""
         self._open = True
         self.folder.mkdir(parents=True, exist_ok=True)
         for path in texts_in(self.folder):
-            if Known.of(path.read_text(encoding="utf-8", errors="surrogatepass")).edited:
+            try:
+                edited = Known.of(path.read_text(encoding="utf-8", errors="surrogatepass")).edited
+            except FileNotFoundError:
+                continue
+            except UnicodeDecodeError:
+                edited = True
+            if edited:
                 raise TextError(
                     f"'{path}' was edited, and writing the text of this compile would replace it",
                     hint="name another folder, or use the edited file with LECT_OVERRIDE instead of LECT_DUMP",
                 )
-            path.unlink()
+            path.unlink(missing_ok=True)
 
     def instrument(self, stage: str) -> DumpPasses:
         """What writes the passes of a stage."""

@@ -31,7 +31,7 @@ from lect.runtime.module_calls import call_of
 from lect.runtime.modules import wrap_module
 from lect.runtime.nested import HookedFrame
 from lect.runtime.pipeline import fallback
-from lect.runtime.settings import Environment, Settings
+from lect.runtime.settings import Environment, Settings, own_name
 from lect.runtime.store import Store
 from lect.runtime.tuning_records import TuningStore
 from lect.runtime.watch import is_watched
@@ -82,7 +82,7 @@ class Runtime:
         """Record all compiles from now on, and write the report of them when the process ends; `%p` in the path is the number of the process."""
         from lect.runtime.report.page import write_report
 
-        recorder, path = self.record(), Path(str(path).replace("%p", str(os.getpid())))
+        recorder, path = self.record(), Path(own_name(str(path)))
 
         def write() -> None:
             try:

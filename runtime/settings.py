@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -94,11 +95,16 @@ class Settings:
         return cls(bool(fullgraph), dynamic, mode, MappingProxyType(given))
 
 
+def own_name(path: str) -> str:
+    """A path with the number of this process in the place of `%p`."""
+    return path.replace("%p", str(os.getpid()))
+
+
 def _folder(name: str, value: Any) -> str:
     """The absolute path of a folder for texts.  Raises `LectError` when it is no path, or edited texts are looked for where there is no folder."""
     if not isinstance(value, str | Path):
         raise LectError(f"option {name!r} is the path of a folder, got {value!r}")
-    path = Path(value).expanduser().absolute()
+    path = Path(own_name(str(value))).expanduser().absolute()
     if name == "override" and not path.is_dir():
         raise LectError(f"option 'override' names a folder with edited texts; '{path}' is none")
     return str(path)
@@ -155,7 +161,7 @@ class Environment:
             log=variables.get("LECT_LOG", ""),
             log_file=Path(variables["LECT_LOG_JSON"]) if variables.get("LECT_LOG_JSON") else None,
             progress=variables.get("LECT_PROGRESS", ""),
-            dump=variables.get("LECT_DUMP") or None,
+            dump=own_name(variables.get("LECT_DUMP", "")) or None,
             trigger=trigger,
             cache=cache,
             cache_limit=_limit(variables),

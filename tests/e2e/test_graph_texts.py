@@ -16,9 +16,10 @@ from lect.dialects import make_context
 from lect.ir import LectError, parse_module, print_module, print_op, printer, verify
 from lect.passes import load_pass
 from lect.passes.instrument import Instrument, RoundTripError, check_round_trip
-from lect.runtime import entry, watch
-from lect.runtime.graph_texts import FRAME, file_names
+from lect.runtime import dumping, entry, watch
+from lect.runtime.graph_texts import FRAME, Known, file_names
 from lect.runtime.overrides import unused_texts
+from lect.runtime.settings import Environment
 from lect.tools import lect_opt, lect_run
 
 
@@ -122,6 +123,35 @@ def test_each_pass_that_changed_something_has_a_file(tmp_path, monkeypatch):
     files = [path for path in sorted(tmp_path.glob("*program.0/*.mlir")) if path.name[1:3] not in ("00", "99")]
     assert [(path.stem[4:], path.read_text().partition("\n\n")[2]) for path in files] == changed
     assert sum(each.gpu_only for each in passes) == 8 and not any(load_pass(name).gpu_only for name, _ in changed)
+
+
+def test_two_processes_that_write_to_one_folder_see_whole_files_of_each_other(tmp_path, monkeypatch):
+    dumped(tmp_path, shifted, torch.randn(3), torch.randn(3))
+    whole, plain, earlier = [], os.replace, dumping.texts_in
+
+    def replace(old, new):
+        assert not new.endswith(".mlir") or not Known.of(Path(old).read_text()).edited
+        whole.append(Path(new).name)
+        plain(old, new)
+
+    monkeypatch.setattr(dumping.os, "replace", replace)
+    monkeypatch.setattr(dumping, "texts_in", lambda folder: [folder / "104-removed-by-another.mlir", *earlier(folder)])
+    dumped(tmp_path, shifted, torch.randn(3), torch.randn(3))
+    assert sorted(whole) == sorted(path.name for path in (tmp_path / "shifted.0").iterdir())
+
+
+def test_a_folder_for_each_process(tmp_path):
+    dumped(f"{tmp_path}/texts-%p", shifted, torch.randn(3), torch.randn(3))
+    assert (tmp_path / f"texts-{os.getpid()}" / "shifted.0" / "299-loop.mlir").exists()
+    assert Environment.read({"LECT_DUMP": "a-%p"}).dump == f"a-{os.getpid()}"
+
+
+def test_what_is_no_text_is_not_replaced(tmp_path):
+    (tmp_path / "shifted.0").mkdir()
+    path = tmp_path / "shifted.0" / "299-loop.mlir"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(LectError, match=rf"'{path}' was edited, and writing"):
+        dumped(tmp_path, shifted, torch.randn(3), torch.randn(3))
 
 
 def test_the_text_of_kernels_is_that_which_is_compiled(tmp_path, monkeypatch):
@@ -422,8 +452,6 @@ def test_one_folder_for_both(tmp_path):
 
 
 def test_the_environment(tmp_path):
-    from lect.runtime.settings import Environment
-
     found = Environment.read({"LECT_DUMP": "a", "LECT_OVERRIDE": "b", "LECT_ROUND_TRIP": "levels"})
     assert found.options == {"dump": "a", "override": "b", "round_trip": "levels"}
     assert Path("a") not in tmp_path.iterdir()

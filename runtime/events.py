@@ -441,10 +441,10 @@ class EventLog:
         self._graphs: dict[str, int] = {}
         self.recorder: Recorder | None = None
 
-    def next_graph(self, function: str) -> int:
-        """How many watched compiles of functions with this name there were before, counting from now on this one."""
-        number = self._graphs.get(function, 0)
-        self._graphs[function] = number + 1
+    def next_graph(self, folder: str) -> int:
+        """How many watched compiles with folders of this name there were before, counting from now on this one."""
+        number = self._graphs.get(folder, 0)
+        self._graphs[folder] = number + 1
         return number
 
     def add(self, event: Event) -> None:

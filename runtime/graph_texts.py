@@ -30,6 +30,7 @@ LEVELS: Mapping[str, str] = MappingProxyType({CAPTURE: CAPTURE, "aot": "function
 FRAME = frozenset({"guard.set", "pyframe.func"})  # what belongs to the frame and not to its graph
 PROGRAMS = frozenset({"fx.graph", "functional.func", "loop.func", "host.func"})
 BACKWARD = "backward"
+LONGEST_NAME = 150  # bytes of a function's name in that of a folder, which file systems let have 255
 
 KERNELS, SOURCE, PTX = "kernels", ".triton.py", ".ptx"
 
@@ -64,9 +65,12 @@ def file_names() -> list[str]:
     return names
 
 
-def folder_name(function: str, number: int) -> str:
-    """The folder of compile `number` of the functions with this name."""
-    return f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', function).strip('_.') or 'function'}.{number}"
+def folder_name(function: str) -> str:
+    """What the folders of the compiles of a function with this name are called, in front of their numbers."""
+    name = re.sub(r"[^\w.-]+", "_", function).strip("_.") or "function"
+    if len(to_bytes(name)) > LONGEST_NAME:
+        return f"{to_bytes(name)[:LONGEST_NAME].decode('utf-8', 'ignore')}-{digest_of(function)}"
+    return name
 
 
 def texts_in(folder: Path) -> list[Path]:

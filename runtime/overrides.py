@@ -85,12 +85,13 @@ class Overrides:
         self.last = stage, path
         self.tell(path)
 
-    def refused(self, error: Exception) -> None:
+    def refused(self, error: Exception, by_torch: bool = False) -> None:
         """Raise `TextError` for what a stage refuses, where nothing would be left of an edited text, or where that is wrong in itself.
 
-        What was captured runs by torch then.  An edited capture goes on as it is, unless its types are not those that its calls give.
+        What was captured runs by torch then.  An edited capture goes on as it is, unless its types are not those that its calls give, or torch cannot run it
+        either (`by_torch`).
         """
-        if self.last is None or (self.last[0] == CAPTURE and not isinstance(error, WrongType)):
+        if self.last is None or (self.last[0] == CAPTURE and not by_torch and not isinstance(error, WrongType)):
             return
         path = self.last[1]
         message, loc, op, hint = str(error).partition("\n")[0], Location(str(path), 1, 0), None, None

@@ -139,6 +139,8 @@ def compile_call(
     except (TextError, RoundTripError):
         raise
     except Exception as error:
+        if stage == "emit":
+            watch.refused(error, by_torch=True)
         if _goes_on(error, made, ctx, name, stage, numbers, log):
             return again()
     finally:

@@ -104,6 +104,8 @@ def _folder(name: str, value: Any) -> str:
     """The absolute path of a folder for texts.  Raises `LectError` when it is no path, or edited texts are looked for where there is no folder."""
     if not isinstance(value, str | Path):
         raise LectError(f"option {name!r} is the path of a folder, got {value!r}")
+    if "\0" in str(value):
+        raise LectError(f"option {name!r} is the path of a folder, got {value!r}")
     path = Path(own_name(str(value))).expanduser().absolute()
     if name == "override" and not path.is_dir():
         raise LectError(f"option 'override' names a folder with edited texts; '{path}' is none")

@@ -55,7 +55,8 @@ class Watch:
         watch = cls(function, observe, log, round_trip=options.get("round_trip", ""))
         watch.record = log.recorder.begin(function, frame) if log.recorder is not None else None
         if options.get("dump") or options.get("override"):
-            graph = folder_name(function, log.next_graph(function))
+            folder = folder_name(function)
+            graph = f"{folder}.{log.next_graph(folder)}"
             watch._open(graph, *[Path(options[name], graph) if options.get(name) else None for name in ("dump", "override")])
         return watch
 
@@ -108,10 +109,13 @@ class Watch:
     def _edited(self) -> bool:
         return self.overrides is not None and self.overrides.used
 
-    def refused(self, error: Exception) -> None:
-        """A stage raised `error`, and the graph will run without having been lowered.  Raises `TextError` where an edited text would be lost by that."""
+    def refused(self, error: Exception, by_torch: bool = False) -> None:
+        """A stage raised `error`, and the graph will run without having been lowered, or, when torch could not run it either (`by_torch`), not at all.
+
+        Raises `TextError` where an edited text would be lost by that.
+        """
         if self.overrides is not None:
-            self.overrides.refused(error)
+            self.overrides.refused(error, by_torch)
 
     def linked(self, module: Operation, ctx: Context) -> None:
         """The module is lowered to the end, and will be linked with this context."""

@@ -146,6 +146,41 @@ def test_a_folder_for_each_process(tmp_path):
     assert Environment.read({"LECT_DUMP": "a-%p"}).dump == f"a-{os.getpid()}"
 
 
+def function_called(name):
+    names = {}
+    exec(f"def {name}(x): return x * 2.0", names)
+    return names[name]
+
+
+def test_functions_with_names_of_all_kinds_have_folders_of_their_own(tmp_path):
+    long = "n" * 300
+    for name in ("größe_函数", "größe_汉字", long, long + "m"):
+        dumped(tmp_path, function_called(name), torch.randn(3))
+    texts = {path.name: path.joinpath("000-capture.mlir").read_text() for path in tmp_path.iterdir()}
+    assert len(texts) == 4 and {"größe_函数.0", "größe_汉字.0"} <= texts.keys()
+    edit(tmp_path / "größe_函数.0" / "199-functional.mlir", r"other = 2\.0", "other = 4")
+    assert overridden(tmp_path, function_called("größe_函数"), torch.ones(3)).tolist() == [4, 4, 4]
+
+
+def test_names_that_differ_in_signs_alone_do_not_share_a_folder(tmp_path):
+    lect.reset()
+    for name in ("a.<locals>.f", "a._locals_.f"):
+        fn = function_called("f")
+        fn.__qualname__ = name
+        lect.compile(fn, options={"dump": tmp_path})(torch.randn(3))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a._locals_.f.0", "a._locals_.f.1"]
+
+
+@pytest.mark.parametrize("target", ["operator.nothing", "os.getpid", "torch.nn.functional.nothing"])
+def test_a_call_that_no_graph_may_make(tmp_path, target):
+    args = torch.randn(3), torch.randn(3)
+    dumped(tmp_path, shifted, *args)
+    path = tmp_path / "shifted.0" / "000-capture.mlir"
+    edit(path, r"operator\.mul", target)
+    with pytest.raises(LectError, match=rf"{path}:.*no function of torch"):
+        overridden(tmp_path, shifted, *args)
+
+
 def test_what_is_no_text_is_not_replaced(tmp_path):
     (tmp_path / "shifted.0").mkdir()
     path = tmp_path / "shifted.0" / "299-loop.mlir"
@@ -440,7 +475,7 @@ def test_a_level_that_is_not_reached(tmp_path):
         overridden(tmp_path, shifted, *args, level="functional")
 
 
-@pytest.mark.parametrize("options", [{"dump": 3}, {"override": "/nowhere/at/all"}, {"round_trip": "always"}])
+@pytest.mark.parametrize("options", [{"dump": 3}, {"dump": "a\0b"}, {"override": "/nowhere/at/all"}, {"round_trip": "always"}])
 def test_options_that_are_none(options):
     with pytest.raises(LectError):
         lect.compile(shifted, options=options)

@@ -214,9 +214,9 @@ class LevelsView {
   }
   follow(origin) {
     this.relate();
+    this.describe(); // first, as what is below may grow and take room from the columns
     this.panes.forEach((pane) => pane.follow(origin));
-    this.describe();
-    if (origin && origin.list) origin.list.reveal(origin.list.active); // what is below has grown, and may have taken the place of the chosen line
+    if (origin && origin.list) origin.list.reveal(origin.list.active);
   }
   /** What is below the columns. */
   describe() {

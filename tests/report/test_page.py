@@ -98,13 +98,15 @@ def test_a_line_at_the_bottom_stays_in_view_when_it_is_clicked(browser, spread_p
 def test_lines_of_other_columns_are_in_view_above_what_is_said_of_a_line(browser, full_page):
     data = data_in(full_page)
     browser.open(full_page, "#levels")
-    browser.ask("document.querySelector('[data-level=source]').scrollTop = 0")
     row = source_row(browser, source_line(data, "y = torch.sin(x) + n"))
-    for wanted in ("source", "fx"):
-        other = "fx" if wanted == "source" else "source"
-        chosen = row if other == "source" else browser.ask("Number([...document.querySelectorAll('[data-level=fx] .row')].find((row) => row.textContent.includes('torch.sin')).dataset.index)")
-        browser.click(f"[data-level={other}] .row[data-index='{chosen}']")
-        assert browser.ask(IN_VIEW % wanted)
+    source, shown = "document.querySelector('[data-level=source]')", f"document.querySelector(\"[data-level=source] .row[data-index='{row}']\")"
+    browser.ask(f"{source}.scrollTop += {shown}.getBoundingClientRect().bottom - {source}.getBoundingClientRect().bottom")  # the last line of its column
+    browser.settle()
+    height = browser.ask(f"{source}.clientHeight")
+    call = browser.ask("Number([...document.querySelectorAll('[data-level=fx] .row')].find((row) => row.textContent.includes('torch.sin')).dataset.index)")
+    browser.click(f"[data-level=fx] .row[data-index='{call}']")
+    assert browser.ask(f"{source}.clientHeight") < height
+    assert browser.ask(IN_VIEW % "source")
 
 
 def test_a_line_that_calls_functions_marks_what_they_do(browser, tmp_path):

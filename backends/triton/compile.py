@@ -95,7 +95,7 @@ class KeptKernel:
             return None
 
 
-def find_or_compile(source: Source, arch: int, aligned: Sequence[bool], store: CodeStore | None) -> Any:
+def find_or_compile(source: Source, arch: int, aligned: Sequence[int], store: CodeStore | None) -> Any:
     """The compiled kernel of a source, out of the store where it is there; Triton is imported only where it is not."""
     if store is None:
         return compile_source(source, arch, aligned)
@@ -117,8 +117,9 @@ def metadata_of(compiled: Any) -> Metadata:
     return Metadata(**facts)
 
 
-def compile_source(source: Source, arch: int, aligned: Sequence[bool]) -> Any:
-    """Triton's compiled kernel for a GPU of compute capability `arch`; `aligned` says which pointers, and which sizes behind them, are multiples of 16.
+def compile_source(source: Source, arch: int, aligned: Sequence[int]) -> Any:
+    """Triton's compiled kernel for a GPU of compute capability `arch`; `aligned` says which pointers are multiples of 16, and what sizes behind them are
+    multiples of.
 
     A product that would need more shared memory than a program may have reads fewer steps ahead.
     """
@@ -126,7 +127,8 @@ def compile_source(source: Source, arch: int, aligned: Sequence[bool]) -> Any:
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
-    attributes = {(number,): [["tt.divisibility", ALIGNMENT]] for number, good in enumerate(aligned) if good}
+    known = {number: ALIGNMENT if each is True else each for number, each in enumerate(aligned)}
+    attributes = {(number,): [["tt.divisibility", multiple]] for number, multiple in known.items() if multiple > 1}
     unit = ASTSource(load_kernel(source), dict(source.signature), {}, attributes)
     room = SHARED.get(arch, min(SHARED.values()))
     options = {"num_warps": source.warps, "enable_fp_fusion": False}
@@ -150,7 +152,7 @@ class Kernel:
     """One kernel: its source, the number of programs, and a compiled version for each combination of aligned pointers that occurred.
 
     `texts` is asked for other texts than the backend's own, by the kernel's name and `suffix`; `given` is the one that stands for the source.  `multiples`
-    says which sizes are multiples of 16.
+    are numbers that sizes are multiples of.
     """
 
     def __init__(
@@ -160,7 +162,7 @@ class Kernel:
         arch: int,
         store: CodeStore | None = None,
         texts: KernelTexts | None = None,
-        multiples: tuple[bool, ...] = (),
+        multiples: tuple[int, ...] = (),
         suffix: str = "",
     ) -> None:
         self.func = func
@@ -258,7 +260,7 @@ class SizedKernel:
             found = self.versions.get(fit)
             if found is None:
                 func = with_blocks(self.func, dict(zip(self.func.axes.names, fit.blocks)))
-                source, suffix = triton_source(func, None, True, fit.narrow), f".v{len(self.versions)}" if self.versions else ""
+                source, suffix = triton_source(func, None, True, fit.narrow, fit.limits), f".v{len(self.versions)}" if self.versions else ""
                 found = self.versions[fit] = Kernel(func, source, self.arch, self.store, self.texts, fit.multiples, suffix)
         return found
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import keyword
 import linecache
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from types import MappingProxyType
 from typing import Any
@@ -70,10 +70,11 @@ class Names(dict[Any, str]):
 
 class FunctionEmitter:
     """Writes one function.  `names` holds the variable of each value, or the literal of a constant.  `narrow` says that sizes which are parameters, and all
-    that is computed of them, are i32."""
+    that is computed of them, are i32; `limits` are numbers that indices of axes which are taken whole stay below, beside their extents."""
 
-    def __init__(self, func: kernel.FuncOp, name: str, aligned: bool = True, narrow: bool = True) -> None:
+    def __init__(self, func: kernel.FuncOp, name: str, aligned: bool = True, narrow: bool = True, limits: Mapping[str, int] = MappingProxyType({})) -> None:
         self.func = func
+        self.limits = limits
         self.narrow = narrow
         self.sizes: list[str] = []
         self.inside: set[Value] = set()  # conditions that are always true
@@ -303,7 +304,10 @@ class FunctionEmitter:
         if self.axes[op.axis].role == "grid" and self.blocks[op.axis] == 1:  # there is no program outside
             self.inside.add(op.result)
             return
-        self.assign(op.result, f"in_{op.axis.lower()}", f"{self.use(op.lanes)} < {self.size(self.axes[op.axis].extent)}")
+        inside = f"{self.use(op.lanes)} < {self.size(self.axes[op.axis].extent)}"
+        if op.axis in self.limits:
+            inside = f"({inside}) & ({self.use(op.lanes)} < {self.limits[op.axis]})"
+        self.assign(op.result, f"in_{op.axis.lower()}", inside)
 
     def _map(self, op: Any, indices: Sequence[Value]) -> str:
         return self._printed(op.map, indices)

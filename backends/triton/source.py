@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ POINTERS: Mapping[str, str] = MappingProxyType(
     }
 )  # fmt: skip
 ENTRY = "kernel"
+Limits = Sequence[tuple[str, int]]
 
 
 class Source(NamedTuple):
@@ -32,15 +33,15 @@ class Source(NamedTuple):
     stages: int | None = None
 
 
-def triton_source(func: Operation, name: str | None = None, aligned: bool = True, narrow: bool | None = None) -> Source:
+def triton_source(func: Operation, name: str | None = None, aligned: bool = True, narrow: bool | None = None, limits: Limits = ()) -> Source:
     """The source of one kernel, called `name` or as its symbol; `aligned` says whether the addresses in a table are multiples of 16 bytes.
 
-    `narrow` says whether sizes, and all that is computed of them, are i32; left out, it is so where it was so in the captured call.  Raises `LectError` for
-    what has no GPU code.
+    `narrow` says whether sizes, and all that is computed of them, are i32; left out, it is so where it was so in the captured call.  `limits` are numbers
+    that indices of axes which are taken whole stay below, beside their extents.  Raises `LectError` for what has no GPU code.
     """
     assert isinstance(func, FuncOp)
     narrow = (is_narrow(func, hinted(func)) if func.symbols else True) if narrow is None else narrow
-    emitter = FunctionEmitter(func, python_name(name or str(func.symbol)), aligned, narrow)
+    emitter = FunctionEmitter(func, python_name(name or str(func.symbol)), aligned, narrow, dict(limits))
     body = emitter.text()
     signature = {}
     for value in func.pointers:

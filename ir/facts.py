@@ -63,6 +63,10 @@ class Facts:
         """The least and the greatest value of a size, None for an open end."""
         return (size, size) if type(size) is int else self._ranges.bounds(size)
 
+    def ranges_of(self, dims: tuple[Size, ...]) -> Ranges:
+        """The ranges of an index space with these sizes."""
+        return Ranges(dims, symbols=self._ranges.symbols)
+
     def at_least(self, size: Size, least: int) -> bool:
         """Whether a size is surely not below a number."""
         low = size if type(size) is int else self.bounds(size)[0]

@@ -275,7 +275,7 @@ class NestSweeps(NestValues):
         maker = op.position.op
         if not isinstance(maker, loop.IndexOp):
             return i64
-        low, high = self.nest.space.ranges.bounds(maker.map.offset)
+        low, high = self.ranges.bounds(maker.map.offset)
         return i32 if low is not None and high is not None and low >= 0 and high < POSITIONS[i32] else i64
 
     def _first_position(self, op: loop.ReduceIndexOp) -> int | None:

@@ -44,6 +44,7 @@ class NestValues:
         self.nest = nest
         self.sizes: tuple[Size, ...] = nest.space.sizes
         self.facts = facts_of(nest)
+        self.ranges = self.facts.ranges_of(self.sizes) if self.facts.symbols else nest.space.ranges
         self.symbols = symbols_in(nest)
         self.varying = loop.variance(nest)
         self.reduced = set(nest.reduced)
@@ -213,7 +214,7 @@ class NestValues:
 
     def _fits_half(self, map: IndexMap) -> bool:
         """Whether a map's values fit i32, so that what is done with them takes half the registers."""
-        low, high = self.nest.space.ranges.bounds(map.offset)
+        low, high = self.ranges.bounds(map.offset)
         return low is not None and high is not None and -(1 << 31) <= low and high < 1 << 31
 
     def _cast(self, level: Level, value: Value, element: ScalarType) -> Value:

@@ -7,7 +7,7 @@
 Libraries of a GPU load 16 bytes at once and use matrix units only when every row begins at a multiple of that: `alignment` elements, of which 0
 stands for 16 bytes on a device of CUDA and for no padding elsewhere.  On a CPU a copy of the operands costs more than it gains (measured in f32:
 512x1023x1023 takes 1.0 to 1.6 times as long as 512x1024x1024, and copying its operands as much again), so there it is off.  Products with a size below `least`
-are left alone.
+are left alone; sizes that are known only at run time are weighed as in the captured call, and are not padded.
 
 The values are the same: the padding of the inner size meets padding, zero times zero, and sums take no notice of it; the padding of the outer sizes is cut off.
 """
@@ -21,6 +21,7 @@ from lect.dialects.functional.contraction import AddmmOp, BaddbmmOp, BmmOp, MmOp
 from lect.dialects.functional.types import TensorType
 from lect.dialects.functional.view import PadOp, SliceOp
 from lect.ir import Builder, Context, Operation, Value
+from lect.ir.facts import facts_of
 from lect.passes.base import Pass, option
 from lect.passes.functional.graphs import functions, restated
 
@@ -45,9 +46,10 @@ class FunctionalPadMm(Pass):
         type: TensorType = op.output.type
         multiple = self.alignment or (16 // type.element.bytes if type.device.startswith("cuda") and type.element.is_float else 0)
         rows, inner, columns = op.x.type.shape[-2], op.x.type.shape[-1], op.y.type.shape[-1]
-        if multiple < 2 or min(rows, inner, columns) < max(self.least, 1):
+        hint = facts_of(op).hint
+        if multiple < 2 or min(hint(rows), hint(inner), hint(columns)) < max(self.least, 1):
             return False
-        extra = [-size % multiple for size in (rows, inner, columns)]
+        extra = [-size % multiple if isinstance(size, int) else 0 for size in (rows, inner, columns)]
         if not any(extra):
             return False
         build = Builder.before(op)

@@ -249,7 +249,7 @@ def uneven_parts(nest: NestOp, near: int, wanted: int) -> Factors:
     sizes = weights(nest)
     for k in nest.reduced:
         each = 1 << max((-(-sizes[k] // wanted) - 1).bit_length(), 0)
-        each = max(each, ROW // 8 if k == near else LEAST)
+        each = max(each, ROW // 8 if k == near else 1 if near in nest.reduced else LEAST)
         if type(nest.space.sizes[k]) is not int and each * 2 <= sizes[k]:
             return {k: Each(each)}
     return {}

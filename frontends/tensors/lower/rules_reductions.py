@@ -16,9 +16,11 @@ from lect.dialects.functional.view import SliceOp
 from lect.frontends.tensors.lower.emitter import Emitter, Rule, dim_of, dims_of, type_of
 from lect.ir import ScalarType, Value
 from lect.ir import types as scalars
+from lect.ir.symbolic import Expr
 from lect.ir.types import f64, i64
 
 aten = torch.ops.aten
+MOST_SHORT: Final = (1 << 31) - 1
 
 
 def accumulate(cls: Any) -> Rule:
@@ -70,12 +72,21 @@ def extremum_of_all(cls: Any) -> Rule:
 
 def extremum_with_index(cls: Any) -> Rule:
     """max and min along a dim."""
-    return lambda e, x, dim, keepdim=False: e(cls, x, dim=dim_of(x, dim), keepdim=keepdim)
+    return lambda e, x, dim, keepdim=False: e(cls, x, dim=_short(e, x, dim), keepdim=keepdim)
 
 
 def which(cls: Any) -> Rule:
     """argmax and argmin."""
-    return lambda e, x, dim=None, keepdim=False: e(cls, x, dim=None if dim is None else dim_of(x, dim), keepdim=keepdim)
+    return lambda e, x, dim=None, keepdim=False: e(cls, x, dim=None if dim is None else _short(e, x, dim), keepdim=keepdim)
+
+
+def _short(e: Emitter, x: Value, dim: int) -> int:
+    """A dim, of which is decided whether its positions fit i32, so that kernels need not carry them in i64."""
+    found = dim_of(x, dim)
+    shape = type_of(x).shape
+    if e.sizes is not None and shape and type(shape[found]) is Expr:
+        e.sizes.less_equal(shape[found], MOST_SHORT)
+    return found
 
 
 def test(cls: Any) -> Rule:

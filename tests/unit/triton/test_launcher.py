@@ -12,6 +12,7 @@ import pytest
 from lect.backends.triton import launcher
 from lect.backends.triton.launcher import make_launcher
 from lect.backends.triton.trampoline import NOT_ALIGNED, NOT_LOADED, LaunchInfo, trampoline
+from lect.ir import UNKNOWN
 
 PROTOTYPE = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint32] * 7, ctypes.c_void_p, ctypes.POINTER(ctypes.POINTER(ctypes.c_uint64)), ctypes.c_void_p
@@ -66,6 +67,7 @@ class Kernel:
     """Stands for a kernel: notes which versions were asked for."""
 
     pointers, programs, grouped = 2, 9, False
+    func = SimpleNamespace(symbol="n0", loc=UNKNOWN)
 
     def __init__(self) -> None:
         self.versions: list[tuple[bool, ...]] = []
@@ -101,5 +103,5 @@ def test_an_error_of_the_driver_is_raised() -> None:
             raise RuntimeError(f"{what}: {status}")
 
     with mock.patch.multiple(launcher, has_context=lambda: True, launch_address=lambda: driver.address, load_function=lambda *given: 1, check=check):
-        with pytest.raises(RuntimeError, match="starting a kernel: 700"):
+        with pytest.raises(RuntimeError, match="starting the kernel n0: 700"):
             make_launcher(Kernel())(0, 16, 16)  # type: ignore[arg-type]

@@ -40,3 +40,11 @@ functional.func @no_padding_of_aligned_or_small_products(%x: !functional.tensor<
   %1 = functional.mm(%x, %z) : !functional.tensor<4x1xf32>
   functional.return(%0, %1)
 }
+
+// Rows of an unknown number are not padded; the columns are.
+// TARGET-LABEL: functional.func @pads_what_is_known
+// TARGET: functional.mm({{.*}}) : !functional.tensor<s0x16xf16, "cuda:0">
+functional.func @pads_what_is_known(%x: !functional.tensor<s0x8xf16, "cuda:0">, %y: !functional.tensor<8x15xf16, "cuda:0">) {symbols = {s0 = {hint = 9}}} {
+  %0 = functional.mm(%x, %y) : !functional.tensor<s0x15xf16, "cuda:0">
+  functional.return(%0)
+}

@@ -86,11 +86,11 @@ class NestSweeps(NestValues):
         """All sweeps, then what no sweep had to store."""
         phases = self._phases()
         last = max(phases.values(), default=0)
-        late = {result for result, _ in self.nest.in_place}
         inside = [store for store in self.nest.stores if (isinstance(store, loop.UpdateOp) and self.loops) or self._store_mask(store) & self.loop_mask]
+        sweep = {store: self._sweep_of(store, phases, inside) for store in inside}
         for phase in range(last + 1):
             roots = [op for op in self.nest.body if isinstance(op, Reduction) and phases[op] == phase]
-            stores = [store for store in inside if (last if store.to in late else phases[store]) == phase]
+            stores = [store for store in inside if sweep[store] == phase]
             if roots or stores:
                 self._sweep(roots, stores)
         self._store_all([store for store in self.nest.stores if store not in inside])
@@ -108,6 +108,26 @@ class NestSweeps(NestValues):
                     found = max(found, phases[maker] + isinstance(maker, Reduction))
             phases[op] = found
         return phases
+
+    def _sweep_of(self, store: loop.StoreOp | loop.UpdateOp, phases: dict[Operation, int], inside: Sequence[loop.StoreOp | loop.UpdateOp]) -> int:
+        """The sweep that stores: the first that has the value; where it overwrites what was loaded, none in front of the last that loads that."""
+        own, last = phases[store], max(phases.values())
+        overwritten = dict(self.nest.in_place)
+        if store.to not in overwritten:
+            return own
+        if isinstance(store, loop.UpdateOp) or sum(other.to in overwritten for other in inside) > 1:
+            return last
+        buffer = self.nest.inputs[overwritten[store.to]]
+        loads = {load for load in self.nest.loads if load.buffer is buffer}
+        steps = self.loop_mask & ~sum(1 << k for k in dims_of(store.map.offset))
+        if steps or any(load.indices or load.map.offset is not store.map.offset for load in loads):
+            return last  # an element may be loaded when it or another one has been stored
+        for phase in range(last, own, -1):
+            roots = [op for op in self.nest.body if isinstance(op, Reduction) and phases[op] == phase]
+            ends = [*roots, *[other for other in inside if other is not store and phases[other] == phase]]
+            if not loads.isdisjoint(reachable([op.operands[0] for op in ends], (loop.ReduceOp, loop.ReduceIndexOp))):
+                return phase
+        return own
 
     def _store_mask(self, store: loop.StoreOp | loop.UpdateOp) -> int:
         return self.varying[store.value] | sum(1 << k for k in dims_of(store.map.offset))

@@ -517,3 +517,70 @@ loop.func @no_whole_row_as_its_length_is_unknown(%x: !loop.buffer<s0xs1xf32>) {s
   }
   loop.return(%y) {views = [#loop.view<s0>]}
 }
+
+// -----
+
+// What overwrites an operand is stored by the sweep that has it, as no later one loads the operand.
+// CHECK-LABEL: kernel.func @n0
+// CHECK-COUNT-1: kernel.for
+// CHECK: kernel.store
+// CHECK: kernel.yield
+// CHECK-NOT: kernel.for
+// CHECK-LABEL: host.func @stored_where_it_is_summed
+loop.func @stored_where_it_is_summed(%x: !loop.buffer<64x32xf32>, %y: !loop.buffer<64x32xf32>) {
+  %0, %1 = loop.nest @n0(%x, %y) {space = #loop.space<d0: 64, d1: 32>, in_place = [[0, 0]], tiles = #kernel.tiles<"columns", R: d0 by 16 loop, X: d1 by 32 grid, vector X, wide>} : (!loop.buffer<64x32xf32>, !loop.buffer<32xf32>) {
+  ^bb0(%d0: index, %d1: index):
+    %2 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 32 + d1)>} : f32
+    %3 = loop.load(%y) {map = #loop.map<(d0, d1) -> (d0 * 32 + d1)>} : f32
+    %4 = loop.add(%2, %3) : f32
+    %5 = loop.reduce(%4) {kind = "sum", over = [0]} : f32
+    loop.store(%4) {map = #loop.map<(d0, d1) -> (d0 * 32 + d1)>}
+    loop.store(%5) {map = #loop.map<(d0, d1) -> (d1)>, to = 1}
+  }
+  loop.return(%0, %1) {views = [#loop.view<64x32>, #loop.view<32>]}
+}
+
+// -----
+
+// CHECK-LABEL: kernel.func @n0
+// CHECK: kernel.for
+// CHECK-NOT: kernel.store
+// CHECK: kernel.for
+// CHECK: kernel.store
+// CHECK-LABEL: host.func @no_store_before_the_last_sweep_that_loads_it
+loop.func @no_store_before_the_last_sweep_that_loads_it(%x: !loop.buffer<64x32xf32>, %y: !loop.buffer<64x32xf32>) {
+  %0, %1 = loop.nest @n0(%x, %y) {space = #loop.space<d0: 64, d1: 32>, in_place = [[0, 0]], tiles = #kernel.tiles<"columns", R: d0 by 16 loop, X: d1 by 32 grid, vector X, wide>} : (!loop.buffer<64x32xf32>, !loop.buffer<32xf32>) {
+  ^bb0(%d0: index, %d1: index):
+    %2 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 32 + d1)>} : f32
+    %3 = loop.load(%y) {map = #loop.map<(d0, d1) -> (d0 * 32 + d1)>} : f32
+    %4 = loop.add(%2, %3) : f32
+    %5 = loop.reduce(%4) {kind = "sum", over = [0]} : f32
+    %6 = loop.sub(%2, %5) : f32
+    %7 = loop.mul(%6, %6) : f32
+    %8 = loop.reduce(%7) {kind = "sum", over = [0]} : f32
+    loop.store(%4) {map = #loop.map<(d0, d1) -> (d0 * 32 + d1)>}
+    loop.store(%8) {map = #loop.map<(d0, d1) -> (d1)>, to = 1}
+  }
+  loop.return(%0, %1) {views = [#loop.view<64x32>, #loop.view<32>]}
+}
+
+// -----
+
+// The sum is of the same dim, but the rows are loaded from the other end: the store comes with a sweep of its own.
+// CHECK-LABEL: kernel.func @n0
+// CHECK: kernel.for
+// CHECK-NOT: kernel.store
+// CHECK: kernel.yield
+loop.func @no_store_among_loads_of_other_elements(%x: !loop.buffer<64x32xf32>, %y: !loop.buffer<64x32xf32>) {
+  %0, %1 = loop.nest @n0(%x, %y) {space = #loop.space<d0: 64, d1: 32>, in_place = [[0, 0]], tiles = #kernel.tiles<"columns", R: d0 by 16 loop, X: d1 by 32 grid, vector X, wide>} : (!loop.buffer<64x32xf32>, !loop.buffer<32xf32>) {
+  ^bb0(%d0: index, %d1: index):
+    %2 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 32 + d1)>} : f32
+    %3 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * -32 + d1 + 2016)>} : f32
+    %6 = loop.load(%y) {map = #loop.map<(d0, d1) -> (d0 * 32 + d1)>} : f32
+    %4 = loop.add(%2, %6) : f32
+    %5 = loop.reduce(%3) {kind = "sum", over = [0]} : f32
+    loop.store(%4) {map = #loop.map<(d0, d1) -> (d0 * 32 + d1)>}
+    loop.store(%5) {map = #loop.map<(d0, d1) -> (d1)>, to = 1}
+  }
+  loop.return(%0, %1) {views = [#loop.view<64x32>, #loop.view<32>]}
+}

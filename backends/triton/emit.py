@@ -529,7 +529,8 @@ def follows(value: Value, old: Value, end: Operation) -> bool:
     op = value.op
     if op is None or op.parent is not end.parent or len(op.results) != 1 or value.users != {end: 1} or end in old.users:
         return False
-    behind, at = set(), op.next
+    behind: set[Operation] = set()
+    at = op.next
     while at is not None:
         behind.update(at.walk())
         at = at.next

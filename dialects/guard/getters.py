@@ -1,4 +1,5 @@
-"""What objects of `operator.itemgetter`, `attrgetter` and `methodcaller` hold: it cannot change, and `__reduce__` tells it."""
+"""What objects of C hold that cannot change: `operator.itemgetter`, `attrgetter` and `methodcaller`, of which `__reduce__` tells it, and the number or text
+that an instance is of a class that derives from such."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import functools
 import operator
 from typing import Any
 
+_PLAIN = tuple([(cls, getattr(cls, f"__{name}__")) for cls, name in zip((int, float, complex, str, bytes), ("index", "float", "complex", "str", "bytes"))])
 GETTERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
 
 
@@ -17,11 +19,15 @@ def held_by(getter: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     return held, {}
 
 
-def contents_of(getter: Any) -> tuple[Any, ...]:
-    """All that tells a getter from others of its class, one behind the other.  Raises TypeError for an object of another kind."""
-    if type(getter) not in GETTERS:
-        raise TypeError(f"a {type(getter).__name__} is no getter")
-    held, named = held_by(getter)
+def contents_of(value: Any) -> Any:
+    """The number or text that an instance of a class derived from such is, past what its class redefines; of a getter, all that tells it from others of its
+    class, one behind the other.  Raises TypeError for an object of another kind."""
+    plain = next((read for base, read in _PLAIN if issubclass(type(value), base)), None)
+    if plain is not None:
+        return plain(value)
+    if type(value) not in GETTERS:
+        raise TypeError(f"of a {type(value).__name__} it is not known what it holds")
+    held, named = held_by(value)
     return (len(held), *[part for item in (*held, *[each for pair in named.items() for each in pair]) for part in _written_out(item)])
 
 

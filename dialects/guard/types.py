@@ -13,7 +13,7 @@ A path starts at a root and goes on by steps, written close to Python:
     :size(1)      the size of that dim of a tensor
     :own("k")     item of a builtin container, past the `__getitem__` of a class that derives from it
     :referent     what a weak reference refers to, past the `__call__` of a class that derives from it
-    :contents     what an `operator.itemgetter`, `attrgetter` or `methodcaller` holds
+    :contents     what an `operator.itemgetter`, `attrgetter` or `methodcaller` holds; the number or text that an object of a class of its own is
     :results      what a function with `functools.lru_cache` remembers, by its arguments
 
 A literal key is a number, a string, a boolean, None or a tuple of such; a kept object stands as `[#fx.object<3, "class m.C">]`.

@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 BOUND_IN_C = (BuiltinFunctionType, MethodWrapperType)
 _IN_C = (MethodDescriptorType, WrapperDescriptorType)
 DERIVED = (int, float, complex, str, bytes)  # bases of classes whose instances are values, as members of an IntEnum
-# Below these bases: the steps that read the value of an instance as the builtin class has it, each an attribute and whether that is called.
-_PARTS: Mapping[type, tuple[tuple[str, bool], ...]] = MappingProxyType(
-    {int: (("real", False),), float: (("real", False),), complex: (("real", False), ("imag", False)), str: (("__str__", True),), bytes: (("__bytes__", True),)}
-)
 
 
 def is_passed_in(source: Source | None) -> bool:
@@ -109,24 +105,8 @@ _GUARDS: Mapping[type, Callable[[Any, Any, Any], bool]] = MappingProxyType({re.M
 
 def guard_value(t: Tracer, value: Any, source: Source) -> None:
     """An instance of a class that derives from a number or a text has this value: what its operators and methods in C give hangs on that."""
-    kind = type(value)
-    base = next(base for base in _PARTS if issubclass(kind, base))
-    parts = _PARTS[base]
-    owners = [next(each for each in kind.__mro__ if name in each.__dict__) for name, _ in parts]
-    own = getattr(value, "__dict__", ())
-    redefined = "__getattribute__" in _names_below(kind, base) or any(name in own for name, _ in parts) or any(owner is not base for owner in owners)
-    if not is_passed_in(source) or issubclass(kind, enum.Enum) or redefined:
+    if not is_passed_in(source) or issubclass(type(value), enum.Enum):
         t.guards.is_object(source, value)
         return
     t.guard_type((value, source))
-    if type(own) is dict:
-        for name, _ in parts:
-            t.guards.no_attr(source, name)
-    for name, called in parts:
-        place = source.attr(name)
-        read = getattr(value, name)
-        t.guards.equals(place.step("call") if called else place, read() if called else read)
-
-
-def _names_below(kind: type, base: type) -> set[str]:
-    return {name for each in kind.__mro__[: kind.__mro__.index(base)] for name in each.__dict__}
+    t.guards.equals(source.step("contents"), contents_of(value))

@@ -136,6 +136,24 @@ def number_of_a_class_of_its_own(x, i):
     return x * number + {1: 5}.get(number, 2)
 
 
+class Loud(str):
+    def __str__(self):
+        return "loud"
+
+
+class Hundred(int):
+    real = property(lambda self: 77)
+
+    def __add__(self, other):
+        return Hundred(int(self) + int(other) + 100)
+
+
+def what_a_class_redefines(x, i):
+    word, number = Loud("pq"[i % 2]), Hundred(i)
+    cut()
+    return x * int(number), number + 1, number.real, -number, str(word), word + "", f"{word}", word[0]
+
+
 def bound_method_in_c(x, i):
     held, other = [1, 2], [1]
     method = (held.append, held.remove, other.append, held.append)[i]
@@ -301,7 +319,7 @@ def visited(x, i):
 
 PROGRAMS = (
     key_of_a_dictionary, key_of_a_global, key_of_a_copy, member_of_a_set, sets_of_two, order_of_a_set, element_of_a_list, tuple_as_key, frozenset_as_key,
-    function_as_key, text_of_a_class_of_its_own, number_of_a_class_of_its_own, bound_method_in_c, method_of_a_list_of_its_own, getters, match_of_a_pattern,
-    exit_stack, context_variable, context_variable_without_a_value, function_with_a_cache, generator_of_numbers, module_as_key, memo_in_a_loop, counted,
-    namespace_with_tensors, weak_key, visited,
+    function_as_key, text_of_a_class_of_its_own, number_of_a_class_of_its_own, what_a_class_redefines, bound_method_in_c, method_of_a_list_of_its_own,
+    getters, match_of_a_pattern, exit_stack, context_variable, context_variable_without_a_value, function_with_a_cache, generator_of_numbers,
+    module_as_key, memo_in_a_loop, counted, namespace_with_tensors, weak_key, visited,
 )  # fmt: skip

@@ -41,6 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if function:
             return report_function(options.target, options.output)
+        if options.arguments and options.arguments[0] in ("-o", "--output"):
+            print(f"note: {options.arguments[0]} behind {options.target} is an option of that program; those of lect report come first", file=sys.stderr)
         return report_program(Path(options.target), options.arguments, options.output)
     except LectError as error:
         print(error.render(), file=sys.stderr)

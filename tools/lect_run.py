@@ -26,6 +26,7 @@ from lect.tools.lect_opt import read_target
 
 if TYPE_CHECKING:
     from lect.runtime.levels import Program
+    from lect.runtime.random_replay import Draw
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -169,12 +170,24 @@ def execute(program: Program, tensors: Sequence[Any], options: argparse.Namespac
     from lect.runtime.levels import copy_of, difference, to_tensors
 
     copies = [copy_of(tensor) if hasattr(tensor, "stride") else tensor for tensor in tensors]
-    results = execute_in_place(program, copies, options, ctx)
+    results = execute_in_place(program, copies, options, ctx, draws_of_program(program))
     return [*to_tensors(results), *[after for after, before in zip(copies, tensors) if hasattr(after, "stride") and difference([after], [before], 0.0)]]
 
 
-def execute_in_place(program: Program, tensors: Sequence[Any], options: argparse.Namespace, ctx: Context) -> list[Any]:
-    """Run a program where it is, or as native code when it is low enough."""
+def draws_of_program(program: Program) -> Sequence[Draw]:
+    """The random operators of a program, in front of the pass that makes their numbers functions of a seed: so they give the same at every level."""
+    from lect.runtime.random_replay import draws_of, find_draws
+
+    if program.level == "functional.func":
+        return find_draws(program.func)  # type: ignore[arg-type]
+    try:
+        return draws_of(program.func, {}) if program.level == "fx.graph" else ()
+    except LectError:  # what no pass takes can only be run as it is
+        return ()
+
+
+def execute_in_place(program: Program, tensors: Sequence[Any], options: argparse.Namespace, ctx: Context, draws: Sequence[Draw] = ()) -> list[Any]:
+    """Run a program where it is, or as native code when it is low enough; `draws` are replaced by the numbers that they have at lower levels."""
     import torch
 
     from lect.passes.manager import PassManager
@@ -183,6 +196,11 @@ def execute_in_place(program: Program, tensors: Sequence[Any], options: argparse
 
     torch.manual_seed(options.seed)  # what draws from torch's generator gives the same at every level
     with torch.no_grad():
+        if any(draw.numbers is not None for draw in draws):
+            from lect.runtime.random_replay import Replay
+
+            with Replay(draws):
+                return run_reference(program, tensors)
         if program.level in ("fx.graph", "functional.func") or options.reference:
             return run_reference(program, tensors)
         module = program.module

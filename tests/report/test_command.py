@@ -92,6 +92,15 @@ def test_a_call_that_raises_is_reported(tmp_path, capsys):
     assert data_in(out)["compiles"]
 
 
+def test_an_output_behind_the_program_is_the_programs(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = program(tmp_path)
+    assert main(["report", str(path), "-o", "other.html"]) == 0
+    told = capsys.readouterr()
+    assert "wrote report.html" in told.out and f"note: -o behind {path} is an option of that program" in told.err
+    assert not Path("other.html").exists()
+
+
 def test_a_program_that_compiles_nothing(tmp_path, capsys):
     path = tmp_path / "nothing.py"
     path.write_text("")

@@ -34,6 +34,15 @@ functional.func @f(%x: !functional.tensor<30x500xf32>, %y: !functional.tensor<50
   functional.return(%1, %2)
 }
 """
+RANDOM = """
+fx.graph @f(%x: !fx.tensor<4x3xf32>) {
+  %0 = fx.call(%x) {target = @torch.nn.functional.dropout, args = [#fx.operand<0>, 0.5]} : !fx.tensor<4x3xf32>
+  %1 = fx.call(%0) {target = @torch.Tensor.bernoulli_, args = [#fx.operand<0>, 0.3]} : !fx.tensor<4x3xf32>
+  %2 = fx.call(%x) {target = @torch.rand_like, args = [#fx.operand<0>]} : !fx.tensor<4x3xf32>
+  %3 = fx.call(%x, %2) {target = @operator.add, args = [#fx.operand<0>, #fx.operand<1>]} : !fx.tensor<4x3xf32>
+  fx.return(%1, %3)
+}
+"""
 TWO = "functional.func @g(%x: !functional.tensor<4xf32>) {\n  %0 = functional.exp(%x) : !functional.tensor<4xf32>\n  functional.return(%0)\n}\n"
 
 
@@ -43,7 +52,7 @@ def at(folder, text, name="a.mlir"):
     return str(path)
 
 
-@pytest.mark.parametrize("text", [NUMBERS, LOOKUP, PRODUCT], ids=["numbers", "lookup", "product"])
+@pytest.mark.parametrize("text", [NUMBERS, LOOKUP, PRODUCT, RANDOM], ids=["numbers", "lookup", "product", "random"])
 def test_each_level(text, tmp_path, capsys):
     path = at(tmp_path, text)
     assert lect_run.main([path, "--random-inputs", "--compare-levels"]) == 0, capsys.readouterr()

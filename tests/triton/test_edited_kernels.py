@@ -22,7 +22,6 @@ from tests.meta.tree import ROOT
 from tests.triton.interpreter import on_gpu_in_name_only
 
 pytestmark = pytest.mark.skipif(find_spec("triton") is None, reason="Triton is not installed")
-SIN = "def n1(x, p):"
 
 
 @pytest.fixture(autouse=True)
@@ -180,18 +179,18 @@ WRONG_SOURCES = [
     (r"import triton\n", "import triton\nimport os\n", "functions and these lines"),
     (r"(@triton.jit)", r"print(1)\n\n\n\1", "functions and these lines"),
     (r"@triton.jit", "@triton.jit(debug=print())", "decorated with @triton.jit alone"),
-    (r"def n1\(x, p\)", "def n1(x, p=print())", "without defaults"),
-    (r"def n1\(x, p\)", "def n1(x: print(), p)", "tl.constexpr"),
-    (r"def n1\(x, p\)", "def n1(x)", r"takes \(x\), and is called with \(x, p\)"),
+    (r"def n1\(x, out\)", "def n1(x, out=print())", "without defaults"),
+    (r"def n1\(x, out\)", "def n1(x: print(), out)", "tl.constexpr"),
+    (r"def n1\(x, out\)", "def n1(x)", r"takes \(x\), and is called with \(x, out\)"),
     (r"def n1\(", "def n2(", "has no function n1"),
     (r"def n1", "def n1 n1", "no Python"),
-    (r"    mul = ", "    open('x')\n    mul = ", "knows no open"),
-    (r"    mul = ", "    tl.core.os.getcwd()\n    mul = ", "leads through a module"),
-    (r"    mul = ", "    y = tl\n    y.core.os.getcwd()\n    mul = ", "knows no tl"),
-    (r"    mul = ", "    tl.load.__globals__\n    mul = ", "no name like __globals__"),
-    (r"    mul = ", "    import os\n    mul = ", "has no Import"),
-    (r"    mul = ", "    (lambda: 1)()\n    mul = ", "has no Lambda"),
-    (r"    mul = ", "    tl = x\n    mul = ", "tl is the name of a module"),
+    (r"    x_1 = ", "    open('x')\n    x_1 = ", "knows no open"),
+    (r"    x_1 = ", "    tl.core.os.getcwd()\n    x_1 = ", "leads through a module"),
+    (r"    x_1 = ", "    y = tl\n    y.core.os.getcwd()\n    x_1 = ", "knows no tl"),
+    (r"    x_1 = ", "    tl.load.__globals__\n    x_1 = ", "no name like __globals__"),
+    (r"    x_1 = ", "    import os\n    x_1 = ", "has no Import"),
+    (r"    x_1 = ", "    (lambda: 1)()\n    x_1 = ", "has no Lambda"),
+    (r"    x_1 = ", "    tl = x\n    x_1 = ", "tl is the name of a module"),
     (r"\* 2\.0", "* tl.no_such_function(2.0)", "refused"),
 ]
 

@@ -152,11 +152,17 @@ def _leaves(value: Expr, kind: str) -> Iterable[int]:
 
 @lru_cache(maxsize=1 << 16)
 def is_affine(value: Expr) -> bool:
-    """True when no floordiv, mod, min or max occurs and no dim is multiplied by another dim or a loaded index."""
+    """True when no floordiv, mod, min or max of dims occurs and no dim is multiplied by another dim or a loaded index."""
     for atoms, _ in value.terms:
-        if any(a.args for a in atoms) or sum(a.kind != "s" for a in atoms) > 1:
+        others = [a for a in atoms if not is_size_atom(a)]
+        if len(others) > 1 or any(a.args for a in others):
             return False
     return True
+
+
+def is_size_atom(atom: Atom) -> bool:
+    """Whether a factor is a size: a symbol, or a floordiv, mod, min or max of such and numbers."""
+    return atom.kind == "s" or bool(atom.args) and all(is_size_atom(a) for argument in atom.args for atoms, _ in argument.terms for a in atoms)
 
 
 def coefficient(value: Expr, position: int) -> Size | None:
@@ -169,7 +175,7 @@ def coefficient(value: Expr, position: int) -> Size | None:
             continue
         others = list(atoms)
         others.remove(next(a for a in atoms if a.kind == "d" and a.index == position))
-        if any(a.kind != "s" for a in others):
+        if not all(map(is_size_atom, others)):
             return None
         term = constant(factor)
         for atom in others:

@@ -232,7 +232,7 @@ class ConvolutionOp(FunctionalOp):
         element = common_element(self, tensor_types((self.x, self.weight, self.bias)))
         out = weight.shape[1] * self.groups if self.transposed else weight.shape[0]
         sizes = self._transposed_sizes() if self.transposed else self._sizes()
-        require(min(sizes) >= 0, self, "the kernel of '{}' is larger than its padded input", self.name)
+        require(all(type(size) is not int or size >= 0 for size in sizes), self, "the kernel of '{}' is larger than its padded input", self.name)
         return x.like((x.shape[0], out, *sizes), element)
 
     def _sizes(self) -> list[int]:

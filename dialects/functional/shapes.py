@@ -192,10 +192,27 @@ def _compare_dims(operands: Sequence[Dims], shape: Dims, dim: int, other: int) -
         if stride == 0 or other_stride == 0:
             continue
         if stride != other_stride:
-            return -1 if stride < other_stride else 1
+            return -1 if _is_shorter(stride, other_stride, shape) else 1
         if shape[dim] > shape[other]:
             return 1
     return 0
+
+
+def _is_shorter(stride: int, other: int, shape: Dims) -> bool:
+    """Whether a stride is less than another: with symbols, one that is the other times sizes of the shape is more."""
+    if type(stride) is int and type(other) is int:
+        return stride < other
+    if _is_product(other, stride, shape):
+        return True
+    return False if _is_product(stride, other, shape) else stride < other
+
+
+def _is_product(stride: int, base: int, shape: Dims) -> bool:
+    found = {base}
+    for size in shape:
+        if is_several(size):
+            found |= {each * size for each in found}
+    return stride in found
 
 
 def preserved_strides(layout: Layout) -> Dims:
@@ -231,7 +248,7 @@ def view_strides(layout: Layout, new_shape: Dims) -> Dims | None:
         old_count *= shape[dim]
         if dim and (shape[dim - 1] == 1 or strides[dim - 1] == old_count * base):
             continue
-        while filling >= 0 and (new_count < old_count or new_shape[filling] == 1):
+        while filling >= 0 and (_is_short(new_count, old_count) or new_shape[filling] == 1):
             result[filling] = new_count * base
             new_count *= new_shape[filling]
             filling -= 1
@@ -240,6 +257,11 @@ def view_strides(layout: Layout, new_shape: Dims) -> Dims | None:
         if dim:
             base, old_count, new_count = strides[dim - 1], 1, 1
     return tuple(result) if filling == -1 else None
+
+
+def _is_short(count: int, wanted: int) -> bool:
+    """Whether more dims are needed for so many elements; with symbols that is known where the counts are equal alone."""
+    return count < wanted if type(count) is int and type(wanted) is int else count != wanted
 
 
 def normalize_dim(dim: int, rank: int) -> int:

@@ -29,7 +29,7 @@ def windowed_shape(op: Any, x: TensorType, dilation: tuple[int, ...]) -> tuple[i
     require(min(op.kernel) > 0 and min(op.stride) > 0 and min(dilation) > 0, op, "kernel, stride and dilation of '{}' must be positive", op.name)
     numbers = zip(x.shape[x.rank - spatial :], op.kernel, op.stride, op.padding, dilation)
     sizes = [window_count(*each, op.ceil_mode) for each in numbers]
-    require(min(sizes) >= 1, op, "the window of '{}' is larger than its padded input", op.name)
+    require(all(type(size) is not int or size >= 1 for size in sizes), op, "the window of '{}' is larger than its padded input", op.name)
     return (*x.shape[: x.rank - spatial], *sizes)
 
 

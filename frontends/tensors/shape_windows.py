@@ -35,7 +35,7 @@ def convolution(
         sizes = [transposed_size(*each) for each in zip(*lists, spread(output_padding, spatial))]
     else:
         sizes = [convolved_size(*each) for each in zip(*lists)]
-    if min(sizes) <= 0:
+    if any(size <= 0 for size in sizes):
         return None
     shape = (x.shape[0], out, *sizes)
     return x.like(shape, strides=channels_last_strides(shape) if last else None)
@@ -62,7 +62,7 @@ def pooled(x: TensorMeta, kernel: Any, stride: Any, padding: Any, dilation: Any,
     if len(x.shape) not in (3, 4) or 0 in x.shape or not fits or category(x.dtype) != 2:
         return None
     out = [window_count(*each, ceil_mode) for each in zip(x.shape[-2:], sizes, steps, pads, spreads)]
-    return _in_format(x, (*x.shape[:-2], *out)) if min(out) > 0 else None
+    return _in_format(x, (*x.shape[:-2], *out)) if all(size > 0 for size in out) else None
 
 
 def max_pool(x: TensorMeta, kernel: Any, stride: Any = (), padding: Any = (0,), dilation: Any = (1,), ceil_mode: bool = False) -> Result:

@@ -122,6 +122,10 @@ class Emitter:
         size = type_of(value).shape[dim]
         return size if self.sizes is None else self.sizes.dim(size)
 
+    def at_most(self, size: Any, number: int) -> bool:
+        """Whether a size is no more than a number; of one with symbols that is decided by its value at hand, and a guard asks for it."""
+        return size <= number if self.sizes is None or type(size) is int else self.sizes.less_equal(size, number)
+
     # ---- shapes ------------------------------------------------------------------------------------------------------
 
     def reshape(self, value: Value, shape: Sequence[int]) -> Value:

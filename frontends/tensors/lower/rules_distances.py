@@ -29,8 +29,7 @@ MANY = 25  # rows, above which eager makes Euclidean distances by a product of m
 
 def distances(e: Emitter, x: Value, y: Value, order: float, mode: Any = None) -> Any:
     """_cdist_forward: norms of the differences of all pairs of rows.  Eager computes the Euclidean ones of many rows by a product of matrices."""
-    rows = max(type_of(x).shape[-2], type_of(y).shape[-2])
-    by_product = order == 2 and (mode == 1 or (mode in (None, 0) and rows > MANY))
+    by_product = order == 2 and (mode == 1 or (mode in (None, 0) and not all(e.at_most(type_of(each).shape[-2], MANY) for each in (x, y))))
     if not is_wide(x, y) or by_product or not e.result.count or not type_of(x).shape[-1]:
         return None
     difference = _differences(e, x, y)

@@ -85,7 +85,7 @@ def _short(e: Emitter, x: Value, dim: int) -> int:
     found = dim_of(x, dim)
     shape = type_of(x).shape
     if e.sizes is not None and shape and type(shape[found]) is Expr:
-        e.sizes.less_equal(shape[found], MOST_SHORT)
+        e.at_most(shape[found], MOST_SHORT)
     return found
 
 
@@ -218,7 +218,7 @@ def median_of_all(skips_nan: bool) -> Rule:
 def _median(e: Emitter, x: Value, dim: int, keepdim: bool, skips_nan: bool) -> Any:
     shape, element = type_of(x).shape, type_of(x).element
     count = shape[dim]
-    if not 0 < count <= MOST_SORTED or not type_of(x).count or element.kind in ("bool", "complex"):
+    if count == 0 or not e.at_most(count, MOST_SORTED) or not type_of(x).count or element.kind in ("bool", "complex"):
         return None
     values, indices = e(r.SortOp, x, dim=dim, stable=True)
     one = (*shape[:dim], 1, *shape[dim + 1 :])

@@ -290,7 +290,7 @@ class KernelTable:
         """The kernel of a function, which bears the name of the first function that computes the same; `longer` is the function for longer rows."""
         anonymous = triton_source(func, ENTRY)
         types = tuple(anonymous.signature.values())  # which the text does not say
-        key = (_without_comments(anonymous.text), types, func.programs, anonymous.warps, anonymous.stages, arch)
+        key: tuple[Any, ...] = (_without_comments(anonymous.text), types, func.programs, anonymous.warps, anonymous.stages, arch)
         key += (func.blocks, func.axes, triton_source(longer, ENTRY).text if longer is not None else "") if func.symbols else ()
         with self.lock:
             found = self.known.get(key)

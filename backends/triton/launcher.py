@@ -64,6 +64,7 @@ class Launcher:
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self.what = start_of(kernel)
+        self.programs = value_of(kernel.programs, {})
         room = room_for(kernel.pointers)
         self.native = trampoline(room)
         self.rest = (0,) * (room - kernel.pointers)
@@ -71,7 +72,7 @@ class Launcher:
 
     def load(self) -> None:
         """Load the version for aligned addresses on the current device."""
-        load(self.infos[None], self.kernel.version(), self.kernel.programs, ALIGNMENT - 1)
+        load(self.infos[None], self.kernel.version(), self.programs, ALIGNMENT - 1)
 
     def plain(self) -> Callable[..., None]:
         """`launch(stream, *addresses)`."""
@@ -107,7 +108,7 @@ class Launcher:
         info = self.infos.get(aligned)
         if info is None:
             info = LaunchInfo()
-            load(info, self.kernel.version(aligned), self.kernel.programs, 0)
+            load(info, self.kernel.version(aligned), self.programs, 0)
             self.infos[aligned] = info
         return self.start(info, stream, pointers)
 

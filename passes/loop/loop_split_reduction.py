@@ -92,10 +92,10 @@ class Splitter:
             return
         if self.threads < 2:
             return
-        factors = self.parts_for_threads(nest)
-        if factors:
+        parts = self.parts_for_threads(nest)
+        if parts:
             reason = f"partial: {programs(nest)} program{'s' if programs(nest) > 1 else ''} for {self.threads} threads"
-            rest = self.split(nest, factors, reason)[-1]
+            rest = self.split(nest, parts, reason)[-1]
             self.for_threads += 1
             self.visit(rest)
 

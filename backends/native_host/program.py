@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType, MappingProxyType
 from typing import Any
@@ -317,6 +317,7 @@ class _Writer:
         (result,) = op.results
         type: Any = result.type
         given, start = list(dict.fromkeys(op.operands)), len(self.source.lines)
+        self._tell_sizes(symbols_of_operation(op), given, op)
         print_operation(self.source, op)
         retry = [self._function(start, given, [result]), len(given), *[self.slots[value] for value in given]]
         self.scratch = max(self.scratch, len(given))
@@ -324,6 +325,16 @@ class _Writer:
         operands = [address, self.slots[result], *[self.slots[tensor] for tensor in tensors]]
         event = self._text(f"aten::{op.callee.path[-1].split('.')[1]}")
         self.rows.append(("sum" if factors else "product", [*operands, *[_bits(factor) for factor in factors], event, *retry]))
+
+    def _tell_sizes(self, symbols: Iterable[int], given: list[Value], op: Operation) -> None:
+        """Let a function of Python read these sizes off tensors, which it is given beside the others.  Raises `LectError` where nothing tells a size."""
+        for symbol in sorted(symbols):
+            known = self.symbols.get(symbol)
+            if known is None:
+                raise LectError(f"the host program does not say what the size s{symbol} is", op=op)
+            print_operation(self.source, known)
+            given += [known.tensor] if known.tensor not in given else []
+            self._keep(known.tensor)
 
     # ---- what Python does ----------------------------------------------------------------------------------------------
 
@@ -334,13 +345,7 @@ class _Writer:
         given = list(dict.fromkeys(self._whole(value) for op in ops for value in op.operands if value not in made and self._whole(value) not in made))
         start = len(self.source.lines)
         own = {int(name[1:]) for op in ops if isinstance(op, host.ExternOp) for name in op.finds}
-        for symbol in sorted({number for op in ops for number in symbols_of_operation(op)} - own):
-            known = self.symbols.get(symbol)
-            if known is None:
-                raise LectError(f"the host program does not say what the size s{symbol} is", op=ops[0])
-            print_operation(self.source, known)
-            given += [known.tensor] if known.tensor not in given else []
-            self._keep(known.tensor)
+        self._tell_sizes({number for op in ops for number in symbols_of_operation(op)} - own, given, ops[0])
         for op in ops:
             if isinstance(op, host.MemoryOp):
                 self.source.names[op.buffer] = self.source.use(op.tensor)

@@ -4,8 +4,8 @@
     mul = f32 * 0.5             =>      exp = tl.exp(x_1.to(tl.float32) * 0.5)
     exp = tl.exp(mul)
 
-A value is nested where one operation of the same line of the program reads it once.  What a loop or a fold gives has a name, and so has what is loaded, but
-for a load that is only converted: it must stay in front of later stores.
+A value is nested where one operation reads it once, whatever lines of the program the two come from: equal kernels have equal texts.  What a loop or a fold
+gives has a name, and so has what is loaded, but for a load that is only converted: it must stay in front of later stores.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def is_nested(value: Value, text: str) -> bool:
     if op is None or len(text) > LONGEST or len(value.users) != 1:
         return False
     ((user, count),) = value.users.items()
-    if count != 1 or user.parent is not op.parent or (op.loc.known and (op.loc.file, op.loc.line) != (user.loc.file, user.loc.line)):
+    if count != 1 or user.parent is not op.parent:
         return False
     if isinstance(op, kernel.LoadOp):
         return isinstance(user, kernel.CastOp) and op.next is user

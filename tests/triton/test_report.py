@@ -32,7 +32,7 @@ def test_a_line_is_followed_to_ptx():
             found[name, part] = "\n".join(data["lines"][number] for number in level(data, 0, name) if data["places"][number] == place)
     assert "erf" in found["triton", "h = F.gelu(x) * 2"] and "erf" not in found["triton", "return torch.softmax(h, dim=-1)"]
     assert "exp" in found["triton", "return torch.softmax(h, dim=-1)"]
-    assert "ld.global" in found["ptx", "h = F.gelu(x) * 2"] and "st.global" in found["ptx", "return torch.softmax(h, dim=-1)"]
+    assert "mul" in found["ptx", "h = F.gelu(x) * 2"] and "st.global" in found["ptx", "return torch.softmax(h, dim=-1)"]
 
 
 def test_lines_of_ptx_name_lines_of_the_source():

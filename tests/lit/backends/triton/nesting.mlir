@@ -1,15 +1,10 @@
 // RUN: lect-opt %s -p strip-loc --emit triton | filecheck %s
-// RUN: lect-opt %s --emit triton | filecheck %s --check-prefix=LINES
+// RUN: lect-opt %s --emit triton | grep -v "    #" | filecheck %s
 
-// What one operation of the same line reads once stands where it is read, a converted load at its load.
+// What one operation reads once stands where it is read, a converted load at its load.
 // CHECK-LABEL: def flat(x, y):
 // CHECK: f32 = tl.load(x + at_x, mask=in_x, other=0.0).to(tl.float32)
 // CHECK-NEXT: tl.store(y + (at_x + 8), tl.div_rn(libdevice.exp(f32 * 0.5), 3.0).to(tl.bfloat16), mask=in_x)
-// Values of several lines have names.
-// LINES-LABEL: def flat(x, y):
-// LINES: x_1 = tl.load(x + at_x, mask=in_x, other=0.0)
-// LINES: f32 = x_1.to(tl.float32)
-// LINES: mul = f32 * 0.5
 kernel.func @flat(%x: !kernel.ptr<bf16>, %y: !kernel.ptr<bf16>) {grid = [8], axes = #kernel.axes<X: 1000 grid>, blocks = #kernel.blocks<X = 128>, vector = "X", target = "cuda"} {
   %p = kernel.program_id() : index
   %l = kernel.lanes(%p) {axis = "X"} : !kernel.tile<Xxindex>

@@ -13,8 +13,7 @@
 // CHECK:     x_1 = tl.load(x + (at_y * 72 + at_r), mask=in_r, other=0.0)
 // CHECK:     w_1 = tl.load(w + (at_r_1 * 64 + at_x), mask=in_r_1, other=0.0)
 // CHECK:     acc = tl.dot(x_1, w_1, acc)
-// CHECK: bf16 = acc.to(tl.bfloat16)
-// CHECK: tl.store(y + (at_y * 64 + at_x), bf16)
+// CHECK: tl.store(y + (at_y * 64 + at_x), acc.to(tl.bfloat16))
 kernel.func @product(%x: !kernel.ptr<bf16>, %w: !kernel.ptr<bf16>, %y: !kernel.ptr<bf16>) {grid = [2, 2], axes = #kernel.axes<Y: 128 grid, X: 64 grid, R: 72 loop>, blocks = #kernel.blocks<Y = 64, X = 32, R = 16>, vector = "X", target = "cuda", warps = 4, stages = 3} {
   %p0 = kernel.program_id() : index
   %p1 = kernel.program_id() {dim = 1} : index

@@ -8,10 +8,8 @@
 // CHECK:     at_r = tl.arange(0, 128)[None, :]
 // CHECK:     in_r = at_r < 100
 // CHECK:     x_1 = tl.load(x + (at_y * 100 + at_r), mask=in_r, other=0.0)
-// CHECK:     select = tl.where(in_r, x_1, float("-inf"))
-// CHECK:     max = tl.reduce(select, 1, nan_max, keep_dims=True)
-// CHECK:     sub = x_1 - max
-// CHECK:     sum = tl.sum(sub, 1, keep_dims=True)
+// CHECK:     max = tl.reduce(tl.where(in_r, x_1, float("-inf")), 1, nan_max, keep_dims=True)
+// CHECK:     sum = tl.sum(x_1 - max, 1, keep_dims=True)
 // CHECK:     tl.store(y + at_y, sum)
 kernel.func @softmax(%x: !kernel.ptr<f32>, %y: !kernel.ptr<f32>) {grid = [2], axes = #kernel.axes<Y: 8 grid, R: 100 whole>, blocks = #kernel.blocks<Y = 4, R = 128>, vector = "R", target = "cuda"} {
   %p = kernel.program_id() : index
@@ -73,7 +71,7 @@ kernel.func @swap(%y: !kernel.ptr<f32>) {grid = [1], axes = #kernel.axes<R: 64 l
 // CHECK-LABEL: # @others
 // CHECK: def first_max(a, i, b, j):
 // CHECK: best, found = tl.reduce((x_1, at_r), 0, first_max)
-// CHECK: any = tl.max(lt.to(tl.int32), 0) != 0
+// CHECK: any = tl.max((x_1 < 0.0).to(tl.int32), 0) != 0
 // CHECK: scan = tl.associative_scan(x_1, 0, add)
 kernel.func @others(%x: !kernel.ptr<f32>, %y: !kernel.ptr<f32>, %n: !kernel.ptr<i64>, %b: !kernel.ptr<i1>) {grid = [1], axes = #kernel.axes<R: 64 whole>, blocks = #kernel.blocks<R = 64>, vector = "R", target = "cuda"} {
   %l = kernel.lanes() {axis = "R"} : !kernel.tile<Rxindex>

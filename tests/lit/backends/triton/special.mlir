@@ -12,8 +12,7 @@
 // CHECK:     narrow = select_1.to(tl.float32)
 // CHECK-NEXT:     return narrow
 // CHECK: def waves(x):
-// CHECK: spherical_bessel_j0 = spherical_bessel_j0_f32(x_1)
-// CHECK: spherical_bessel_j0_1 = spherical_bessel_j0_f32(spherical_bessel_j0)
+// CHECK: tl.store(x + at_x, spherical_bessel_j0_f32(spherical_bessel_j0_f32(x_1)))
 kernel.func @waves(%x: !kernel.ptr<f32>) {grid = [1], axes = #kernel.axes<X: 128 grid>, blocks = #kernel.blocks<X = 128>, vector = "X", target = "cuda"} {
   %p = kernel.program_id() : index
   %l = kernel.lanes(%p) {axis = "X"} : !kernel.tile<Xxindex>
@@ -31,7 +30,7 @@ kernel.func @waves(%x: !kernel.ptr<f32>) {grid = [1], axes = #kernel.axes<X: 128
 // CHECK-NEXT:     x, y = tl.broadcast(x, y)
 // CHECK:     while any_of(running):
 // CHECK:         state, state_1 = next, next_1
-// CHECK: gcd = gcd_i64(x_1.to(tl.int64), tl.full([], 12, tl.int32).to(tl.int64)).to(tl.int32)
+// CHECK: tl.store(x + at_x, gcd_i64(x_1.to(tl.int64), tl.full([], 12, tl.int32).to(tl.int64)).to(tl.int32)
 kernel.func @divisors(%x: !kernel.ptr<i32>) {grid = [1], axes = #kernel.axes<X: 128 grid>, blocks = #kernel.blocks<X = 128>, vector = "X", target = "cuda"} {
   %p = kernel.program_id() : index
   %l = kernel.lanes(%p) {axis = "X"} : !kernel.tile<Xxindex>

@@ -23,8 +23,8 @@ from lect.passes.instrument import CONFIGURATION
 from lect.passes.manager import PassManager
 from lect.runtime.compared import Compared, Form, Run, all_results
 from lect.runtime.failures import Lowering
+from lect.runtime.graph_copies import copied
 from lect.runtime.levels import PROGRAMS_BY_LEVEL, Program, far_apart, random_inputs, run_native, run_reference, to_tensors
-from lect.runtime.linking import module_of
 from lect.runtime.training import restored_inputs
 
 SEEDS = 4
@@ -65,7 +65,7 @@ class Search:
 
     def lowered(self, count: int) -> Form:
         """The graph behind the first `count` passes, and its backwards, which stay at the functional level as a compile leaves them there."""
-        module, ctx = module_of(self.lowering.graph.clone({})), self.context()
+        module, ctx = copied(self.lowering.graph), self.context()
         PassManager(tuple(self.passes[: min(count, self.functional)])).run(module, ctx)
         backwards = [op for op in module.body if isinstance(op, FuncOp) and is_backward(op) and op.symbol != self.symbol]
         forward = SymbolTable(module).lookup(self.symbol)

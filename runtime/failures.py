@@ -26,7 +26,7 @@ from lect.passes.manager import PassManager
 from lect.runtime.call_script import CallScript
 from lect.runtime.events import BackwardFallback, Fallback
 from lect.runtime.failure_files import FailureFiles, Kept
-from lect.runtime.linking import module_of
+from lect.runtime.graph_copies import copied
 
 Told = TypeVar("Told", Fallback, BackwardFallback)
 LINKED = "-linked.mlir"  # how a file ends whose module is to be made executable
@@ -181,7 +181,7 @@ def _lower_again(lowering: Lowering) -> tuple[str, str] | None:
 
     Gives the end of the file's name, which tells the two apart, and its text.
     """
-    module = module_of(lowering.graph.clone({}))
+    module = copied(lowering.graph)
     ctx = make_context(options=lowering.options)
     ctx.target.update(lowering.target)
     written: list[str] = []

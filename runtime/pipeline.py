@@ -35,6 +35,7 @@ from lect.runtime.events import Break, EventLog, Fallback, Note, Passes, StageBe
 from lect.runtime.failure_files import FailureFiles
 from lect.runtime.failures import Failure, Lowering, is_internal, with_file
 from lect.runtime.graph_cache import GraphCache, Place, Restored
+from lect.runtime.graph_copies import keep_with_sizes
 from lect.runtime.graph_texts import TextError
 from lect.runtime.linking import link_graph
 from lect.runtime.machines import machine_of
@@ -251,6 +252,7 @@ def _lower(
             return
         ctx.resources["code_store"] = place.objects if place is not None else None
         tuner = tuner_of(name, graph, ctx, log)
+        keep_with_sizes(graph, made.guards)
         for stage in STAGES[: REACHED[level]]:
             if tuner is not None:
                 _timed(made, "tuning", lambda: tuner.before(stage, module))  # noqa: B023  # called at once
@@ -259,6 +261,7 @@ def _lower(
             log.add(Passes(name, stage, tuple([(step.name, step.seconds) for step in steps])))
             watch.observe(stage, module)
             if stage == STAGES[0]:
+                keep_with_sizes(graph, made.guards)  # with what was decided meanwhile
                 training = made.training = take_training(module, graph, name, ctx, watch, log, place)
         stage = "emit"
         watch.linked(module, ctx)

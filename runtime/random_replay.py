@@ -25,7 +25,7 @@ from lect.frontends.tensors.propagate import is_random
 from lect.ir import Block, Operation, Region
 from lect.passes.functional.functional_seed_random import DRAWN, Streams
 from lect.passes.manager import PassManager
-from lect.runtime.linking import module_of
+from lect.runtime.graph_copies import copied
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class NotReplayed(RuntimeError):
 
 def draws_of(graph: Operation, options: Mapping[str, Any]) -> tuple[Draw, ...]:
     """The random operators of a captured graph, as a compile with these options draws their numbers."""
-    module = module_of(graph.clone({}))
+    module = copied(graph)
     PassManager.parse("fx-build-joint,fx-to-functional").run(module, make_context(options=options))
     (func,) = [op for op in module.body if isinstance(op, FuncOp)]
     draws = find_draws(func)

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from lect.backends.bytecode import assemble
-from lect.dialects.fx.modes import autocast_state, set_autocast_state
+from lect.dialects.fx.modes import autocast_off
 from lect.frontends.capture.suspended import GeneratorCode
 from lect.ir import Operation
 
@@ -79,12 +79,8 @@ def without_autocast(graph: Callable[..., list[Any]]) -> Callable[..., list[Any]
     """`graph` run with autocast off: the casts are calls of the graph itself, and what it calls must not make others."""
 
     def run(*tensors: Any) -> list[Any]:
-        found = autocast_state()
-        set_autocast_state((*[(device, False, dtype) for device, _, dtype in found[:-1]], found[-1]))
-        try:
+        with autocast_off():
             return graph(*tensors)
-        finally:
-            set_autocast_state(found)
 
     return run
 

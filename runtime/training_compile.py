@@ -26,6 +26,7 @@ from lect.passes.tuning import TUNING
 from lect.runtime.events import BackwardCompile, BackwardFallback, EventLog
 from lect.runtime.failures import Failure, Lowering, is_internal, with_file
 from lect.runtime.graph_cache import Place, Restored
+from lect.runtime.graph_copies import copied, refuse_new_sizes
 from lect.runtime.graph_texts import TextError
 from lect.runtime.linking import interpreted, link_graph, module_of
 from lect.runtime.machines import machine_of
@@ -71,7 +72,7 @@ def restore_training(told: Any, graph: Operation, name: str, ctx: Context, watch
     options = dict(ctx.options)
 
     def again() -> list[FuncOp]:
-        module = module_of(graph.clone({}))
+        module = copied(graph)
         PassManager.parse("aot").configured(options).run(module, make_context(options=options))
         return _take_backwards(module)
 
@@ -222,10 +223,11 @@ class Training:
         return self._joint(FxBuildJoint())
 
     def _joint(self, build: FxBuildJoint) -> JointGraph:
-        module = module_of(self.graph.clone({}))
+        module = copied(self.graph)
         passes = PassManager.parse(",".join(PIPELINES["aot"])).configured(self.options).passes
         chosen = tuple([build if each.name == build.name else each for each in passes if each.name != SPLIT])
         PassManager(chosen).run(module, make_context(options=self.options))
+        refuse_new_sizes(module, self.graph)
         (joint,) = joint_graphs(module)
         return joint
 

@@ -49,6 +49,17 @@ def set_autocast_state(state: tuple[Any, ...]) -> None:
 
 
 @contextmanager
+def autocast_off() -> Iterator[None]:
+    """A block without autocast, as long as it switches none on itself."""
+    state = autocast_state()
+    set_autocast_state((*[(device, False, dtype) for device, _, dtype in state[:-1]], state[-1]))
+    try:
+        yield
+    finally:
+        set_autocast_state(state)
+
+
+@contextmanager
 def kept_modes(on_success: bool = True) -> Iterator[None]:
     """Behind the block all modes are what they were before it; with `on_success = False` only when an exception leaves it."""
     torch = importlib.import_module("torch")

@@ -1,4 +1,4 @@
-"""`x.grad` of tensors that exist before the call: read along the path `x.grad`, written as an effect."""
+"""`x.grad` of tensors that exist before the call: read along the path `x.grad`, written as an effect; and tensors that are made leaves."""
 
 from __future__ import annotations
 
@@ -10,6 +10,21 @@ from lect.frontends.capture.tracer import NONE, Box, Effect, Tracer
 from lect.frontends.tensors import LT
 
 SET_GRAD: Any = torch.Tensor.grad.__set__  # type: ignore[attr-defined]
+
+
+def keeps_switch(raw: list[Any], raw_kwargs: dict[str, Any]) -> bool:
+    """True for `x.requires_grad_(flag)` of a tensor that is so already, to which torch does nothing."""
+    wanted = [*raw[1:], *raw_kwargs.values()] or [True]
+    return type(raw[0]) is LT and len(wanted) == 1 and wanted[0] is raw[0].requires_grad and set(raw_kwargs) <= {"requires_grad"}
+
+
+def note_switched(t: Tracer, function: Any, tensor: Any) -> None:
+    """A call has changed what autograd does with a tensor.  One that the frame has made may be a leaf from then on, as long as the frame has it alone."""
+    if function is torch.Tensor.requires_grad_ and type(tensor) is LT and id(tensor) not in t.real_of:
+        t.graph.leaves.append(tensor)
+        t.memo.disturb()
+    else:
+        t.graph.gradients = True
 
 
 def read_grad(t: Tracer, box: Box) -> Box:

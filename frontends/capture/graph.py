@@ -46,6 +46,7 @@ class GraphRecorder:
         self.numbers: dict[int, Value] = {}
         self.first_write: Location | None = None  # where the first call stands that writes to a tensor
         self.gradients = False  # a call changes what autograd does with a tensor
+        self.leaves: list[LT] = []  # tensors that were made to require gradients in the graph
         self.foreign_numbers = False  # a number of numpy was written as Python's
         self.rebound: list[tuple[LT, Value]] = []  # calls gave a tensor that was there before, for which this value stands then
         self.writers: set[int] = set()  # ids of the operations that wrote to a tensor in place

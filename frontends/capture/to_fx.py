@@ -355,6 +355,8 @@ DIFFERENTIATED = "an output requires gradients"
 
 def _why_gradients(t: Tracer, outputs: list[LT]) -> str:
     """What autograd must record the graph for; empty when it need not."""
+    if any(leaf is tensor for leaf in t.graph.leaves for tensor in outputs):
+        return "a tensor that the graph makes gathers gradients itself"
     if t.graph.gradients:
         return "a call changes what autograd does with a tensor"
     if any(_recorded_write(each.traced) for each in t.inputs):

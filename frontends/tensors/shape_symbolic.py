@@ -30,8 +30,18 @@ def symbolic_meta(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> T
     function = FUNCTIONS.get(func)
     if function is not None:
         return function(*_metadata(args), **kwargs)
-    return _pointwise(func, args, kwargs) if torch.Tag.pointwise in func.tags or func in _ELEMENTWISE else None
+    if torch.Tag.pointwise in func.tags or func in _ELEMENTWISE:
+        return _pointwise(func, args, kwargs)
+    return _reduction(func, args, kwargs) if func.overloadpacket in REDUCTIONS else None
 
+
+# Their meta kernels convert the elements first, unless they are f32; with such sizes torch cannot do that.
+REDUCTIONS: Final = frozenset(
+    {
+        *(aten.sum, aten.mean, aten.prod, aten.amax, aten.amin, aten.var, aten.std, aten.var_mean, aten.std_mean),
+        *(aten.linalg_vector_norm, aten.logsumexp, aten.any, aten.all),
+    }
+)
 
 _ELEMENTWISE: Final = frozenset({aten.floor_divide.default, aten.floor_divide.Scalar, aten.floor_divide_.Tensor, aten.floor_divide_.Scalar})  # without the tag
 
@@ -75,6 +85,31 @@ def _pointwise(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Temp
         return None
     made = pointwise_meta(tuple([operand for operand in operands if type(operand) is TensorMeta or type(operand) in (int, float)]), found.dtype)
     return made if made is not None and made.device == found.device and _at_hand(made.layout) == found.layout else None
+
+
+def _reduction(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Template:
+    """The layout is that of a reduction of elements that need no conversion, the dtype what torch says for the sizes at hand.
+
+    None where both are no reduction of one tensor that has to be converted, or do not agree.
+    """
+    x, further = layout_of(args[0]), args[1:]
+    if x.dtype.is_complex or kwargs.get("dtype") is not None:
+        return None
+    found = run_on_meta(func, _at_hand(args), kwargs)
+    if func.overloadpacket in (aten.any, aten.all):  # laid out as a sum
+        func = aten.sum.dim_IntList
+        further = ([further[0]] if further and type(further[0]) is int else further[0] if further else None, *further[1:])
+    return _agreed(found, run_on_meta(func, (make_lt(x._replace(dtype=torch.float32)), *further), kwargs))
+
+
+def _agreed(found: Template, made: Template) -> Template:
+    """The layouts of `made`, which have symbols, with the dtypes of `found`, which has none; None where their sizes or strides differ."""
+    if type(found) is TensorMeta and type(made) is TensorMeta:
+        return made._replace(dtype=found.dtype) if _at_hand(made.layout) == found.layout else None
+    if type(found) is tuple and type(made) is tuple:
+        several = tuple(map(_agreed, found, made))
+        return None if None in several else several
+    return None
 
 
 # ---- others ----------------------------------------------------------------------------------------------------------

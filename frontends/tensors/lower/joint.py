@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from lect.dialects.functional.ops import FuncOp, OpaqueOp
-from lect.dialects.fx.modes import kept_modes, without_saved_tensor_hooks
+from lect.dialects.fx.modes import autocast_off, kept_modes, without_saved_tensor_hooks
 from lect.dialects.fx.ops import GraphOp
 from lect.dialects.fx.ops import ReturnOp as FxReturnOp
 from lect.frontends.tensors import plain_sizes
@@ -31,8 +31,12 @@ from lect.ir.symbolic import Size
 RUN_BACKWARD: Any = torch.autograd.Variable._execution_engine.run_backward  # type: ignore[attr-defined]
 
 @silent()
+@autocast_off()
 def build_joints(module: Operation, ctx: Context, tangents: Sequence[int] = (), strides: Sequence[Size] = ()) -> None:
-    """Replace each `fx.graph` one of whose results requires a gradient.  Raises `LectError` at the call that cannot be differentiated so."""
+    """Replace each `fx.graph` one of whose results requires a gradient.  Raises `LectError` at the call that cannot be differentiated so.
+
+    A graph switches on the autocast of its calls itself; a backward runs without, also when it is made inside of the program's block.
+    """
     for op in list(module.body):
         if isinstance(op, GraphOp) and any(getattr(value.type, "requires_grad", False) for value in returned(op).operands):
             joint, draws = build_joint(op, tangents, strides)
@@ -100,8 +104,9 @@ def _run_forward(graph: GraphOp, end: FxReturnOp, recording: bool) -> Execution 
                 tensor = run.environment[value]
                 if tensor.requires_grad is not stated:
                     return None
-                if stated and tensor.is_leaf and all(tensor is not given for given in run.given):
-                    raise LectError("a tensor that the graph makes gathers gradients itself, which is left to torch", op=op)
+    for tensor in [run.environment[value] for value in end.operands]:
+        if tensor.requires_grad and tensor.is_leaf and all(tensor is not given for given in run.given):
+            raise LectError("a tensor that the graph makes and returns gathers gradients itself, which is left to torch", op=end)
     return run
 
 

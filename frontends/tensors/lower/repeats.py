@@ -36,7 +36,7 @@ from lect.frontends.tensors.sizes import Sizes
 from lect.ir import Block, Operation, Region, Type, Value, literal_key
 from lect.ir.symbolic import Size
 
-LEFT_ALONE: Final = MODE_CALLS | RANDOM_STATE_CALLS | {"builtins.setattr"}
+LEFT_ALONE: Final = MODE_CALLS | RANDOM_STATE_CALLS | {"builtins.setattr", "torch.Tensor.requires_grad_"}
 FEWEST: Final = 16  # calls of a graph for which plans are worth their while
 Types = tuple[Type | None, ...]
 

@@ -99,7 +99,7 @@ class ResidualBuilder:
         self._computed: dict[Computed, Value] = {}
         self._busy: set[int] = set()
         self._resources: dict[int, Value] = {}
-        self._results: Value | None = None
+        self.results: Value | None = None
         self.late: list[Callable[[], None]] = []  # what is to be emitted behind the effects
         self.pending: list[tuple[Any, Callable[[], None]]] = []  # objects that are to be filled when all others are made, in front of the effects
         self.generators: dict[Any, tuple[Resumption, GeneratorCode]] = {}
@@ -113,7 +113,7 @@ class ResidualBuilder:
         if t.graph.calls:
             tensors = iter(t.inputs)
             arguments = [self.source(next(tensors).source) if number is None else self.number(number) for number in t.graph.places]
-            self._results = self.emit(py.CallGraphOp(arguments, SymbolRef(self.graph), loc=loc))
+            self.results = self.emit(py.CallGraphOp(arguments, SymbolRef(self.graph), loc=loc))
         prepared = [(effect, self._prepare(effect)) for effect in t.effects]
         end.prepare()
         self._settle()
@@ -350,8 +350,8 @@ class ResidualBuilder:
         self.t.graph.value_of(tensor)
         number = len(self.outputs)
         self.outputs.append(tensor)
-        assert self._results is not None
-        return self.emit(py.LoadItemOp(self._results, self.constant(number)))
+        assert self.results is not None
+        return self.emit(py.LoadItemOp(self.results, self.constant(number)))
 
     def _tuple(self, value: tuple) -> Value:
         boxes = self.t.tuples.get(id(value))

@@ -26,6 +26,7 @@ from lect.frontends.capture.interpreter import Frame, Program, call_frame
 from lect.frontends.capture.modes import changed_modes, current_modes, enter_found_modes, global_state
 from lect.frontends.capture.module_calls import check_hooks
 from lect.frontends.capture.numbers import NumberPolicy, needed_for_value
+from lect.frontends.capture.output_order import bases_first
 from lect.frontends.capture.residual import ResidualBuilder, Returned
 from lect.frontends.capture.resume import resume_function
 from lect.frontends.capture.sources import Source
@@ -313,6 +314,7 @@ def _write(t: Tracer, search: Search, state: dict[str, Any], returned: Box | Non
         cut = writer.cut
     t.guards.loc = loc
     t.guards.global_state(state)
+    builder.outputs = bases_first(t, builder.outputs, builder.results)
     reason = _why_gradients(t, builder.outputs)
     if reason == DIFFERENTIATED and ctx.options.get("autograd", "compiled") == "compiled":
         reason = ""  # the pipeline builds the backward too

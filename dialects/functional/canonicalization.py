@@ -429,8 +429,15 @@ class NumberInsteadOfFull(Pattern):
             return False  # a number of run time is a factor of the second operand
         if type(full.value) is Expr:
             return False  # a size is no number of an attribute
-        attrs = {name: value for name, value in op.attrs.items() if name not in ("strides", "operand_segments")}
-        return replace_by_op(op, type(op)(op.x, other=full.value, **attrs), rewriter)
+        return replace_by_op(op, with_number(op, full.value), rewriter)
+
+
+def with_number(op: Any, number: Any) -> Any:
+    """An elementwise operation of two tensors, with a number in the place of the second; what passes have noted on it stands on the new one too."""
+    own = {name: value for name, value in op.attrs.items() if name in op.definition.attrs and name != "strides"}
+    made = type(op)(op.x, other=number, **own, loc=op.loc)
+    made.attrs.update({name: value for name, value in op.attrs.items() if name not in made.attrs and name not in ("strides", "operand_segments")})
+    return made
 
 
 PATTERNS = (

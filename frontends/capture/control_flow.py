@@ -129,9 +129,9 @@ def map_over(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
 def _check_slices(t: Tracer, carried: list[Any], over: list[Any], what: str) -> None:
     if not over or any(not issubclass(type(leaf), LT) for leaf in (*carried, *over)):
         raise t.stop("LB0012", f"{what} of something else than tensors")
-    lengths = {leaf.shape[0] if leaf.dim() else 0 for leaf in over}
-    if len(lengths) != 1 or 0 in lengths:
-        raise t.stop("LB0012", f"{what} over tensors of the lengths {sorted(lengths)}")
+    lengths = [leaf.shape[0] if leaf.dim() else 0 for leaf in over]
+    if any(length != lengths[0] for length in lengths) or lengths[0] == 0:  # those with symbols have no hash
+        raise t.stop("LB0012", f"{what} over tensors of the lengths {', '.join(map(str, lengths))}")
 
 
 def _slices(over: list[LT]) -> list[LT]:

@@ -44,9 +44,9 @@ def vmap(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     dims = _dims(t, in_dims, spec, leaves)
     batched = [(leaf, dim % leaf.dim()) for leaf, dim in zip(leaves, dims) if dim is not None]
     operands, numbers = [leaf for leaf, _ in batched], tuple([dim for _, dim in batched])
-    sizes = {leaf.shape[dim] for leaf, dim in batched}
-    if len(sizes) != 1:
-        raise t.stop("LB0012", f"vmap over dims of the sizes {sorted(sizes)}")
+    sizes = [leaf.shape[dim] for leaf, dim in batched]
+    if not sizes or any(size != sizes[0] for size in sizes):  # those with symbols have no hash
+        raise t.stop("LB0012", f"vmap over dims of the sizes {', '.join(map(str, sizes))}")
     examples = [_example(leaf, dim) for leaf, dim in batched]
     standing = iter(examples)
     inner = [leaf if dim is None else next(standing) for leaf, dim in zip(leaves, dims)]

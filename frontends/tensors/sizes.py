@@ -356,6 +356,8 @@ class Truth:
     def clone(self) -> Truth:
         return self
 
+    _hint, expr = property(maybe_as_bool), property(clone)  # for torch's `statically_known_true`
+
     def __str__(self) -> str:
         return "a comparison of sizes"
 

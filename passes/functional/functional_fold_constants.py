@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from lect.dialects.functional.canonicalization import AddOp, MulOp, SubOp
+from lect.dialects.functional.canonicalization import AddOp, MulOp, SubOp, with_number
 from lect.dialects.functional.composite import MaskedFillOp
 from lect.dialects.functional.creation import CopyOp, FullOp, IotaOp
 from lect.dialects.functional.gather import IndexOp
@@ -207,8 +207,7 @@ class _Folding:
         number = self.constants.number(op.y)
         if number is None:
             return None
-        attrs = {name: value for name, value in op.attrs.items() if name not in ("strides", "operand_segments")}
-        return Builder.before(op).insert(restated(type(op)(x, other=number, **attrs, loc=op.loc), op.output.type)).output
+        return Builder.before(op).insert(restated(with_number(op, number), op.output.type)).output
 
 
 def _is_view_of_iota(value: Value) -> bool:

@@ -16,6 +16,7 @@ from lect.dialects.fx.execution import Execution
 from lect.dialects.fx.region_rules import RULES
 from lect.dialects.fx.regions import yields
 from lect.frontends.capture.breaks import GraphBreak
+from lect.frontends.capture.cached_functions import CallAgain
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.torch_calls import lower_box
 from lect.frontends.capture.tracer import Box, Tracer
@@ -54,7 +55,7 @@ def unflatten(t: Tracer, leaves: list[Any], spec: Any) -> Box:
 def trace_region(t: Tracer, parameters: list[LT], body: Body, what: str, effects: bool = False) -> tuple[Region, list[LT], Any]:
     """Follow `body` as a region; gives the region, the tensors it yields, and what it returned as a tree in which they stand.
 
-    Breaks when it writes to the program's objects, unless `effects` says that once is right.
+    Breaks when it writes to the program's objects, other than to count a hit of a cache, unless `effects` says that once is right.
     """
     before = len(t.effects)
     t.graph.open_region(parameters)
@@ -68,7 +69,7 @@ def trace_region(t: Tracer, parameters: list[LT], body: Body, what: str, effects
         t.graph.drop_region()
         raise
     region = t.graph.close_region(tensors)
-    if len(t.effects) != before and not effects:
+    if not effects and any(type(effect.function) is not CallAgain for effect in t.effects[before:]):  # hits of caches are counted once
         raise t.stop("LB0004", f"{what} writes to objects of the program")
     return region, tensors, (leaves, spec)
 

@@ -20,7 +20,7 @@ from lect.dialects.guard.containers import base_of, compares_in_c, elements, is_
 from lect.frontends.capture.attributes import MISSING, Found, find_in_type, forget_lookups, instance_dict, load_attr, lookup, python_method
 from lect.frontends.capture.breaks import Crossing, GraphBreak, UserError
 from lect.frontends.capture.class_guards import guard_no_descriptor
-from lect.frontends.capture.gradients import store_grad
+from lect.frontends.capture.gradients import store_grad, switch
 from lect.frontends.capture.identities import pin, tell_tensor
 from lect.frontends.capture.keys import check_compared, check_held, key_of, keys_added
 from lect.frontends.capture.places import guard_lookup
@@ -289,11 +289,10 @@ def stored_key(t: Tracer, container: Any, tensor: LT) -> Any:
 def store_attr(t: Tracer, box: Box, name: str, item: Box) -> None:
     """`value.name = item`."""
     from lect.frontends.capture.calls import call_c, call_function
-    from lect.frontends.capture.torch_calls import torch_call
 
     kind = type(box[0])
     if kind is LT and name == "requires_grad":
-        torch_call(t, torch.Tensor.requires_grad_, [box, item], {})
+        switch(t, [box, item], {})
         return
     if kind is LT and name == "grad":
         store_grad(t, box, item)

@@ -18,6 +18,7 @@ from torch.nn.modules._functions import BackwardHookFunction
 from torch.utils.hooks import BackwardHook, RemovableHandle
 
 from lect.frontends.capture.breaks import UserError
+from lect.frontends.capture.gradients import switch
 from lect.frontends.capture.module_hooks import remove_hook
 from lect.frontends.capture.torch_calls import torch_call
 from lect.frontends.capture.tracer import NONE, Box, Effect, Tracer
@@ -120,6 +121,7 @@ GRADIENT_HOOKS: Mapping[Any, Any] = MappingProxyType(
     {
         torch.Tensor.register_hook: _registers(torch.Tensor.register_hook, leaves=False),
         torch.Tensor.register_post_accumulate_grad_hook: _registers(torch.Tensor.register_post_accumulate_grad_hook, leaves=True),
+        torch.Tensor.requires_grad_: switch,
         RemovableHandle.remove: _remove,
         BackwardHook._apply_on_tensors: _apply_on_tensors,
     }

@@ -12,10 +12,14 @@ from lect.frontends.tensors import LT
 SET_GRAD: Any = torch.Tensor.grad.__set__  # type: ignore[attr-defined]
 
 
-def keeps_switch(raw: list[Any], raw_kwargs: dict[str, Any]) -> bool:
-    """True for `x.requires_grad_(flag)` of a tensor that is so already, to which torch does nothing."""
-    wanted = [*raw[1:], *raw_kwargs.values()] or [True]
-    return type(raw[0]) is LT and len(wanted) == 1 and wanted[0] is raw[0].requires_grad and set(raw_kwargs) <= {"requires_grad"}
+def switch(t: Tracer, args: list[Box], kwargs: dict[str, Box]) -> Box:
+    """`x.requires_grad_(flag)`: to a tensor that is so already torch does nothing."""
+    from lect.frontends.capture.torch_calls import torch_call
+
+    tensor, wanted = args[0][0], [box[0] for box in (*args[1:], *kwargs.values())] or [True]
+    if type(tensor) is LT and len(wanted) == 1 and wanted[0] is tensor.requires_grad and set(kwargs) <= {"requires_grad"}:
+        return args[0]
+    return torch_call(t, torch.Tensor.requires_grad_, args, kwargs)
 
 
 def note_switched(t: Tracer, function: Any, tensor: Any) -> None:

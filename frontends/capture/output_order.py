@@ -1,13 +1,14 @@
 """The order in which a graph returns its tensors: what others are views of comes first, so that these can be shown as views of it.
 
 A program that returns `h.t(), h`, or the halves of `h.chunk(2)`, returns views of `h`, which autograd goes through.  So `h` is a result of the graph in
-front of them, in the second program one that no one but the views holds on to, as in eager.
+front of them, in the second program one that no one but the views holds on to, as in eager.  So is a loss of which a program keeps `loss.detach()`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 
+from lect.dialects.fx.ops import CallOp
 from lect.dialects.pyframe import ops as py
 from lect.dialects.pyframe.attributes import from_python
 from lect.frontends.capture.tracer import Tracer
@@ -36,11 +37,29 @@ def bases_first(t: Tracer, outputs: list[LT], results: Value | None) -> list[LT]
 
 def _shared_bases(t: Tracer, outputs: list[LT]) -> list[LT]:
     """What the graph makes and several outputs show, or one that is a view and one that is not."""
-    bases = [tensor._base for tensor in outputs if tensor.requires_grad and tensor._is_view()]
-    made = {id(base): base for base in bases if type(base) is LT and base.requires_grad and not base.is_complex() and id(base) not in t.real_of}
-    count = Counter(map(id, bases)) + Counter([id(tensor) for tensor in outputs])
-    shown = [_in_graph(t, base) for number, base in made.items() if count[number] > 1]
+    bases = [tensor._base if tensor._is_view() else tensor for tensor in _undetached(t, outputs)]
+    count = Counter(map(id, bases))
+    differentiable = [base for base, tensor in zip(bases, outputs) if tensor.requires_grad and count[id(base)] > 1]
+    made = {id(base): base for base in differentiable if type(base) is LT and not base.is_complex() and id(base) not in t.real_of}
+    shown = [_in_graph(t, base) for base in made.values() if base.requires_grad]
     return [tensor for tensor in shown if tensor is not None]
+
+
+def _undetached(t: Tracer, outputs: list[LT]) -> list[LT]:
+    """For what `detach` has given what that was called on, which autograd does not tell; all others as they are."""
+    found = {id(tensor): _detached(t.graph.value_of(tensor)) for tensor in outputs if not tensor.requires_grad}
+    if not any(found.values()):
+        return outputs
+    by_value = {t.graph.value_of(tensor): tensor for tensor in t.graph.alive if t.graph.knows(tensor)}
+    return [by_value.get(value, tensor) if (value := found.get(id(tensor))) is not None else tensor for tensor in outputs]
+
+
+def _detached(value: Value) -> Value | None:
+    """The value of which this one is detached; None when it is not."""
+    before = value
+    while isinstance(before.op, CallOp) and before.op.target.leaf in ("torch.Tensor.detach", "torch.detach"):
+        before = before.op.operands[0]
+    return before if before is not value else None
 
 
 def _in_graph(t: Tracer, base: LT) -> LT | None:

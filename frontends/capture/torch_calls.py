@@ -14,7 +14,7 @@ from lect.dialects.fx.python_values import OPERATORS, short_name
 from lect.frontends.capture import policy
 from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.found_sizes import found_number, may_find, note_found, note_nonzero, why_not, with_places
-from lect.frontends.capture.gradients import keeps_switch, note_switched
+from lect.frontends.capture.gradients import note_switched
 from lect.frontends.capture.known_calls import alike, known_call, with_numbers
 from lect.frontends.capture.number_ranges import check_numbers
 from lect.frontends.capture.numbers import RunTimeNumber, numbers_in, with_constants, with_symbols, with_values
@@ -91,8 +91,6 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
     if asked is not None and again is not None:
         return _made_of_number(t, function, raw, _boxed(t, t.repeats.give(again, asked, t.loc)))
     short = short_name(name)
-    if function is torch.Tensor.requires_grad_ and raw and keeps_switch(raw, raw_kwargs):
-        return args[0]
     on_tensor = holds_tensor(raw) or holds_tensor(raw_kwargs)
     if not on_tensor and short not in policy.WITHOUT_TENSOR:
         raise t.stop("LB0003", f"{name} without a tensor")
@@ -122,8 +120,7 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
         _check_out(t, name, out, returned, layout, written)
     wrote = _write_counts(tensors) != before or _writes(function, short, raw, raw_kwargs)
     if short in policy.GRADIENT_SWITCHES:
-        note_switched(t, function, raw[0])
-        asked = None
+        asked = note_switched(t, function, raw[0])
     calls = t.graph.calls
     made = _record(t, function, name, raw, raw_kwargs, returned)
     note_nonzero(t, function, args, made)

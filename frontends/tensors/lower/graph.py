@@ -81,6 +81,16 @@ class WrongType(LectError):
     """A call of the graph gives something else than the graph says."""
 
 
+class CallRaises(LectError):
+    """A call of the graph raises where it is recorded, for its arguments are none that the function takes."""
+
+    @classmethod
+    def of(cls, name: str, error: Exception, op: Operation) -> LectError:
+        """What is raised for `error`; something that is not implemented says nothing about the arguments."""
+        kind = LectError if isinstance(error, NotImplementedError) else cls
+        return kind(f"{name} raises {type(error).__name__}: {_first_line(error)}", op=op)
+
+
 class Execution:
     """The state of one run: what each fx value is now."""
 
@@ -159,7 +169,7 @@ class Execution:
         except Exception as error:
             if self.recorder.failure is not None:
                 raise self.recorder.failure from None
-            raise LectError(f"{op.target.leaf} raises {type(error).__name__}: {_first_line(error)}", op=op) from internal(error)
+            raise CallRaises.of(op.target.leaf, error, op) from internal(error)
         self._define(op, python_values.flatten_results(returned, op.structure, len(op.results)))
 
     def _asked(self, tensor: LT) -> Any:
@@ -194,7 +204,7 @@ class Execution:
         except Exception as error:
             if self.recorder.failure is not None:
                 raise self.recorder.failure from None
-            raise LectError(f"'{op.name}' raises {type(error).__name__}: {_first_line(error)}", op=op) from internal(error)
+            raise CallRaises.of(f"'{op.name}'", error, op) from internal(error)
         self._define(op, found)
 
     def _in_backward(self, region: Any, *args: Any) -> list[Any]:

@@ -22,13 +22,16 @@ def switch(t: Tracer, args: list[Box], kwargs: dict[str, Box]) -> Box:
     return torch_call(t, torch.Tensor.requires_grad_, args, kwargs)
 
 
-def note_switched(t: Tracer, function: Any, tensor: Any) -> None:
-    """A call has changed what autograd does with a tensor.  One that the frame has made may be a leaf from then on, as long as the frame has it alone."""
+def note_switched(t: Tracer, function: Any, tensor: Any) -> bool:
+    """A call has changed what autograd does with a tensor; True when torch has to run the graph for that.
+
+    One that the frame has made may be a leaf from then on, as long as the frame has it alone.
+    """
     if function is torch.Tensor.requires_grad_ and type(tensor) is LT and id(tensor) not in t.real_of:
         t.graph.leaves.append(tensor)
         t.memo.disturb()
-    else:
-        t.graph.gradients = True
+        return False
+    return True
 
 
 def read_grad(t: Tracer, box: Box) -> Box:

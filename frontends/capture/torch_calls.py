@@ -120,7 +120,7 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
         _check_out(t, name, out, returned, layout, written)
     wrote = _write_counts(tensors) != before or _writes(function, short, raw, raw_kwargs)
     if short in policy.GRADIENT_SWITCHES:
-        asked = note_switched(t, function, raw[0])
+        t.graph.gradients, asked = note_switched(t, function, raw[0]) or t.graph.gradients, None
     calls = t.graph.calls
     made = _record(t, function, name, raw, raw_kwargs, returned)
     note_nonzero(t, function, args, made)

@@ -294,10 +294,15 @@ def test_products_of_sizes_found_equal():
     assert check(fn, [(torch.randn(b, t, 4), torch.randn(b, t)) for b, t in ((2, 3), (3, 5), (4, 2), (5, 6))]) == 2, static_sizes()
 
 
-def test_what_stops_because_of_a_symbol_is_compiled_for_the_sizes_at_hand():
-    assert check(lambda x: torch.vmap(lambda v: v * v.sum())(x), rows(5, 3, 7)) == 3
-    assert "SymInt" in "".join(static_sizes())
-    assert not [event for event in lect.events() if event.kind == "fallback"]
+@pytest.mark.parametrize("mapped", [
+    lambda x: torch.vmap(lambda v: v * v.sum())(x),
+    lambda x: torch.vmap(torch.vmap(lambda v: v * 2.0))(x),
+    lambda x: torch.vmap(torch.vmap(lambda v: 1 + v / 3))(x),
+    lambda x: torch.vmap(lambda v: v.sin() + v.shape[0], in_dims=1, out_dims=1)(x),
+], ids=["rows", "elements", "elements-int", "columns"])  # fmt: skip
+def test_a_length_that_vmap_maps_over(mapped):
+    assert check(mapped, rows(5, 3, 7)) == 2, static_sizes()
+    assert not static_sizes() and not [event for event in lect.events() if event.kind == "fallback"]
 
 
 @pytest.mark.parametrize("trained", [False, True])

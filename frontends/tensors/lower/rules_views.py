@@ -206,8 +206,10 @@ def clone(e: Emitter, x: Value, *, memory_format: Any = None) -> Any:
     return e.fresh(x, e.result.strides)
 
 
-def to_copy(e: Emitter, x: Value, *, dtype: Any = None, device: Any = None, non_blocking: bool = False, **options: Any) -> Any:
-    """_to_copy: another element type, another device."""
+def to_copy(e: Emitter, x: Any, *, dtype: Any = None, device: Any = None, non_blocking: bool = False, **options: Any) -> Any:
+    """_to_copy: another element type, another device; of a number, too, which torch's Python forms of operators hand on as a tensor without dimensions."""
+    if not isinstance(x, Value):
+        return full(e, None, x)
     result, own = e.result, type_of(x)
     device_name = None if result.device == own.device else result.device
     if result.element is own.element:

@@ -283,6 +283,21 @@ def test_an_operator_without_symbols_is_compiled_for_the_sizes_at_hand():
     assert static_sizes()
 
 
+def test_a_diagonal_of_any_length():
+    assert check(lambda x: torch.diag(x[:, 0]) + 1, rows(4, 6, 3)) == 2, static_sizes()
+
+
+def test_layer_norm_of_halves_behind_a_product_under_autocast():
+    weight, scale = torch.randn(8, 8), torch.randn(8)
+
+    def fn(x):
+        with torch.autocast("cpu", torch.bfloat16):
+            return torch.nn.functional.layer_norm(torch.nn.functional.gelu(x @ weight), (8,), scale, scale)
+
+    assert check(fn, [(torch.randn(2, length, 8),) for length in (4, 6, 3)]) == 2, static_sizes()
+    assert not [event for event in lect.events() if event.kind == "graph break"]
+
+
 def test_a_size_as_a_factor_and_an_end():
     assert check(lambda x: (x * x.shape[0] + x.shape[0] // 2)[: x.shape[0] - 1] / x.size(0), rows(4, 6, 9, 5)) == 2, static_sizes()
 

@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 import torch
+
+import lect
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    """Each test compiles anew and draws the same numbers."""
+    lect.reset()
+    torch.manual_seed(0)
+    yield
+    lect.reset()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

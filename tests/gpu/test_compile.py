@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 from unittest import mock
 
@@ -18,14 +18,6 @@ pytestmark = pytest.mark.cuda
 LARGE = os.environ.get("LECT_LARGE_TESTS") == "1"
 ALONE = pytest.mark.skipif(not LARGE, reason="takes gigabytes; run alone with LECT_LARGE_TESTS=1 -k 2_to_the_31")
 BF16 = torch.bfloat16
-
-
-@pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
-    lect.reset()
-    torch.manual_seed(0)
-    yield
-    lect.reset()
 
 
 def make(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:

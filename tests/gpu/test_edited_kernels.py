@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +12,6 @@ import torch
 import lect
 
 pytestmark = pytest.mark.cuda
-
-
-@pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
-    lect.reset()
-    yield
-    lect.reset()
 
 
 def scaled(x: torch.Tensor) -> torch.Tensor:

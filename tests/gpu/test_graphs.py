@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -20,12 +19,9 @@ LIMITS = {"small": Limits(least=0), "large": Limits(small=0, cheap=64, least=0)}
 
 
 @pytest.fixture(autouse=True)
-def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def small(fresh: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small programs are recorded too."""
     monkeypatch.setattr(programs, "Limits", lambda: LIMITS["small"])
-    lect.reset()
-    yield
-    lect.reset()
 
 
 def compiled(target: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,14 +11,6 @@ import lect
 from lect.runtime.entry import RUNTIME
 
 pytestmark = pytest.mark.cuda
-
-
-@pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
-    lect.reset()
-    torch.manual_seed(0)
-    yield
-    lect.reset()
 
 
 def mixed(x: Any, w: Any, b: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -23,13 +22,6 @@ MODELS = (
     "timm:mobilenetv3_small_050",
     "timm:resnet50",
 )
-
-
-@pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
-    lect.reset()
-    yield
-    lect.reset()
 
 
 def compare(found: dict[str, torch.Tensor], expected: dict[str, torch.Tensor], tolerance: float) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -25,14 +25,6 @@ PROGRAMS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "cumsum": lambda x, y: x.cumsum(-1),
     }
 )
-
-
-@pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
-    lect.reset()
-    torch.manual_seed(0)
-    yield
-    lect.reset()
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -55,6 +58,15 @@ def test_what_cannot_be_started_is_not() -> None:
     assert trampoline(2)(ctypes.addressof(info), 0, 16, 40) == 0
 
 
+@contextmanager
+def loading(driver: Driver) -> Iterator[None]:
+    """What is loaded are numbers from 1 on, in the order in which they are asked for, and `driver` starts them."""
+    numbers = itertools.count(1)
+
+    with mock.patch.multiple(launcher, has_context=lambda: True, launch_address=lambda: driver.address, load_function=lambda *given: next(numbers)):
+        yield
+
+
 class Compiled:
     """Stands for a kernel of Triton."""
 
@@ -79,13 +91,7 @@ class Kernel:
 
 def test_a_version_for_each_alignment_is_loaded_once() -> None:
     driver, kernel = Driver(4), Kernel()
-    loaded: list[str] = []
-
-    def load(binary: bytes, name: str, shared: int) -> int:
-        loaded.append(name)
-        return len(loaded)
-
-    with mock.patch.multiple(launcher, has_context=lambda: True, launch_address=lambda: driver.address, load_function=load):
+    with loading(driver):
         launch = make_launcher(kernel)  # type: ignore[arg-type]
         for pointers in ((16, 32), (16, 40), (16, 32), (16, 48), (16, 40), (8, 40)):
             launch(3, *pointers)

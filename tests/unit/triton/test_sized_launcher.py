@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any
-from unittest import mock
 
-from lect.backends.triton import launcher
 from lect.backends.triton.launcher import make_sized_launcher
 from lect.ir import UNKNOWN
 from lect.ir.symbolic import symbol
-from tests.unit.triton.test_launcher import Compiled, Driver
+from tests.unit.triton.test_launcher import Compiled, Driver, loading
 
 
 class Version:
@@ -42,13 +40,7 @@ class Sized:
 
 def test_sizes_stand_behind_the_addresses_and_choose_the_version_and_the_grid() -> None:
     driver, kernel = Driver(6), Sized()
-    loaded: list[str] = []
-
-    def load(binary: bytes, name: str, shared: int) -> int:
-        loaded.append(name)
-        return len(loaded)
-
-    with mock.patch.multiple(launcher, has_context=lambda: True, launch_address=lambda: driver.address, load_function=load):
+    with loading(driver):
         launch = make_sized_launcher(kernel)  # type: ignore[arg-type]
         for values in ((16, 32, 4, 6), (16, 32, 6, 10), (16, 32, 3, 5), (16, 32, 4, 6), (16, 40, 4, 6), (16, 40, 8, 6)):
             launch(3, *values)
@@ -61,7 +53,7 @@ def test_sizes_stand_behind_the_addresses_and_choose_the_version_and_the_grid() 
 
 def test_what_was_found_out_for_sizes_is_kept() -> None:
     driver, kernel = Driver(6), Sized()
-    with mock.patch.multiple(launcher, has_context=lambda: True, launch_address=lambda: driver.address, load_function=lambda *given: 1):
+    with loading(driver):
         launch = make_sized_launcher(kernel)  # type: ignore[arg-type]
         for _ in range(3):
             launch(3, 16, 32, 5, 7)
@@ -70,6 +62,6 @@ def test_what_was_found_out_for_sizes_is_kept() -> None:
 
 def test_odd_sizes_are_no_addresses_that_are_not_aligned() -> None:
     driver, kernel = Driver(6), Sized()
-    with mock.patch.multiple(launcher, has_context=lambda: True, launch_address=lambda: driver.address, load_function=lambda *given: 1):
+    with loading(driver):
         make_sized_launcher(kernel)(3, 16, 32, 7, 9)  # type: ignore[arg-type]
     assert kernel.versions[1].asked == [None]

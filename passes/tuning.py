@@ -21,7 +21,7 @@ from lect.ir import Block, Context, LectError, Operation, PassFailure, Region, V
 from lect.ir.types import index
 from lect.passes.convert.loop_to_kernel_sweeps import PRODUCT, check_tiles
 from lect.passes.loop.forms import forms_of
-from lect.passes.loop.gpu_products import OWN
+from lect.passes.loop.gpu_products import OWN, is_tile_product
 from lect.passes.loop.nests import readers
 
 TUNING = "tuning"  # the resource of a context that holds the records
@@ -142,7 +142,7 @@ def _alone(ops: Sequence[NestOp | ExternOp], returned: Sequence[Value]) -> FuncO
 def _plain(op: Operation, name: str) -> Operation:
     """A copy without the names and the decisions of its program."""
     kept = ("space", "in_place") if isinstance(op, NestOp) else ("callee", "views", "args", "kwargs", "result_views")
-    own = isinstance(op, NestOp) and op.chosen.startswith(OWN)
+    own = isinstance(op, NestOp) and is_tile_product(op)
     op.attrs = {"sym_name": name, **{key: op.attrs[key] for key in kept if key in op.attrs}, **({"chosen": OWN} if own else {})}
     for value in op.results:
         value.hint = None

@@ -35,7 +35,7 @@ from lect.ir.index_map import coefficient
 from lect.passes.base import Pass, option
 from lect.passes.kernel.kernel_choose_tiles import choose_tiles
 from lect.passes.loop.forms import FORMS
-from lect.passes.loop.gpu_products import OWN
+from lect.passes.loop.gpu_products import is_tile_product
 from lect.passes.loop.nests import nests_of, unit_stride_bytes, weights
 from lect.passes.targets import is_gpu
 from lect.passes.tuning import records_of
@@ -96,7 +96,7 @@ class Chooser:
         scans = [op for op in self.nest.body if isinstance(op, ScanOp) and self.sizes[op.over] != 1]
         if scans:
             return self._scan(scans)
-        if self.nest.products and self.nest.chosen.startswith(OWN):
+        if self.nest.products and is_tile_product(self.nest):
             return self._product()
         if self.nest.reduced:
             return self._row() if self.best in self.nest.reduced else self._columns()

@@ -18,7 +18,7 @@ from lect.ir.index_map import delinearize, dims_of, indices_of, is_affine, linea
 from lect.ir.symbolic import ZERO, Expr, Ranges, Size, as_size, dim, ranges_of
 from lect.passes.loop.forms import Forms
 from lect.passes.loop.fusion_graph import FusionGraph
-from lect.passes.loop.gpu_products import OWN
+from lect.passes.loop.gpu_products import is_tile_product
 from lect.passes.loop.loop_split_dims import split
 from lect.passes.loop.nests import body_size, has_scan, heavy_ops, own_point, points, release, weight
 
@@ -110,7 +110,7 @@ def vertical(first: NestOp, second: NestOp, buffers: Sequence[Value], stays: boo
         raise Blocked(f"more than {max_body} operations")
     if points(first) == 0 or points(second) == 0:
         raise Blocked("empty space")
-    if (second.chosen.startswith(OWN) and first.reduced) or (first.chosen.startswith(OWN) and second.reduced):
+    if (is_tile_product(second) and first.reduced) or (is_tile_product(first) and second.reduced):
         raise Blocked("a product by tiles folds nothing else")
     if factors(second) & set(buffers):
         raise Blocked("each element of it is a factor of many products")

@@ -42,6 +42,11 @@ class Rates(Protocol):
     def own_margin(self) -> int: ...
 
 
+def is_tile_product(nest: NestOp) -> bool:
+    """Whether a nest is a product by tiles of our own, maybe with what joined it: its reasons say so."""
+    return any(reason.startswith(OWN) for reason in nest.chosen.split("; "))
+
+
 @dataclass(frozen=True)
 class TileProduct:
     """`batch` products of (rows, inner) and (inner, columns) matrices, each with its view as a tensor of three dims, and what is added.
@@ -78,7 +83,7 @@ class TileProduct:
         users = readers(result)
         if len(users) != 1 or not isinstance(users[0], NestOp) or users[0].reduced or users[0].space.points != result.type.numel:  # type: ignore[attr-defined]
             return "library: no kernel behind it could take the product in"
-        if any(isinstance(value.owner, NestOp) and value.owner.chosen.startswith(OWN) for value in users[0].inputs):
+        if any(isinstance(value.owner, NestOp) and is_tile_product(value.owner) for value in users[0].inputs):
             return "library: another product joins the kernel behind it, and two have no room in registers"
         return ""
 

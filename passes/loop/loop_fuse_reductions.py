@@ -20,7 +20,7 @@ from lect.dialects.loop.ops import FuncOp, NestOp
 from lect.ir import Context, Operation, Value
 from lect.passes.base import Pass, option
 from lect.passes.loop.forms import FORMS, Forms, forms_of
-from lect.passes.loop.gpu_products import OWN
+from lect.passes.loop.gpu_products import is_tile_product
 from lect.passes.loop.loop_fuse_horizontal import SiblingFuser
 from lect.passes.loop.loop_fuse_vertical import Fuser
 from lect.passes.loop.nests import functions, reduced
@@ -77,6 +77,6 @@ class IndependentReductions(SiblingFuser):
     kind: ClassVar[str] = "reductions"
 
     def concerns(self, first: NestOp, second: NestOp) -> bool:
-        if first.chosen.startswith(OWN) or second.chosen.startswith(OWN):
+        if is_tile_product(first) or is_tile_product(second):
             return False  # a product by tiles folds nothing else
         return bool(self.forms.ask(first, reduced) and self.forms.ask(second, reduced))

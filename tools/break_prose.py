@@ -34,7 +34,8 @@ written, writes to what it has read, or would raise, which a trial apart from th
 
 Warnings, those of torch's functions too, are effects like messages of a logger: they name the program's line, and the filters of the moment decide what
 becomes of them.  Under a filter that makes errors of warnings they are breaks, and so are messages and warnings that code of the program gets (a handler,
-filter or formatter of its own, a function that shows warnings): it may write to what the frame reads next.
+filter or formatter of its own, a function that shows warnings), or that a handler keeps in memory, as pytest's does: the frame may read next what was
+written there.
 
 **Branches that raise.**  Of `if not valid.all(): raise ValueError(...)` the other side is followed, and the graph checks that the tensor says so, as in the
 argument checks of `torch.distributions`.  When it does not, the call is made again as it is written, which raises the program's exception: the graph has

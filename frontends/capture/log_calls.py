@@ -1,7 +1,7 @@
 """Logging: messages of plain values are effects, replayed in order by the residual code, so that levels, handlers and filters are those of each call.
 
-What a handler, filter or formatter of the program does with a message, the frame may read behind it: while one of them would get the message, logging it
-is a break, and a version in which it is an effect is guarded not to have one.
+What a handler, filter or formatter of the program does with a message, the frame may read behind it, and so it may what a handler of the standard library
+keeps: while one of them would get the message, logging it is a break, and a version in which it is an effect is guarded not to have one.
 
 A message that is logged once (a cached function of a logger) is logged while tracing, when none waits to be logged before it (see `cached_functions`).
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from logging.handlers import BufferingHandler, QueueHandler
 from types import MappingProxyType
 from typing import Any
 
@@ -49,8 +50,8 @@ class Heard:
 
 
 def _is_own(part: Any) -> bool:
-    """True for a handler, filter or formatter that neither the standard library nor the one who runs tests has made."""
-    return part is not None and type(part).__module__.partition(".")[0] not in ("logging", "_pytest")
+    """True for a handler, filter or formatter that the standard library has not made, and for a handler of its that keeps messages for who reads them."""
+    return part is not None and (type(part).__module__.partition(".")[0] != "logging" or issubclass(type(part), BufferingHandler | QueueHandler))
 
 
 def _check_heard(t: Tracer, logger: logging.Logger, level: Any) -> None:

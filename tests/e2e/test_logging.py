@@ -1,6 +1,8 @@
 """Messages that a compiled function logs: in order, at every call, under the levels of the moment."""
 
+import collections
 import functools
+import io
 import logging
 import logging.handlers
 
@@ -68,19 +70,59 @@ def test_messages_are_logged_in_order_at_every_call(messages):
 
 
 def test_messages_that_no_code_of_the_program_gets_are_no_breaks(messages):
-    kept = logging.handlers.BufferingHandler(100)
-    LOGGER.handlers[:] = [kept]
+    written = io.StringIO()
+    LOGGER.handlers[:] = [logging.StreamHandler(written)]
+    LOGGER.handlers[0].setFormatter(logging.Formatter("%(levelname)s %(message)s %(lineno)d"))
     compiled = lect.compile(noisy, options={"level": "fx"})
     x = torch.randn(3)
     for level in (logging.INFO, logging.INFO, logging.DEBUG, logging.ERROR):
         LOGGER.setLevel(level)
         noisy(x)
-        want = [(each.levelname, each.getMessage(), each.lineno) for each in kept.buffer]
-        kept.flush()
+        want = written.getvalue()
+        written.seek(written.truncate(0))
         same(x + 1, compiled(x))
-        assert [(each.levelname, each.getMessage(), each.lineno) for each in kept.buffer] == want
-        kept.flush()
+        assert written.getvalue() == want
+        written.seek(written.truncate(0))
     assert (stops(), versions()) == ([], 1)
+
+
+def how_often_kept(x):
+    LOGGER.warning("one")
+    y = x * len(LOGGER.handlers[0].buffer)
+    LOGGER.info("two")
+    return y + len(LOGGER.handlers[0].buffer)
+
+
+@pytest.mark.parametrize("kind", [logging.handlers.BufferingHandler, logging.handlers.MemoryHandler])
+def test_what_a_handler_of_the_library_keeps_is_read_behind_the_message(kind):
+    kept = kind(100)
+    LOGGER.handlers[:] = [kept]
+    compiled = lect.compile(how_often_kept)
+    for level in (logging.INFO, logging.WARNING, logging.ERROR, logging.INFO):
+        LOGGER.setLevel(level)
+        kept.buffer.clear()
+        want = how_often_kept(torch.ones(2))
+        kept.buffer.clear()
+        same(want, compiled(torch.ones(2)))
+    assert set(stops()) == {"LB0013"}
+
+
+def test_what_a_handler_puts_into_a_queue_is_read_behind_the_message():
+    messages = collections.deque()
+    handler = logging.handlers.QueueHandler(messages)
+    handler.enqueue = messages.append
+    LOGGER.handlers[:] = [handler]
+
+    def program(x):
+        LOGGER.warning("one")
+        return x * len(messages)
+
+    compiled = lect.compile(program)
+    for _ in range(2):
+        messages.clear()
+        want = program(torch.ones(2))
+        messages.clear()
+        same(want, compiled(torch.ones(2)))
 
 
 def how_often_heard(x):

@@ -43,6 +43,7 @@ PASSES: Mapping[str, str] = MappingProxyType(
         "loop-realize": "lect.passes.loop.loop_realize:LoopRealize",
         "loop-fold-one-hot": "lect.passes.loop.loop_fold_one_hot:LoopFoldOneHot",
         "loop-join-moments": "lect.passes.loop.loop_join_moments:LoopJoinMoments",
+        "loop-layout": "lect.passes.loop.loop_layout:LoopLayout",
         "loop-inline": "lect.passes.loop.loop_inline:LoopInline",
         "loop-split-dims": "lect.passes.loop.loop_split_dims:LoopSplitDims",
         "loop-split-reduction": "lect.passes.loop.loop_split_reduction:LoopSplitReduction",

@@ -130,7 +130,8 @@ class NestOp(Operation):
     `realize` says of each result why it is stored, or "inline" when its users shall compute it themselves; `slots` the piece of planned memory
     of each result (none: memory of its own), `in_place` pairs (result, input) that share memory point by point; an input that
     is a parameter lends its memory only to what `loop.write` puts there as a whole; `depends` says where it reads what other operations make;
-    `chosen` why a matrix product or the like is this nest and no library call; `order` why its dims stand in another order than they were made in.
+    `chosen` why a matrix product or the like is this nest and no library call; `order` why its dims stand in another order than they were made in;
+    `layout` in which other order of dims than the program's its results lie, and why.
     """
 
     inputs: Variadic[BufferType]
@@ -144,6 +145,7 @@ class NestOp(Operation):
     depends: Attr[tuple] = ()
     chosen: Attr[str] = ""
     order: Attr[str] = ""
+    layout: Attr[str] = ""
     buffers: VariadicResult[BufferType]
     contents: RegionField
     traits = (Pure, SingleBlock, NoTerminator, HasParent("loop.func"))

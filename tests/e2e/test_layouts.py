@@ -1,0 +1,76 @@
+"""What a graph keeps to itself lies as it is walked; what the caller gets lies as in eager (`loop-layout`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+import lect
+
+
+def product(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    return (torch.sigmoid(x.t()) * 2).contiguous() @ w
+
+
+def batches(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    return torch.relu(x.transpose(0, 1).exp()).contiguous().expand(3, -1, -1).contiguous() @ w
+
+
+def totals(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    return torch.exp(x.t()).contiguous().cumsum(1).amax(0) + w.sum()
+
+
+def several(x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The first result is seen, its factor is not."""
+    y = torch.tanh(x.t()).contiguous()
+    return y, (y * 2).cumsum(1) @ w
+
+
+def padded(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    y = torch.exp(x.t()).contiguous().cumsum(1)
+    return torch.nn.functional.pad(y, (1, 1, 2, 0))[:, ::2].flip(0).sum(0) + w.sum()
+
+
+@pytest.mark.parametrize("program", [product, batches, totals, several, padded])
+@pytest.mark.parametrize("shape", [(48, 40), (16, 1), (1, 16), (0, 5)])
+def test_values_and_strides_are_those_of_eager(program: Callable, shape: tuple[int, int]) -> None:
+    x, w = torch.randn(shape), torch.randn(shape[0], 8)
+    if x.numel() > 100:
+        x[0, 0], x[1, 1], x[2, 2], x[3, 3] = torch.nan, torch.inf, -torch.inf, -0.0
+    expected = _outcome(program, x, w)
+    got = _outcome(lect.compile(program, fullgraph=True), x, w)
+    if isinstance(expected, str):
+        assert got == expected
+        return
+    for a, b in zip(got, expected, strict=True):
+        torch.testing.assert_close(a, b, equal_nan=True)
+        assert a.stride() == b.stride()
+
+
+def test_sizes_may_change() -> None:
+    compiled = lect.compile(totals, fullgraph=True, dynamic=True)
+    for rows in (7, 30, 64, 5):
+        x, w = torch.randn(rows, 40), torch.randn(3)
+        torch.testing.assert_close(compiled(x, w), totals(x, w))
+
+
+def test_an_intermediate_lies_as_it_is_made(tmp_path: Path) -> None:
+    """The pass finds what it is for in programs of torch."""
+
+    def sums(x: torch.Tensor) -> torch.Tensor:
+        return torch.exp(x.t()).contiguous().cumsum(1).amax(0)
+
+    lect.compile(sums, options={"dump": str(tmp_path)})(torch.randn(48, 40))
+    (text,) = [path.read_text() for path in tmp_path.rglob("299-loop.mlir")]
+    assert 'layout = "result 0 as 48x40: 7680 of' in text
+
+
+def _outcome(program: Callable, *args: torch.Tensor) -> tuple[torch.Tensor, ...] | str:
+    try:
+        result = program(*args)
+    except (RuntimeError, IndexError) as error:
+        return str(error)
+    return result if isinstance(result, tuple) else (result,)

@@ -10,7 +10,7 @@ import copy
 import operator
 import types
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -25,6 +25,7 @@ from lect.frontends.capture.identities import pin, tell_tensor
 from lect.frontends.capture.keys import check_compared, check_held, key_of, keys_added
 from lect.frontends.capture.places import guard_lookup
 from lect.frontends.capture.policy import MUTATORS
+from lect.frontends.capture.shadows import may_wait, replaced
 from lect.frontends.capture.slots import is_slot
 from lect.frontends.capture.tracebacks import set_traceback
 from lect.frontends.capture.tracer import NONE, Box, Effect, Tracer
@@ -68,8 +69,8 @@ def run_real(function: Any, *args: Any, **kwargs: Any) -> Any:
         raise UserError(error) from None
 
 
-def shadow_of(t: Tracer, box: Box) -> Any:
-    """The copy of a container that takes the trace's writes."""
+def shadow_of(t: Tracer, box: Box, given_up: Collection[Any] = ()) -> Any:
+    """The copy of a container that takes the trace's writes; what lies under the keys or indices `given_up` is overwritten at once."""
     value, source = box
     shadow = t.shadows.get(id(value))
     if shadow is None:
@@ -77,7 +78,7 @@ def shadow_of(t: Tracer, box: Box) -> Any:
             raise t.stop("LB0004", f"a write to a {type(value).__name__}")
         if source is not None:
             t.guard_type(box)
-            t.register(box, deep=False)
+            t.register(box, deep=False, replaced=given_up)
         shadow = t.shadows.get(id(value))  # one with run-time numbers
         if shadow is None:
             shadow = _copy_of(value)
@@ -122,11 +123,6 @@ def _copy_of(value: Any) -> Any:
     return made
 
 
-def _may_wait(function: Any, value: Any) -> bool:
-    """True for an append that tells nothing of what the container holds."""
-    return (function is list.append and type(value) is list) or (function is deque.append and type(value) is deque and value.maxlen is None)
-
-
 def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -> Box:
     """Call a mutating method descriptor such as `list.append` on its first argument."""
     from lect.frontends.capture.iteration import is_lazy
@@ -147,14 +143,15 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
     else:
         kept = _KEPT_ARGUMENT.get(name)
         args = [t.stored(box) if number == kept else t.leak(box) for number, box in enumerate(boxes[1:])]
-    if args and issubclass(type(value), dict | set) and name not in _BULK:
+    raw_kwargs = {key: t.leak(box) for key, box in kwargs.items()}
+    waits = not raw_kwargs and may_wait(function, value, args) and not t.is_fresh(value)
+    if args and issubclass(type(value), dict | set) and name not in _BULK and not (waits and t.shadows.waits(value)):
         if type(args[0]) is LT:
             args[0] = stored_key(t, t.now(target), args[0])
         else:
             key_of(t, boxes[1])
             check_held(t, t.now(target))
     _check_comparisons(t, function, target, args, kwargs)
-    raw_kwargs = {key: t.leak(box) for key, box in kwargs.items()}
     if name in _COMPARES:
         for each in (t.now(target), *args):
             pin(t, each)
@@ -171,11 +168,11 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
         if target[1] is None and id(value) not in t.seen:
             raise t.stop("LB0007", f"{name} on a {type(value).__name__}")
         t.mutated[id(value)] = target
-        if _may_wait(function, value) and not raw_kwargs and len(args) == 1 and t.shadows.defer(value, lambda: shadow_of(t, target), function, args):
+        if waits and t.shadows.defer(value, lambda given_up: shadow_of(t, target, given_up), function, args):
             t.guard_type(target)
             t.effects.append(Effect(function, target, args, raw_kwargs, t.loc))
             return NONE
-        shadow = shadow_of(t, target)
+        shadow = shadow_of(t, target, replaced(function, value, args, raw_kwargs))
         if name in _LOOKS_UP and target[1] is not None and issubclass(type(value), dict):
             guard_lookup(t, value, target[1], args[0]) if args and type(args[0]) is str else t.register(target, deep=False)
         if name in _KEYED and args:

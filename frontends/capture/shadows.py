@@ -1,13 +1,17 @@
 """Copies that take the trace's writes to containers from outside, by the identity of the original.
 
-What is appended to a container that the frame does not look into waits: while it does, nothing about the contents is guarded, so that a list that
-grows by one at each call needs no new version.  The first look makes the copy, guards what the original holds, and appends.
+What is appended to a container that the frame does not look into, or stored there under a name, waits: while it does, nothing about the contents is
+guarded, so that a list that grows by one at each call, and a dictionary of the last activations, need no new version.  The first look makes the copy,
+guards what the original holds but for what is overwritten, and does what waited.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections import deque
+from collections.abc import Callable, Collection, Mapping, Set
 from typing import Any
+
+from lect.frontends.capture.scalars import SCALAR_TYPES
 
 
 class Shadows(dict[int, Any]):
@@ -17,11 +21,15 @@ class Shadows(dict[int, Any]):
         super().__init__()
         self.some = False
         self.hits = 0  # how often a copy was looked for and found
-        self.waiting: dict[int, tuple[Callable[[], Any], list[tuple[Any, list[Any]]]]] = {}
+        self.waiting: dict[int, tuple[Callable[[Collection[Any]], Any], list[tuple[Any, list[Any]]]]] = {}
 
-    def defer(self, original: Any, make: Callable[[], Any], function: Any, args: list[Any]) -> bool:
-        """Let `function(copy, *args)` wait until the copy, which `make` gives, is asked for; False when there is one already."""
-        if dict.__contains__(self, id(original)):
+    def waits(self, original: Any) -> bool:
+        """True while there is no copy of a container."""
+        return not dict.__contains__(self, id(original))
+
+    def defer(self, original: Any, make: Callable[[Collection[Any]], Any], function: Any, args: list[Any]) -> bool:
+        """Let `function(copy, *args)` wait until the copy, which `make(keys that are overwritten)` gives, is asked for; False when there is one already."""
+        if not self.waits(original):
             return False
         self.some = True
         self.waiting.setdefault(id(original), (make, []))[1].append((function, args))
@@ -30,7 +38,7 @@ class Shadows(dict[int, Any]):
     def _make(self, key: Any) -> None:
         if key in self.waiting:
             make, calls = self.waiting.pop(key)
-            made = make()
+            made = make({args[0] for function, args in calls if function is dict.__setitem__})
             for function, args in calls:
                 function(made, *args)
 
@@ -69,3 +77,29 @@ class Shadows(dict[int, Any]):
         """Drop everything."""
         self.waiting.clear()
         dict.clear(self)
+
+
+def may_wait(function: Any, value: Any, args: list[Any]) -> bool:
+    """True for an append, and for an item stored under a name, that tell nothing of what the container holds."""
+    if function is dict.__setitem__:
+        return type(value) is dict and type(args[0]) is str
+    if function is deque.append:
+        return type(value) is deque and value.maxlen is None
+    return function is list.append and type(value) is list and len(args) == 1
+
+
+def replaced(function: Any, value: Any, args: list[Any], kwargs: Mapping[str, Any]) -> Collection[Any]:
+    """The keys or indices of a plain dictionary or list whose old items a method overwrites or drops without giving them to anybody."""
+    if type(value) is dict and all(type(key) in SCALAR_TYPES for key in value):
+        if function is dict.clear:
+            return value.keys()
+        if function is dict.__setitem__ and type(args[0]) in SCALAR_TYPES:
+            return (args[0],)
+        if function in (dict.update, dict.__ior__) and all(type(each) is dict and all(type(key) in SCALAR_TYPES for key in each) for each in args):
+            return {*kwargs, *[key for each in args for key in each]}
+    elif type(value) is list:
+        if function is list.clear:
+            return range(len(value))
+        if function is list.__setitem__ and type(args[0]) is int and -len(value) <= args[0] < len(value):
+            return (args[0] % len(value),)
+    return ()

@@ -13,7 +13,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections import OrderedDict, deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from types import MappingProxyType
 from typing import Any
 
@@ -441,9 +441,9 @@ class Tracer:
             settle_order(self, value)
         return value
 
-    def register(self, box: Box, deep: bool = True) -> None:
+    def register(self, box: Box, deep: bool = True, replaced: Collection[Any] = ()) -> None:
         """C code is about to read this container: make its elements findable, and guard the scalars and the keys in it, and unless told otherwise those
-        in the containers among its elements."""
+        in the containers among its elements.  What lies under the keys or indices `replaced` is given up before anybody reads it."""
         value, source = box
         self._check_view(value)
         if source is None:
@@ -461,9 +461,9 @@ class Tracer:
         self.registered[id(value)] = (value, deep)
         self.register_depth += 1
         if issubclass(type(value), dict):
-            self._register_dict(value, source, deep)
+            self._register_dict(value, source, deep, replaced)
         elif issubclass(type(value), list | tuple):
-            self._register_elements(value, source, "item", deep)
+            self._register_elements(value, source, "item", deep, replaced)
         elif issubclass(type(value), (set, frozenset, deque, *DICT_VIEWS)):
             self._register_elements(value, source, "nth", deep)
         self.register_depth -= 1
@@ -489,14 +489,15 @@ class Tracer:
         except (KeyError, RuntimeError):
             return False
 
-    def _register_dict(self, value: dict[Any, Any], source: Source, deep: bool) -> None:
+    def _register_dict(self, value: dict[Any, Any], source: Source, deep: bool, replaced: Collection[Any]) -> None:
         self.register_keys(value, source)
         keys, items = list(dict.keys(value)), list(dict.values(value))
-        found = [self._registered(item, entry(self, value, source, key), deep) for key, item in zip(keys, items)]
+        dropped = [type(key) in SCALAR_TYPES and key in replaced for key in keys]
+        found = [item if drop else self._registered(item, entry(self, value, source, key), deep) for key, item, drop in zip(keys, items, dropped)]
         in_c = type(value) is dict and all(is_hashed_in_c(key) for key in keys)
         self._show(value, dict(zip(keys, found)) if in_c else None, found)
 
-    def _register_elements(self, value: Any, source: Source, step: str, deep: bool) -> None:
+    def _register_elements(self, value: Any, source: Source, step: str, deep: bool, replaced: Collection[Any] = ()) -> None:
         try:
             items = tuple(elements(value))
         except (KeyError, RuntimeError):
@@ -508,7 +509,7 @@ class Tracer:
             self.guards.items(source, items)
             return
         self.guards.length(source, len(items))
-        found = [self._registered(item, place, deep) for item, place in zip(items, places)]
+        found = [item if number in replaced else self._registered(item, place, deep) for number, (item, place) in enumerate(zip(items, places))]
         self._show(value, tuple(found) if type(value) is tuple else found, found)
         if issubclass(type(value), DICT_VIEWS):
             for item in items:  # a pair is made anew each time, so that the numbers in it are not found again

@@ -12,9 +12,11 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from time import perf_counter
 
 FEW = 5_000  # young objects that the collector walks in about a millisecond
 ALLOWANCE = 200_000  # objects that may pass the collector before it has walked all there are: if all are garbage, 20 MB
+PAUSE = 200  # times what it took to count frozen objects pass before they are counted again
 IMMORTAL = 1_000  # Python 3.12 puts the objects that never die where `gc.freeze` puts its own, 375 in a bare interpreter
 
 
@@ -37,6 +39,27 @@ class _Passed:
 _PASSED = _Passed()
 
 
+class _Frozen:
+    """Whether the program has frozen objects.  To count them Python walks them, so a program that has is asked again only once that costs little."""
+
+    def __init__(self) -> None:
+        self.ask_again = 0.0
+
+    def any(self) -> bool:
+        """True when there are frozen objects, or were a moment ago."""
+        start = perf_counter()
+        if start < self.ask_again:
+            return True
+        if gc.get_freeze_count() <= IMMORTAL:
+            return False
+        now = perf_counter()
+        self.ask_again = now + PAUSE * (now - start)
+        return True
+
+
+_FROZEN = _Frozen()
+
+
 @contextmanager
 def collector_off() -> Iterator[None]:
     """No garbage collection inside, where there is any outside; also a decorator.  The outermost of several lets the objects made inside pass."""
@@ -57,7 +80,7 @@ def let_pass() -> None:
     `gc.collect` at once.  So that garbage cannot pile up where it does so seldom, only `ALLOWANCE` objects may pass between two such walks.
     """
     young = gc.get_count()[0]
-    if young > FEW and gc.get_freeze_count() <= IMMORTAL and _PASSED.allows(young):
+    if young > FEW and not _FROZEN.any() and _PASSED.allows(young):
         gc.freeze()
         gc.unfreeze()
 

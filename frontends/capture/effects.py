@@ -152,12 +152,7 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
             key_of(t, boxes[1])
             check_held(t, t.now(target))
     _check_comparisons(t, function, target, args, kwargs)
-    if name in _COMPARES:
-        for each in (t.now(target), *args):
-            pin(t, each)
-    elif name in _BULK and issubclass(type(value), set | dict):
-        for each in args:
-            pin(t, list(dict.keys(each)) if issubclass(type(each), dict) else [tuple(pair)[:1] for pair in each] if issubclass(type(value), dict) else each)
+    _pin_compared(t, name, target, args)
     if function is set.pop:
         t.in_order(target)
     if t.is_fresh(value):
@@ -184,6 +179,17 @@ def mutate(t: Tracer, function: Any, boxes: list[Box], kwargs: dict[str, Box]) -
         if returned is shadow:
             return target
     return target if returned is value else t.result(returned, 1)
+
+
+def _pin_compared(t: Tracer, name: str, target: Box, args: list[Any]) -> None:
+    """Guard which objects they are that a method compares."""
+    kind = type(target[0])
+    if name in _COMPARES:
+        for each in (t.now(target), *args):
+            pin(t, each)
+    elif name in _BULK and issubclass(kind, set | dict):
+        for each in args:
+            pin(t, list(dict.keys(each)) if issubclass(type(each), dict) else [tuple(pair)[:1] for pair in each] if issubclass(kind, dict) else each)
 
 
 def _check_comparisons(t: Tracer, function: Any, target: Box, args: list[Any], kwargs: Mapping[str, Box]) -> None:

@@ -24,6 +24,7 @@ def walked() -> Iterator[None]:
     gc.unfreeze()
     gc.enable()
     gc.collect()
+    collector._FROZEN.ask_again = 0.0
     yield
     (gc.enable if enabled else gc.disable)()
     if frozen:
@@ -107,6 +108,24 @@ def test_what_a_program_froze_stays_frozen() -> None:
             made = many()
         assert gc.get_freeze_count() == frozen
         assert generation(made[-1]) < 2
+    finally:
+        gc.unfreeze()
+    assert len(kept) == 2 * IMMORTAL
+
+
+def test_frozen_objects_are_counted_now_and_then() -> None:
+    """To count them Python walks them all, at each compile of a program that froze millions."""
+    kept = many(2 * IMMORTAL)
+    gc.freeze()
+    try:
+        frozen = collector._Frozen()
+        assert frozen.any()
+        before = frozen.ask_again
+        assert before > 0 and frozen.any() and frozen.ask_again == before
+        gc.unfreeze()
+        frozen.ask_again = 0.0
+        assert not frozen.any()
+        assert not frozen.any() and frozen.ask_again == 0.0
     finally:
         gc.unfreeze()
     assert len(kept) == 2 * IMMORTAL

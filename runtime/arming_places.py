@@ -125,7 +125,8 @@ class Arming:
 
     def finished(self) -> list[Row]:
         """The rows, all written out.  Raises `Unarmed` when a dictionary can be followed neither by its version nor by its entries."""
-        return [self._finish(row) if isinstance(row, Members) else row for row in self.rows]
+        rows = [self._finish(row) if isinstance(row, Members) else row for row in self.rows]
+        return [row for row, following in zip(rows, [*rows[1:], ("end", ())]) if not _asked_again(row, following)]
 
     def _finish(self, row: Members) -> Row:
         safe = row.by_entries and all(not present or self._same_when_at_one_address(value) for present, value in row.entries.values())
@@ -411,6 +412,11 @@ class Arming:
         self.unchanged(cls)
         self.unchanged(meta)
         return Place(found, id(found), True)
+
+
+def _asked_again(row: Row, following: Row) -> bool:
+    """True for a row about the class of an object that the next row asks for as well."""
+    return row[0] == "type" and following[0] == "instance" and list(row[1][:2]) == list(following[1][:2])
 
 
 def static(cls: type, name: str) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 
 from lect.backends.code_store import CodeStore
 from lect.backends.llvm.loaded import stored_object
+from lect.backends.native_guards import modes
 from lect.backends.native_guards.code import Check
 from lect.backends.native_guards.dispatch import MethodDef, dispatch_text
 from lect.backends.native_guards.layout import Layout, torch_libraries
@@ -46,15 +47,6 @@ declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
 declare double @PyFloat_AsDouble(ptr)
 declare zeroext i1 @_ZNK3c1010TensorImpl13requires_gradEv(ptr)
 declare i32 @aoti_torch_get_device_index(ptr, ptr)
-declare ptr @_ZN3c1013AutogradState13get_tls_stateEv()
-declare i16 @_ZN3c1017get_default_dtypeEv()
-declare ptr @_ZN2at13globalContextEv()
-declare zeroext i1 @_ZNK2at7Context23deterministicAlgorithmsEv(ptr)
-declare zeroext i1 @_ZN3c104impl31tls_is_dispatch_keyset_excludedENS_14DispatchKeySetE(i64)
-declare i64 @_ZN3c104impl20TorchDispatchModeTLS9stack_lenEv()
-declare i64 @_ZN2at4impl22PythonTorchFunctionTLS9stack_lenEv()
-declare ptr @_ZN2at9functorch20getDynamicLayerStackEv()
-declare ptr @_ZN5torch3jit6tracer15getTracingStateEv()
 """
 
 # state: tables, their number, parameters, positional ones, defaults, (name, hash) of each, slots, calls in progress, what a piece gives when it holds,
@@ -287,7 +279,7 @@ define i1 @lect_try(ptr %rows, ptr %flat) {{
 
 def module_text(where: Layout) -> str:
     """The checker as an LLVM module, for objects that lie as `where` says."""
-    parts = [DECLARATIONS]
+    parts = [DECLARATIONS, modes.DECLARATIONS, modes.ASK]
     for name, body in KINDS.items():
         check = Check(f"lect_{name}")
         body(check, where)

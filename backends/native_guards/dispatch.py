@@ -6,6 +6,8 @@ import ctypes
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from lect.backends.native_guards.code import LIKELY
+
 METH_FASTCALL = 0x80
 
 
@@ -26,7 +28,7 @@ def dispatch_text(function: str, names: Iterable[str]) -> str:
         lines += [f"{name}:", f"  %{name}.next = call ptr @lect_{name}(ptr %row, ptr %flat)", "  br label %step"]
     after = ", ".join([f"[ %{name}.next, %{name} ]" for name in kinds])
     lines += ["step:", f"  %after = phi ptr {after}", "  %stop = icmp eq ptr %after, null", "  br i1 %stop, label %fails, label %next"]
-    return "\n".join([*lines, "holds:", "  ret i1 true", "fails:", "  ret i1 false", "}", ""])
+    return "\n".join([*lines, "holds:", "  ret i1 true", "fails:", "  ret i1 false", "}", LIKELY])
 
 
 class MethodDef(ctypes.Structure):

@@ -21,7 +21,7 @@
     int        operand low high                  an int in this range, no bool
     float      operand bits                      a float of this value, which is neither zero nor NaN
     text       operand object                    equal to `object`, a str, bytes or device
-    modes      offset mask value dtype deterministic autocast        the modes of torch
+    modes      offset mask value dtype deterministic autocast shared the modes of torch (`modes.py`)
     calm                                         no exception is being handled
 
 A dictionary is as it was when its version is; else when each of `n` entries (key, hash, value or 0) is, with n = -1 for never, and then the new version is
@@ -35,6 +35,7 @@ from types import MappingProxyType
 
 from lect.backends.native_guards.code import WORD, Check
 from lect.backends.native_guards.layout import Layout
+from lect.backends.native_guards.modes import modes_body
 
 USED = 2 * WORD  # number of elements of a list, tuple or dict
 ELEMENTS = 3 * WORD  # the pointer to those of a list, the first of those of a tuple
@@ -321,22 +322,6 @@ def _text(c: Check, where: Layout) -> None:
     c.next(3)
 
 
-def _modes(c: Check, where: Layout) -> None:
-    state = c.call("ptr", "_ZN3c1013AutogradState13get_tls_stateEv")
-    c.same("i8", c.emit(f"and i8 {c.load('i8', state, c.word(1))}, {c.word(2, 'i8')}"), c.word(3, "i8"))
-    c.same("i16", c.call("i16", "_ZN3c1017get_default_dtypeEv"), c.word(4, "i16"))
-    context = c.call("ptr", "_ZN2at13globalContextEv")
-    told = c.emit(f"zext i1 {c.call('zeroext i1', '_ZNK2at7Context23deterministicAlgorithmsEv', f'ptr {context}')} to i64")
-    c.same("i64", told, c.word(5))
-    c.require(c.call("zeroext i1", "_ZN3c104impl31tls_is_dispatch_keyset_excludedENS_14DispatchKeySetE", f"i64 {c.word(6)}"))
-    c.same("i64", c.call("i64", "_ZN3c104impl20TorchDispatchModeTLS9stack_lenEv"), "0")
-    c.same("i64", c.call("i64", "_ZN2at4impl22PythonTorchFunctionTLS9stack_lenEv"), "0")
-    layers = c.call("ptr", "_ZN2at9functorch20getDynamicLayerStackEv")
-    c.same("ptr", c.load("ptr", layers), c.load("ptr", layers, WORD))
-    c.same("ptr", c.load("ptr", c.call("ptr", "_ZN5torch3jit6tracer15getTracingStateEv")), "null")
-    c.next(7)
-
-
 def _calm(c: Check, where: Layout) -> None:
     handled = c.call("ptr", "PyErr_GetHandledException")
     some, none = c.label("handled"), c.label("calm")
@@ -371,7 +356,7 @@ KINDS: Mapping[str, Body] = MappingProxyType(
         "int": _int,
         "float": _float,
         "text": _text,
-        "modes": _modes,
+        "modes": modes_body,
         "calm": _calm,
     }
 )

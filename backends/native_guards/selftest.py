@@ -16,7 +16,8 @@ import torch
 
 from lect.backends.native_guards.checker import Checker
 from lect.backends.native_guards.layout import Layout, LayoutError, dict_offset, dict_tag, dtype_code, type_tag, word
-from lect.backends.native_guards.table import Memory, Row, Table, slot
+from lect.backends.native_guards.modes import shared
+from lect.backends.native_guards.table import Memory, Named, Row, Table, slot
 
 
 def test(checker: Checker) -> None:
@@ -43,6 +44,7 @@ class _Test:
         self.classes()
         for _ in _states():
             self.modes()
+        self.modes()  # as in the beginning, behind all the others
 
     def holds(self, rows: list[Row], *objects: Any) -> bool:
         flat = (ctypes.c_uint64 * (len(objects) + 4))(*[id(each) for each in objects])
@@ -210,7 +212,8 @@ def modes_row(grad: bool, inference: bool, dtype: torch.dtype, deterministic: bo
     if byte != other:
         raise LayoutError("the modes of a thread are in two bytes")
     wanted = int(grad) << grad_bit | int(inference) << inference_bit
-    return "modes", [byte, 1 << grad_bit | 1 << inference_bit, wanted, dtype_code(dtype), int(deterministic), where.autocast_keys]
+    common = Named(made.address, "threads") if (made := shared()) is not None else 0
+    return "modes", [byte, 1 << grad_bit | 1 << inference_bit, wanted, dtype_code(dtype), int(deterministic), where.autocast_keys, common]
 
 
 def _facts(tensor: torch.Tensor) -> tuple[Any, ...]:

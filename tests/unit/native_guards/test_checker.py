@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import itertools
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
 import pytest
 import torch
+import torch._subclasses.fake_tensor
 
 import lect
 from lect.backends.native_guards.layout import dict_tag, layout
@@ -112,7 +117,9 @@ def of_any(x, *rest, y=2, **others):
 def test_further_arguments_bind_as_python_binds_them():
     body = source("r", 'L["rest"][1]') + source("y", 'L["y"]') + source("o", 'L["others"]["z"]') + source("n", 'L["rest"]')
     body += "guard.equals(%r) {value = 5}\nguard.equals(%y) {value = 2}\nguard.equals(%o) {value = 7}\nguard.length(%n) {length = 2}\n"
-    check = _Held(of_any, f"guard.set @g() {{\n{body}}}\n", (1, 4, 5), (), {"z": 7}, {"args": ["x"], "varargs": "rest", "varkw": "others", "keyword_only": ["y"]})
+    check = _Held(
+        of_any, f"guard.set @g() {{\n{body}}}\n", (1, 4, 5), (), {"z": 7}, {"args": ["x"], "varargs": "rest", "varkw": "others", "keyword_only": ["y"]}
+    )
     assert check(1, 4, 5, z=7) and check(9, 8, 5, z=7, w=3) and check.left == frozenset()
     assert not check(1, 4, 6, z=7) and not check(1, 4, 5, 6, z=7) and not check(1, 4, z=7) and not check(1, 4, 5) and not check(1, 4, 5, z=8)
     assert not check(1, 4, 5, z=7, y=2)  # which Python finds
@@ -256,30 +263,104 @@ def test_memory_that_two_tensors_share_is_found():
     assert not any(check(*each) for each in ((base, base, torch.zeros(1)), (base[:1], torch.zeros(1), base[4:]), (base, base.view(2, 4), torch.zeros(1))))
 
 
-def test_no_version_is_found_under_a_mode():
-    check = held(first, source("x", 'L["x"]') + "guard.global_state() {grad = true, default_dtype = f32}\nguard.not_none(%x)\n", (1,))
+@contextlib.contextmanager
+def deterministic():
+    torch.use_deterministic_algorithms(True)
+    yield
+    torch.use_deterministic_algorithms(False)
+
+
+@contextlib.contextmanager
+def default_double():
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+@contextlib.contextmanager
+def hooked():
+    handle = torch.nn.modules.module.register_module_forward_hook(lambda *a: None)
+    yield
+    handle.remove()
+
+
+@contextlib.contextmanager
+def layer_of_vmap():
+    torch._C._functorch._vmap_increment_nesting(2, "error")
+    yield
+    torch._C._functorch._vmap_decrement_nesting()
+
+
+MODES = {
+    "no_grad": torch.no_grad,
+    "autocast": lambda: torch.autocast("cpu", dtype=torch.bfloat16),
+    "inference": torch.inference_mode,
+    "functions": torch.overrides.TorchFunctionMode,
+    "dispatch": torch.utils._python_dispatch.TorchDispatchMode,
+    "fake tensors": torch._subclasses.fake_tensor.FakeTensorMode,  # torch keeps it apart from other modes of dispatch
+    "deterministic": deterministic,
+    "default dtype": default_double,
+    "hooks": hooked,
+    "vmap": layer_of_vmap,
+}
+
+
+def check_modes():
+    return held(first, source("x", 'L["x"]') + "guard.global_state() {grad = true, default_dtype = f32}\nguard.not_none(%x)\n", (1,))
+
+
+@pytest.mark.parametrize("name", MODES)
+def test_no_version_is_found_under_a_mode(name):
+    check = check_modes()
     assert check(1) and not check(None)
-    with torch.no_grad():
-        assert not check(1)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        assert not check(1)
-    with torch.inference_mode():
-        assert not check(1)
+    for _ in range(3):  # what native code has noted of the thread's modes is another thing each time
+        with MODES[name]():
+            assert not check(1) and not check(1)
+            with MODES[name](), contextlib.suppress(RuntimeError):
+                assert not check(1)
+        assert check(1) and check(1)
+
+
+def test_modes_follow_each_other():
+    check = check_modes()
+    for one, other in itertools.permutations(MODES, 2):
+        with MODES[one]():
+            assert not check(1)
+        with MODES[other]():
+            assert not check(1)
+    assert check(1)
+
+
+def test_modes_are_those_of_the_thread_that_asks():
+    """Threads that are new, that begin with a mode on, and that are where one has ended."""
+    check = check_modes()
+    assert check(1)
+    turn = threading.Barrier(2, timeout=30)
+
+    def other(name):
+        with MODES[name]():
+            first = check(1)
+            turn.wait()  # the main thread asks
+            turn.wait()
+            second = check(1)
+        return first, second, check(1), check(1)
+
+    for name in ("no_grad", "functions", "dispatch", "vmap", "autocast", "inference"):
+        with ThreadPoolExecutor(1) as pool:
+            answer = pool.submit(other, name)
+            turn.wait()
+            assert check(1)
+            turn.wait()
+            assert answer.result() == (False, False, True, True)
+
+
+def test_modes_are_asked_of_torch_where_threads_cannot_note_them(monkeypatch):
+    monkeypatch.setattr("lect.backends.native_guards.selftest.shared", lambda: None)
+    run_selftest(shared_checker())
+    check = check_modes()
+    assert check(1)
     with torch.overrides.TorchFunctionMode():
         assert not check(1)
-    torch.use_deterministic_algorithms(True)
-    try:
-        assert not check(1)
-    finally:
-        torch.use_deterministic_algorithms(False)
-    torch.set_default_dtype(torch.float64)
-    try:
-        assert not check(1)
-    finally:
-        torch.set_default_dtype(torch.float32)
-    handle = torch.nn.modules.module.register_module_forward_hook(lambda *a: None)
-    assert not check(1)
-    handle.remove()
     assert check(1)
 
 

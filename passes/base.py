@@ -17,6 +17,7 @@ named in a pipeline by its name alone.  A pass keeps no state: counts go to `ctx
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib
 import re
 import typing
@@ -73,8 +74,7 @@ def value_text(value: Any) -> str:
 
 def make_pass(cls: type[Pass], options: Mapping[str, str]) -> Pass:
     """A pass with its options given as text.  Raises `PassFailure` for an option it lacks or a value of another type."""
-    types = typing.get_type_hints(cls)
-    fields = {f.name: types[f.name] for f in dataclasses.fields(cls)}
+    fields = _option_types(cls)
     values = {}
     for name, text in options.items():
         if name not in fields:
@@ -85,6 +85,13 @@ def make_pass(cls: type[Pass], options: Mapping[str, str]) -> Pass:
         except ValueError:
             raise PassFailure(f"option '{name}' of pass '{cls.name}' takes {_describe(fields[name])}, got '{text}'") from None
     return cls(**values)
+
+
+@functools.cache
+def _option_types(cls: type[Pass]) -> Mapping[str, Any]:
+    """Option -> type, of a pass.  Resolving the annotations takes longer than a pass that finds nothing to do."""
+    types = typing.get_type_hints(cls)
+    return {f.name: types[f.name] for f in dataclasses.fields(cls)}
 
 
 def parse_value(text: str, kind: Any) -> Any:

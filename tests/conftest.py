@@ -1,7 +1,9 @@
 """Settings shared by all tests."""
 
 import gc
+import hashlib
 import os
+import threading
 
 import pytest
 
@@ -20,3 +22,44 @@ def collections_look_at_this_module():
     would go through all of them each time."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(5_000, 20, 20)  # and what a test makes is walked less often than by default
+
+
+@pytest.fixture(scope="session", autouse=True)
+def machine_code_is_made_once(tmp_path_factory):
+    """Tests compile the same kernels again and again, with either trigger, and LLVM would take half of their time.  What it made of a text is kept for
+    this run of the tests, where its other workers find it, too."""
+    from lect.backends.llvm import loaded
+
+    make, own = loaded.compile_object, tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "machine-code"
+    folder.mkdir(exist_ok=True)
+
+    def compile_object(text: str, *arguments: object, **options: object) -> bytes:
+        made_for = (loaded.host_fingerprint(), arguments, options)
+        path = folder / hashlib.sha256(f"{made_for}\n{text}".encode()).hexdigest()
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            code = make(text, *arguments, **options)
+        written = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
+        written.write_bytes(code)
+        written.rename(path)
+        return code
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loaded, "compile_object", compile_object)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def seeds_are_for_devices_that_are_there():
+    """`torch.manual_seed` writes down where it was called, for each kind of device that may come to be used: a millisecond, as the stack of a test is deep."""
+    import torch
+
+    kinds = {torch.cuda: torch.cuda.random, torch.xpu: torch.xpu.random, torch.mtia: torch.mtia}
+    with pytest.MonkeyPatch.context() as patch:
+        for kind, place in kinds.items():
+            if not kind.is_available():
+                patch.setattr(place, "_lazy_call", lambda seed, **_: None)
+        yield

@@ -27,10 +27,8 @@ MOST_ELEMENTS = 1 << 16
 
 
 def is_plain(op: Any) -> bool:
-    """True for a gradient and an operand of one float type, and statistics and a weight of that type or, beside halves, of f32; on the CPU, not empty."""
+    """True for a gradient and an operand of one float type, and statistics and a weight of that type or, beside halves, of f32; not empty."""
     x = op.x.type
-    if x.device != "cpu":  # a GPU wants the folds across many rows split, as the library does it
-        return False
     kinds = {value.type.element for value in (op.mean, op.rstd, op.weight) if value is not None}
     return x.count > 0 and op.gradient.type.element is x.element and all(kind is x.element or (x.element.is_half and kind is f32) for kind in kinds)
 
@@ -47,11 +45,38 @@ def gradient_of_operand(along: Num, total: Num, scaled: Num, x: Num, mean: Num, 
     return rstd * scaled + slope * x - (slope * mean + total * rstd / count)
 
 
+def _on_a_gpu(lowering: Lowering, op: Any) -> list[Seen]:
+    """A nest of rows for the operand and one of columns for the parameters, whose sums are split; both in f32 for halves, as eager has it."""
+    type = op.x.type
+    if op.weight is None and any(value.users for value in op.results[1:]):
+        return call(lowering, op)
+    kept = type.rank - len(op.normalized)
+    fold = Fold(lowering, op.x, tuple(range(kept, type.rank)), op)
+    body = fold.body
+    normal, slope = _normal_and_slope(body, op)
+    if op.weight is not None:
+        slope = slope * body.read(op.weight, body.indices[kept:])
+    rest = slope - fold.mean(slope) - normal * fold.mean(slope * normal)
+    body.store(rest * body.read(op.rstd), op.x_gradient.type, body.indices)
+    columns = Fold(lowering, op.x, tuple(range(kept)), op)
+    normal, slope = _normal_and_slope(columns.body, op)
+    for number, result in ((slope * normal, op.weight_gradient), (slope, op.bias_gradient)):
+        columns.body.store(columns.sum(number), result.type, columns.body.indices[kept:])
+    return [*body.finish(), *columns.body.finish()]
+
+
+def _normal_and_slope(body: Body, op: Any) -> tuple[Num, Num]:
+    """The normalised operand, computed again, and the gradient of the result."""
+    return (body.read(op.x) - body.read(op.mean)) * body.read(op.rstd), body.read(op.gradient)
+
+
 def _layer_norm_backward(lowering: Lowering, op: Any) -> list[Seen]:
     rank = op.x.type.rank
     kept = rank - len(op.normalized)
     if not op.x.type.count:
         return [constant_tensor(lowering, 0, value.type) for value in op.results]
+    if op.x.type.device != "cpu":
+        return _on_a_gpu(lowering, op)
     if not is_plain(op) or (facts_of(op).hint(op.x.type.count) > MOST_ELEMENTS and not op.x.type.element.is_half and not is_computed_by_readers(op.gradient)):
         return call(lowering, op)
     fold = Fold(lowering, op.x, tuple(range(kept, rank)), op)

@@ -48,31 +48,6 @@ def _layer_norm(lowering: Lowering, op: Any) -> list[Seen]:
     return body.finish()
 
 
-def _layer_norm_backward(lowering: Lowering, op: Any) -> list[Seen]:
-    """On a GPU a nest of rows for the operand and one of columns for the parameters, both in f32 for halves as eager has it; on a CPU the library's."""
-    type = op.x.type
-    if type.device == "cpu" or not type.count or (op.weight is None and any(value.users for value in op.results[1:])):
-        return call(lowering, op)
-    kept = type.rank - len(op.normalized)
-    fold = Fold(lowering, op.x, tuple(range(kept, type.rank)), op)
-    body = fold.body
-    normal, slope = _normal_and_slope(body, op)
-    if op.weight is not None:
-        slope = slope * body.read(op.weight, body.indices[kept:])
-    rest = slope - fold.mean(slope) - normal * fold.mean(slope * normal)
-    body.store(rest * body.read(op.rstd), op.x_gradient.type, body.indices)
-    columns = Fold(lowering, op.x, tuple(range(kept)), op)
-    normal, slope = _normal_and_slope(columns.body, op)
-    for number, result in ((slope * normal, op.weight_gradient), (slope, op.bias_gradient)):
-        columns.body.store(columns.sum(number), result.type, columns.body.indices[kept:])
-    return [*body.finish(), *columns.body.finish()]
-
-
-def _normal_and_slope(body: Body, op: Any) -> tuple[Num, Num]:
-    """The normalised operand, computed again, and the gradient of the result."""
-    return (body.read(op.x) - body.read(op.mean)) * body.read(op.rstd), body.read(op.gradient)
-
-
 def _group_norm(lowering: Lowering, op: Any) -> list[Seen]:
     """The channels become two dims, group and channel in the group."""
     type = op.x.type
@@ -264,7 +239,6 @@ def _store_gradient(body: Body, op: Any, x: Num, gradient: Num, shares: Sequence
 RULES: Mapping[type[Operation], Rule] = MappingProxyType(
     {
         normalization.LayerNormOp: _layer_norm,
-        normalization.LayerNormBackwardOp: _layer_norm_backward,
         normalization.GroupNormOp: _group_norm,
         normalization.BatchNormOp: _batch_norm,
         normalization.BatchNormBackwardOp: _batch_norm_backward,

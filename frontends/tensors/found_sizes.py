@@ -52,8 +52,10 @@ def _unique_dim(n: Any, x: torch.Tensor, dim: int, sorted: bool = True, return_i
     if not own.shape or not -len(own.shape) <= dim < len(own.shape):
         return None  # torch words the error
     dim %= len(own.shape)
-    shape = (*own.shape[:dim], n, *own.shape[dim + 1 :])
-    return (_new(shape, own.dtype, own.device), _new((own.shape[dim],), torch.int64, own.device), _new((n,), torch.int64, own.device))
+    others = (*own.shape[:dim], *own.shape[dim + 1 :])
+    steps = contiguous_strides((n, *others))  # torch moves the dim to the front, and the result's back
+    shape, strides = (*others[:dim], n, *others[dim:]), (*steps[1 : dim + 1], steps[0], *steps[dim + 1 :])
+    return (TensorMeta(shape, own.dtype, strides, own.device), _new((own.shape[dim],), torch.int64, own.device), _new((n,), torch.int64, own.device))
 
 
 RESULTS: Final[Mapping[Any, Callable[..., Any]]] = MappingProxyType(

@@ -111,6 +111,17 @@ def test_sizes_that_elements_decide(name):
     assert check({**FUNCTIONS, **WITHOUT_GRADIENT}[name], rows()) == 2, [event.text() for event in lect.events("graph break", "fallback", "static sizes")]
 
 
+@pytest.mark.parametrize("dim", [0, 1, 2, -1])
+def test_unique_along_a_dim_lies_as_torch_moves_it(dim):
+    """The result is stored with the dim outermost; what reads it reads the right elements, and it is seen as eager's."""
+    fn = lambda x: (lambda y: (y, y * 2, y.sum(0)))(torch.unique(x, dim=dim))  # noqa: E731
+    torch.manual_seed(dim)
+    for x in (torch.randint(0, 2, (5, 3, 4)), torch.randint(0, 3, (4, 3, 5)).transpose(0, 2), torch.randint(0, 2, (4, 1, 6)).expand(4, 3, 6)):
+        for got, want in zip(lect.compile(fn)(x), fn(x), strict=True):
+            assert torch.equal(got, want)
+            assert got.stride() == want.stride()
+
+
 @pytest.mark.parametrize("host", ["native", "python"])
 def test_few_and_no_elements(host):
     """Sizes 0 and 1 are run as written, whatever they are."""

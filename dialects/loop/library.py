@@ -48,3 +48,9 @@ def may_raise(name: str) -> bool:
     """True unless a library function is known never to raise; `name` is `aten.index_select.default`."""
     parts = name.split(".")
     return not (len(parts) == 3 and parts[0] == "aten" and parts[1] in _NEVER_RAISE)
+
+
+def keeps_its_turn(name: str) -> bool:
+    """True for a library function that is called in the order of the program among those like it: it may raise, draw random numbers, or leave its results
+    in memory that others see.  What never raises draws nothing, either."""
+    return may_raise(name) or may_share_memory(name)

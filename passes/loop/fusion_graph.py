@@ -1,12 +1,14 @@
 """The operations of a loop function as a graph that stays sorted while nodes merge.
 
-Nodes are nests, library calls and the return; an edge says which buffer one makes and the other reads.  `position` is a topological order.  A merge of
-two nodes touches only what lies between them in that order, so asking whether they may merge costs no more than that window.
+Nodes are nests, library calls and the return; an edge says which buffer one makes and the other reads, or that of two calls one has its turn behind the
+other (see `keeps_its_turn`).  `position` is a topological order.  A merge of two nodes touches only what lies between them in that order, so asking
+whether they may merge costs no more than that window.
 """
 
 from __future__ import annotations
 
-from lect.dialects.loop.ops import FuncOp
+from lect.dialects.loop.library import keeps_its_turn
+from lect.dialects.loop.ops import ExternOp, FuncOp
 from lect.ir import Operation, Value
 
 
@@ -17,17 +19,23 @@ class FusionGraph:
         self.func = func
         self.order: list[Operation | None] = list(func.body)
         self.position: dict[Operation, int] = {op: k for k, op in enumerate(func.body)}
-        self.successors: dict[Operation, dict[Operation, Value]] = {op: {} for op in func.body}
-        self.predecessors: dict[Operation, dict[Operation, Value]] = {op: {} for op in func.body}
+        self.successors: dict[Operation, dict[Operation, Value | None]] = {op: {} for op in func.body}
+        self.predecessors: dict[Operation, dict[Operation, Value | None]] = {op: {} for op in func.body}
         self.between: set[Operation] = set()
+        last: ExternOp | None = None
         for op in func.body:
             for value in op.operands:
                 if isinstance(value.owner, Operation):
                     self.successors[value.owner][op] = value
                     self.predecessors[op][value.owner] = value
+            if isinstance(op, ExternOp) and keeps_its_turn(op.callee.leaf):
+                if last is not None:
+                    self.successors[last].setdefault(op, None)
+                    self.predecessors[op].setdefault(last, None)
+                last = op
 
-    def detour(self, first: Operation, last: Operation) -> tuple[Operation, Value] | None:
-        """The last step (node, buffer) of a path from `first` to `last` through a third node, or None.  Fills `between` for `merge`."""
+    def detour(self, first: Operation, last: Operation) -> tuple[Operation, Value | None] | None:
+        """The last step (node, buffer if it is one) of a path from `first` to `last` through a third node, or None.  Fills `between` for `merge`."""
         limit = self.position[last]
         seen: set[Operation] = set()
         pending = [op for op in self.successors[first] if op is not last]

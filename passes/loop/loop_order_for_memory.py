@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
-from lect.dialects.loop.library import may_raise, may_share_memory
+from lect.dialects.loop.library import keeps_its_turn
 from lect.dialects.loop.ops import ExternOp, ReturnOp, WriteOp
 from lect.ir import Context, Operation, Value
 from lect.passes.base import Pass, option
@@ -91,7 +91,7 @@ class Schedule:
                         self._edge(value.owner, op)  # type: ignore[arg-type]
                     self.readers[value] = self.readers.get(value, 0) + 1
                     self.users.setdefault(value, []).append(op)
-            if isinstance(op, ExternOp) and (may_raise(op.callee.leaf) or may_share_memory(op.callee.leaf)):
+            if isinstance(op, ExternOp) and keeps_its_turn(op.callee.leaf):
                 if chained is not None:
                     self._edge(chained, op)
                 chained = op

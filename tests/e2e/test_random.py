@@ -88,7 +88,14 @@ def turned(x):
     return F.dropout(x.t(), 0.5), torch.randn_like(x.t()), torch.rrelu(-x.t(), training=True), x[1:, 1:3].exponential_() + 0
 
 
-PROGRAMS = [in_place, writes_to_its_input, made, sampled, dropped, turned]
+def between(x):
+    """The first draw waits for what the sums are merged with, the second one for nothing."""
+    chances = x.abs().nan_to_num(1.0).clamp(0, 1)
+    first, second = torch.bernoulli(chances), torch.bernoulli(x, 0.5)
+    return first, second, torch.exp(chances).sum(-1)
+
+
+PROGRAMS = [in_place, writes_to_its_input, made, sampled, dropped, turned, between]
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)

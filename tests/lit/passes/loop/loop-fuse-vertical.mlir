@@ -287,3 +287,57 @@ loop.func @no_join_as_the_sizes_may_differ(%x: !loop.buffer<s0xs1xf32>, %y: !loo
   }
   loop.return(%3) {views = [#loop.view<s0xs2>]}
 }
+
+// -----
+!v = !loop.buffer<8xf32>
+
+// The first call waits for the joint nest, and the second one, which does not, for the first: both draw from one generator.
+// CHECK-LABEL: @calls_that_draw_numbers_keep_their_order
+// CHECK:         loop.nest @n1({{.*}}) {{.*}}fused = [#loop.fuse<vertical @n0, @n1
+// CHECK-NOT:     loop.extern @e1
+// CHECK:         loop.extern @e0
+// CHECK-NEXT:    loop.extern @e1
+loop.func @calls_that_draw_numbers_keep_their_order(%x: !v) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 8>, realize = ["operand of aten.bernoulli.default"]} : !v {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    %2 = loop.abs(%1) : f32
+    loop.store(%2) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %3 = loop.extern @e0(%0) {callee = @aten.bernoulli.default, views = [#loop.view<8>], args = [#loop.operand<0>], result_views = [#loop.view<8>]} : !v
+  %4 = loop.extern @e1(%x) {callee = @aten.bernoulli.p, views = [#loop.view<8>], args = [#loop.operand<0>, 0.5], result_views = [#loop.view<8>]} : !v
+  %5 = loop.nest @n1(%0) {space = #loop.space<d0: 8>, realize = ["graph output"]} : !v {
+  ^bb0(%d0: index):
+    %6 = loop.load(%0) {map = #loop.map<(d0) -> (d0)>} : f32
+    %7 = loop.neg(%6) : f32
+    loop.store(%7) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%3, %4, %5) {views = [#loop.view<8>, #loop.view<8>, #loop.view<8>]}
+}
+
+// -----
+!v = !loop.buffer<8xf32>
+
+// CHECK-LABEL: @no_fuse_across_two_calls_that_keep_their_order
+// CHECK:         loop.nest @n0
+// CHECK:         loop.extern @e0
+// CHECK:         loop.extern @e1
+// CHECK:         loop.nest @n1({{.*}}) {{.*}}blocked = [#loop.blocked<@n0 by "%{{.*}}: cycle through @e1">]
+loop.func @no_fuse_across_two_calls_that_keep_their_order(%x: !v) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 8>, realize = ["operand of aten.bernoulli.default"]} : !v {
+  ^bb0(%d0: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0) -> (d0)>} : f32
+    %2 = loop.abs(%1) : f32
+    loop.store(%2) {map = #loop.map<(d0) -> (d0)>}
+  }
+  %3 = loop.extern @e0(%0) {callee = @aten.bernoulli.default, views = [#loop.view<8>], args = [#loop.operand<0>], result_views = [#loop.view<8>]} : !v
+  %4 = loop.extern @e1(%x) {callee = @aten.bernoulli.p, views = [#loop.view<8>], args = [#loop.operand<0>, 0.5], result_views = [#loop.view<8>]} : !v
+  %5 = loop.nest @n1(%0, %4) {space = #loop.space<d0: 8>, realize = ["graph output"]} : !v {
+  ^bb0(%d0: index):
+    %6 = loop.load(%0) {map = #loop.map<(d0) -> (d0)>} : f32
+    %7 = loop.load(%4) {map = #loop.map<(d0) -> (d0)>} : f32
+    %8 = loop.mul(%6, %7) : f32
+    loop.store(%8) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%3, %5) {views = [#loop.view<8>, #loop.view<8>]}
+}

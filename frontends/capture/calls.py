@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from lect.dialects.guard.containers import has, own_item
-from lect.frontends.capture import making, module_calls, policy
+from lect.frontends.capture import making, module_calls, policy, scripted
 from lect.frontends.capture.attributes import MISSING, find_in_type, load_attr, lookup, python_method
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.cached_functions import call_cached
@@ -89,6 +89,8 @@ def call(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Box:
         return read_reference(t, callee)
     if kind is functools._lru_cache_wrapper:
         return call_cached(t, callee, args, kwargs)
+    if kind is scripted.KIND:
+        return call_function(t, scripted.function_of(t, callee, args, kwargs), args, kwargs)
     return _call_object(t, callee, args, kwargs)
 
 

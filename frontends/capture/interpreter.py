@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from opcode import opmap
 from threading import RLock
-from types import CellType, CodeType, MappingProxyType
+from types import CellType, CodeType, FunctionType, MappingProxyType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -132,6 +132,7 @@ class CodeTable:
         self.programs: WeakKeyDictionary[CodeType, Program] = WeakKeyDictionary()
         self.called_early: WeakKeyDictionary[Any, Counter[Any]] = WeakKeyDictionary()  # see `cached_functions`, as for the next
         self.raised: WeakKeyDictionary[Any, set[Any]] = WeakKeyDictionary()
+        self.scripted: WeakKeyDictionary[Any, FunctionType | None] = WeakKeyDictionary()  # see `scripted`
         self.specials: Mapping[Any, Any] = special_table()
         instruction_handlers()
         self.made_by_torch = MappingProxyType({**MADE_BY_TORCH, **RECURSIVE_REPRS})

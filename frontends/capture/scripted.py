@@ -10,8 +10,8 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Iterator
-from types import CodeType, FunctionType
+from collections.abc import Iterator, Mapping
+from types import CodeType, FunctionType, MappingProxyType
 from typing import Any
 
 import torch
@@ -20,7 +20,7 @@ from lect.frontends.capture.numbers import RunTimeNumber
 from lect.frontends.capture.tracer import Box, Tracer
 
 KIND = torch.jit.ScriptFunction
-_VALUES = {"int": int, "float": float, "bool": bool, "str": str}
+_VALUES: Mapping[str, type] = MappingProxyType({"int": int, "float": float, "bool": bool, "str": str})
 _ASKING = frozenset({"is_scripting", "is_tracing", "round", "pow"})
 _OF_SCRIPTS = frozenset({"prim::RaiseException", "prim::Print", "prim::PythonOp", "prim::CreateObject", "prim::fork", "aten::warn"})
 _OF_TENSORS = frozenset({"aten::pow", "aten::round"})  # of numbers they give other types than in Python

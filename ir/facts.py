@@ -53,7 +53,16 @@ class Facts:
     @staticmethod
     def of(declared: Mapping[str, Any] | None) -> Facts:
         """The facts that an attribute `symbols` states; the same object for the same text."""
-        return _stated(literal_key(declared)) if declared else NOTHING
+        if not declared:
+            return NOTHING
+        known = _OF_OBJECT.get(id(declared))
+        if known is not None and known[0] is declared:
+            return known[1]
+        found = _stated(literal_key(declared))
+        if len(_OF_OBJECT) >= MOST_OBJECTS:
+            _OF_OBJECT.clear()
+        _OF_OBJECT[id(declared)] = (declared, found)
+        return found
 
     def fact(self, number: int) -> Fact:
         """What is known of `s<number>`."""
@@ -98,6 +107,8 @@ def _stated(key: Any) -> Facts:
 
 
 NOTHING = Facts({})
+MOST_OBJECTS = 64
+_OF_OBJECT: dict[int, tuple[Any, Facts]] = {}  # attributes are never changed, and asked for again and again; each is kept, so that its id stays its own
 
 
 def facts_of(op: Operation) -> Facts:

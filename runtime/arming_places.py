@@ -102,6 +102,7 @@ class Arming:
         self.keep: list[Any] = []
         self.watched: dict[int, Any] = {}
         self.slots = len(names)
+        self.sizes: Any = None  # `SizeRows`
         self.arguments = {name: Place(value, slot(number), False) for number, (name, value) in enumerate(zip(names, values))}
         self.loose: frozenset[Any] = frozenset()  # paths of numbers of run time, which are other objects each time
         self._places: dict[Any, Place] = {}

@@ -21,6 +21,8 @@ from lect.ir import Operation
 from lect.ir.types import f64
 from lect.runtime import guard_checks as checks
 from lect.runtime.arming_places import DICTS, HEAP_TYPE, IMMUTABLE, SINGLE, TENSORS, Arming, Place, Unarmed, path_key
+from lect.runtime.arming_sizes import SizeRows
+from lect.runtime.guard_sizes import has_symbols
 
 
 def _immutable(place: Place) -> None:
@@ -94,9 +96,16 @@ def _tensor(a: Arming, op: Any) -> None:
     value = place.value
     if type(value) not in TENSORS:
         raise Unarmed
-    a.rows.append(tensor_row(place.operand, value, a.where))
+    if has_symbols((op.sizes, op.strides)):
+        a.sizes.tensor(op, place)
+    else:
+        a.rows.append(tensor_row(place.operand, value, a.where))
     if value.device.type != "cpu":
         a.add("device", place.operand, value.device.index)
+
+
+def _symbolic(a: Arming, op: Any) -> None:
+    a.sizes.condition(op)
 
 
 def _same(a: Arming, op: Any) -> None:
@@ -283,6 +292,7 @@ RULES: Mapping[type, Callable[[Arming, Any], None]] = MappingProxyType(
         guard.TypeIsOp: _type_is,
         guard.IsOp: _is,
         guard.TensorOp: _tensor,
+        guard.SymbolicOp: _symbolic,
         guard.SameOp: _same,
         guard.DistinctOp: _distinct,
         guard.AllDistinctOp: _all_distinct,
@@ -311,6 +321,7 @@ def arm(arming: Arming, conditions: Sequence[Operation]) -> frozenset[int]:
     numbers = [op.operands[0].owner for op in conditions if isinstance(op, guard.NumberOp)]
     arming.loose = frozenset(path_key(owner.path) for owner in numbers if isinstance(owner, guard.SourceOp))
     arming.signature()
+    arming.sizes = SizeRows(arming)
     left = set()
     for number, op in enumerate(conditions):
         rule = RULES.get(type(op))

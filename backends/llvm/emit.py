@@ -21,7 +21,7 @@ from lect.backends.llvm.comparisons import compared_lanes
 from lect.backends.llvm.memory import Access, combine_masks, live_mask
 from lect.backends.llvm.programs import write_programs
 from lect.backends.llvm.random_words import random_words
-from lect.backends.llvm.tails import either, last_block, loop_over
+from lect.backends.llvm.tails import either, is_last_shorter, last_block, loop_from, loop_over
 from lect.backends.llvm.values import TRUE, IndexTile, Tile, memory_type, power_of_two
 from lect.backends.llvm.writer import Writer, literal
 from lect.dialects.kernel import ops as kernel
@@ -406,6 +406,9 @@ class FunctionEmitter:
         step = op.step or block
         total = op.span if op.span is not None else as_size(axis.extent - op.begin)
         carried = [self.shaped(self.tile(value), value.type) for value in op.initial]
+        if is_last_shorter(op, axis):
+            self.tiles.update(zip(op.results, loop_from(self, op, step, carried)))
+            return
         if type(total) is not int or type(op.begin) is not int:
             self.tiles.update(zip(op.results, loop_over(self, op, total, step, carried)))
             return

@@ -20,23 +20,51 @@ if TYPE_CHECKING:
 
 def loop_over(emitter: FunctionEmitter, op: kernel.ForOp, total: Size, step: int, carried: list[Tile]) -> list[Tile]:
     """A loop over `total` indices in steps, and what is left behind them."""
-    writer = emitter.writer
     base = emitter.index(op.start).base if op.start is not None else emitter.size(op.begin)  # type: ignore[union-attr]
+    if op.step is not None and op.span is None:  # the loop inside goes to the end of the axis
+        return emitter.loop(op, base, emitter.size(total), step, carried)
     if emitter.facts.divisible(total, step):
         return emitter.loop(op, base, emitter.size(total), step, carried)
     whole = as_size(total // step * step)
     carried = emitter.loop(op, base, emitter.size(whole), step, carried)
-    begin, rest = writer.add_indices(base, emitter.size(whole)), emitter.size(as_size(total - whole))
+    begin, rest = emitter.writer.add_indices(base, emitter.size(whole)), emitter.size(as_size(total - whole))
+    return what_is_left(emitter, op, begin, rest, step, carried)
+
+
+def is_last_shorter(op: kernel.ForOp, axis: Axis) -> bool:
+    """Whether a loop inside of another one over the same axis, in chunks, may have a last chunk that is shorter than the others."""
+    outer = op.parent_op
+    return op.start is not None and isinstance(outer, kernel.ForOp) and outer.axis == op.axis and outer.span is None and type(axis.extent) is not int
+
+
+def loop_from(emitter: FunctionEmitter, op: kernel.ForOp, step: int, carried: list[Tile]) -> list[Tile]:
+    """A loop over the indices of a chunk, or to the end of the axis where that comes first."""
+    writer = emitter.writer
+    base = emitter.index(op.start).base  # type: ignore[arg-type]
+    left = writer.emit(f"sub nsw i64 {emitter.size(emitter.axes[op.axis].extent)}, {base}")
+    shorter = writer.emit(f"icmp slt i64 {left}, {op.span}")
+    count = writer.emit(f"select i1 {shorter}, i64 {left}, i64 {op.span}")
+    if emitter.facts.divisible(emitter.axes[op.axis].extent, step):
+        return emitter.loop(op, base, count, step, carried)
+    rest = writer.emit(f"urem i64 {count}, {step}")
+    whole = writer.emit(f"sub nsw i64 {count}, {rest}")
+    carried = emitter.loop(op, base, whole, step, carried)
+    return what_is_left(emitter, op, writer.add_indices(base, whole), rest, step, carried)
+
+
+def what_is_left(emitter: FunctionEmitter, op: kernel.ForOp, begin: str, rest: str, step: int, carried: list[Tile]) -> list[Tile]:
+    """The last `rest` indices of a loop, which are fewer than a step."""
+    writer = emitter.writer
     if op.axis != emitter.vector:
         with emitter.single(op.axis):
             return emitter.loop(op, begin, rest, 1, carried)
-
     piece = piece_of(emitter.blocks[op.axis])
     if piece < step:
-        pieces = emitter.size(as_size((total - whole) // piece * piece))
+        few = writer.emit(f"urem i64 {rest}, {piece}")
+        pieces = writer.emit(f"sub nsw i64 {rest}, {few}")
         with emitter.part(op.axis, piece):
             carried = emitter.loop(op, begin, pieces, piece, carried)
-        begin, rest = writer.add_indices(begin, pieces), emitter.size(as_size((total - whole) % piece))
+        begin, rest = writer.add_indices(begin, pieces), few
 
     def last() -> list[Tile]:
         with emitter.part(op.axis, piece, rest):

@@ -94,6 +94,14 @@ class Check:
         """Store an object into the slot that a word of the row names."""
         self.store("ptr", value, "%flat", self.emit(f"add i64 {self.word(number)}, -1"))
 
+    def number(self, number: int) -> str:
+        """The integer in the slot that a word of the row names."""
+        return self.load("i64", "%flat", self.emit(f"add i64 {self.word(number)}, -1"))
+
+    def put_number(self, number: int, value: str) -> None:
+        """Store an integer into the slot that a word of the row names."""
+        self.store("i64", value, "%flat", self.emit(f"add i64 {self.word(number)}, -1"))
+
     # ---- conditions --------------------------------------------------------------------------------------------------
 
     def compare(self, type: str, left: str, right: str, how: str = "eq") -> str:

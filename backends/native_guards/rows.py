@@ -15,6 +15,15 @@
     tuple_item operand number slot               the same of a tuple
     dict_item  operand key hash slot             the value of a dict under a text goes to a slot
     tensor     operand class keys flags rank layout         the dispatch keys, dtype and requires_grad (`flags`), sizes and strides (`layout`)
+    sized      operand class keys flags rank layout slot    likewise, where sizes and strides of -1 are any; all of them go to slots from this one on, as integers
+    number     value slot                        an integer goes to a slot
+    equal      slot slot                         two integers are equal
+    range      slot low high                     an integer is in this range
+    nonzero    slot                              an integer is not 0
+    times      slot slot slot                    the product of two integers goes to a slot; neither has more than 31 bits
+    plus       slot slot slot                    their sum
+    floordiv   slot slot slot                    their quotient; the first is not negative, the second positive
+    mod        slot slot slot                    and what is left of it
     grad       operand class slot                the tensor is of this class itself; its gradient, or None, goes to a slot
     device     operand index                     the tensor is on the device of that number
     apart      class class n mask places operand...         of one of both classes each, and no two of them have one memory
@@ -182,6 +191,34 @@ def _dict_item(c: Check, where: Layout) -> None:
 
 
 def _tensor(c: Check, where: Layout) -> None:
+    impl, rank, flags = _metadata(c, where)
+    sizes, strides = _layout_of(c, where, impl, rank)
+    wanted = c.word(6, "ptr")
+    wanted_strides = c.at(wanted, c.emit(f"mul i64 {rank}, {WORD}"))
+    with c.repeat(rank) as number:
+        place = c.emit(f"mul i64 {number}, {WORD}")
+        c.same("i64", c.load("i64", sizes, place), c.load("i64", wanted, place))
+        c.same("i64", c.load("i64", strides, place), c.load("i64", wanted_strides, place))
+    _requires_grad(c, where, impl, c.emit(f"trunc i64 {c.emit(f'lshr i64 {flags}, 16')} to i1"))
+    c.next(7)
+
+
+def _sized(c: Check, where: Layout) -> None:
+    impl, rank, flags = _metadata(c, where)
+    wanted, out, behind = c.word(6, "ptr"), c.at("%flat", c.emit(f"add i64 {c.word(7)}, -1")), c.emit(f"mul i64 {rank}, {WORD}")
+    for found, first in zip(_layout_of(c, where, impl, rank), ("0", behind)):
+        with c.repeat(rank) as number:
+            place = c.emit(f"mul i64 {number}, {WORD}")
+            value, there = c.load("i64", found, place), c.emit(f"add i64 {place}, {first}")
+            asked = c.load("i64", wanted, there)
+            c.require(c.emit(f"or i1 {c.compare('i64', asked, '-1')}, {c.compare('i64', asked, value)}"))
+            c.store("i64", value, out, there)
+    _requires_grad(c, where, impl, c.emit(f"trunc i64 {c.emit(f'lshr i64 {flags}, 16')} to i1"))
+    c.next(8)
+
+
+def _metadata(c: Check, where: Layout) -> tuple[str, str, str]:
+    """The class, the dispatch keys, the dtype and the rank are those of the row; the tensor's memory in torch, the rank and the flags."""
     value = c.operand(1)
     c.class_is(value, c.word(2, "ptr"))
     impl = c.load("ptr", value, where.handle)
@@ -191,19 +228,16 @@ def _tensor(c: Check, where: Layout) -> None:
     c.same("i16", c.load("i16", impl, where.dtype), c.emit(f"trunc i64 {flags} to i16"))
     rank = c.word(5)
     c.same("i64", c.load("i64", impl, where.rank), rank)
+    return impl, rank, flags
+
+
+def _layout_of(c: Check, where: Layout, impl: str, rank: str) -> tuple[str, str]:
+    """Where the sizes and the strides of a tensor are."""
     inline = c.compare("i64", rank, str(INLINE_RANK), "sle")
     far = c.load("ptr", impl, where.sizes)
     sizes = c.emit(f"select i1 {inline}, ptr {c.at(impl, where.sizes)}, ptr {far}")
     behind = c.at(far, c.emit(f"mul i64 {rank}, {WORD}"))
-    strides = c.emit(f"select i1 {inline}, ptr {c.at(impl, where.strides)}, ptr {behind}")
-    wanted = c.word(6, "ptr")
-    wanted_strides = c.at(wanted, c.emit(f"mul i64 {rank}, {WORD}"))
-    with c.repeat(rank) as number:
-        place = c.emit(f"mul i64 {number}, {WORD}")
-        c.same("i64", c.load("i64", sizes, place), c.load("i64", wanted, place))
-        c.same("i64", c.load("i64", strides, place), c.load("i64", wanted_strides, place))
-    _requires_grad(c, where, impl, c.emit(f"trunc i64 {c.emit(f'lshr i64 {flags}, 16')} to i1"))
-    c.next(7)
+    return sizes, c.emit(f"select i1 {inline}, ptr {c.at(impl, where.strides)}, ptr {behind}")
 
 
 def _requires_grad(c: Check, where: Layout, impl: str, wanted: str) -> None:
@@ -300,6 +334,52 @@ def _int(c: Check, where: Layout) -> None:
     c.next(4)
 
 
+def _number(c: Check, where: Layout) -> None:
+    c.put_number(2, c.word(1))
+    c.next(3)
+
+
+def _equal(c: Check, where: Layout) -> None:
+    c.same("i64", c.number(1), c.number(2))
+    c.next(3)
+
+
+def _range(c: Check, where: Layout) -> None:
+    number = c.number(1)
+    c.require(c.compare("i64", number, c.word(2), "sge"))
+    c.require(c.compare("i64", number, c.word(3), "sle"))
+    c.next(4)
+
+
+def _nonzero(c: Check, where: Layout) -> None:
+    c.require(c.compare("i64", c.number(1), "0", "ne"))
+    c.next(2)
+
+
+def _computed(instruction: str, bits: int) -> Body:
+    """Integers between -(2**bits) and 2**bits - 1 go through an instruction, so that it does not overflow."""
+
+    def write(c: Check, where: Layout) -> None:
+        values = c.number(1), c.number(2)
+        for value in values:
+            c.require(c.compare("i64", c.emit(f"add i64 {value}, {1 << bits}"), str(2 << bits), "ult"))
+        c.put_number(3, c.emit(f"{instruction} i64 {', '.join(values)}"))
+        c.next(4)
+
+    return write
+
+
+def _divided(instruction: str) -> Body:
+    def write(c: Check, where: Layout) -> None:
+        value, divisor = c.number(1), c.number(2)
+        c.require(c.compare("i64", value, "0", "sge"))
+        c.require(c.compare("i64", divisor, "0", "sgt"))
+        c.put_number(3, c.emit(f"{instruction} i64 {value}, {divisor}"))
+        c.next(4)
+
+    return write
+
+
 def _float(c: Check, where: Layout) -> None:
     value = c.operand(1)
     c.class_is(value, "@PyFloat_Type")
@@ -358,6 +438,15 @@ KINDS: Mapping[str, Body] = MappingProxyType(
         "text": _text,
         "modes": modes_body,
         "calm": _calm,
+        "sized": _sized,
+        "number": _number,
+        "equal": _equal,
+        "range": _range,
+        "nonzero": _nonzero,
+        "times": _computed("mul", 31),
+        "plus": _computed("add", 61),
+        "floordiv": _divided("udiv"),
+        "mod": _divided("urem"),
     }
 )
 NUMBERS: Mapping[str, int] = MappingProxyType({name: number for number, name in enumerate(KINDS, 1)})

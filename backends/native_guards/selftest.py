@@ -36,6 +36,7 @@ class _Test:
 
     def run(self) -> None:
         self.tensors()
+        self.sizes()
         self.gradients()
         self.memories()
         self.scalars()
@@ -47,7 +48,7 @@ class _Test:
         self.modes()  # as in the beginning, behind all the others
 
     def holds(self, rows: list[Row], *objects: Any) -> bool:
-        flat = (ctypes.c_uint64 * (len(objects) + 4))(*[id(each) for each in objects])
+        flat = (ctypes.c_uint64 * (len(objects) + 16))(*[id(each) for each in objects])
         return self.checker.holds(Table(rows, (), (), None, None).rows.words, flat)
 
     def expect(self, wanted: bool, what: str, row: Row, *objects: Any) -> None:
@@ -61,6 +62,31 @@ class _Test:
             for other in samples:
                 self.expect(_facts(one) == _facts(other), "two tensors", row, other)
             self.expect(False, "no tensor", row, 1)
+
+    def sizes(self) -> None:
+        samples = _tensors()
+        for one in samples:
+            layout = [*one.shape, *one.stride()]
+            for free in ([], [0], range(one.dim()), range(len(layout))):
+                row = sized_row(slot(1), one, [-1 if n in free else size for n, size in enumerate(layout)], slot(2), self.where)
+                for other in samples:
+                    found = [*other.shape, *other.stride()]
+                    right = _but_layout(one) == _but_layout(other) and all(n in free or found[n] == size for n, size in enumerate(layout))
+                    kept: list[Row] = [row for n, size in enumerate(found) for row in (("number", [size, slot(12)]), ("equal", [slot(2 + n), slot(12)]))]
+                    if self.holds([row, *(kept if right else ())], 0, other) != right:
+                        raise LayoutError("native guards fail their test: sizes that are free")
+        for left, right_, kind, value in _sums():
+            rows: list[Row] = [("number", [left, slot(0)]), ("number", [right_, slot(1)]), (kind, [slot(0), slot(1), slot(2)])]
+            if self.holds(rows) != (value is not None):
+                raise LayoutError(f"native guards fail their test: {left} {kind} {right_}")
+            for other_ in (value, 7) if value is not None else ():
+                last: list[Row] = [("number", [other_, slot(3)]), ("equal", [slot(2), slot(3)])]
+                if self.holds([*rows, *last]) != (value == other_):
+                    raise LayoutError(f"native guards fail their test: {left} {kind} {right_}")
+        for number in (-3, 0, 2, 9):
+            given: Row = ("number", [number, slot(0)])
+            if self.holds([given, ("nonzero", [slot(0)])]) != (number != 0) or self.holds([given, ("range", [slot(0), 0, 8])]) != (0 <= number <= 8):
+                raise LayoutError("native guards fail their test: ranges")
 
     def gradients(self) -> None:
         gradient = torch.ones(3)
@@ -200,6 +226,12 @@ def tensor_row(operand: int, value: torch.Tensor, where: Layout) -> Row:
     return "tensor", [operand, id(type(value)), word(impl + where.keys), flags, value.dim(), layout]
 
 
+def sized_row(operand: int, value: torch.Tensor, layout: Sequence[int], first: int, where: Layout) -> Row:
+    """The row for a tensor like this one but for sizes and strides that are -1 in `layout`; all of them go to slots from `first` on."""
+    _, (_, cls, keys, flags, rank, _) = tensor_row(operand, value, where)
+    return "sized", [operand, cls, keys, flags, rank, Memory(layout), first]
+
+
 def apart_row(operands: Sequence[int]) -> Row:
     """The row for tensors of which no two have one memory."""
     mask = (1 << (2 * len(operands)).bit_length()) - 1
@@ -219,6 +251,22 @@ def modes_row(grad: bool, inference: bool, dtype: torch.dtype, deterministic: bo
 def _facts(tensor: torch.Tensor) -> tuple[Any, ...]:
     keys = torch._C._dispatch_keys(tensor).raw_repr()
     return type(tensor), tensor.dtype, tensor.shape, tensor.stride(), tensor.requires_grad, keys
+
+
+def _but_layout(tensor: torch.Tensor) -> tuple[Any, ...]:
+    kind, dtype, shape, _, *others = _facts(tensor)
+    return kind, dtype, len(shape), *others
+
+
+def _sums() -> Iterator[tuple[int, int, str, int | None]]:
+    """Two integers, what is done with them, and what comes of it, None where a row does not hold."""
+    for left, right in ((6, 4), (0, 5), (7, -2), (-7, 2), (5, 0), (2**31 - 1, 2**31 - 1), (2**31, 2), (2**61, 1), (-(2**61), -1), (2**40, 2**9)):
+        small = all(-(2**31) <= number < 2**31 for number in (left, right))
+        yield left, right, "times", left * right if small else None
+        yield left, right, "plus", left + right if all(-(2**61) <= number < 2**61 for number in (left, right)) else None
+        whole = left >= 0 and right > 0
+        yield left, right, "floordiv", left // right if whole else None
+        yield left, right, "mod", left % right if whole else None
 
 
 def _tensors() -> list[torch.Tensor]:

@@ -212,7 +212,7 @@ class Program:
     def for_loop(self, op: kernel.ForOp) -> None:
         axis = kernel.axis_of(op, op.axis)
         first = op.begin if op.start is None else int(self.values[op.start])
-        last = axis.extent if op.span is None else first + op.span
+        last = axis.extent if op.span is None else min(first + op.span, axis.extent)
         carried = [self.values[value] for value in op.initial]
         for base in range(first, last, op.step or self.blocks[op.axis]):
             self.values[op.body.args[0]] = self.number_tensor(base)

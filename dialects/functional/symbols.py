@@ -13,6 +13,7 @@ call finds, whose result has a size that is the symbol by itself; what is said o
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from lect.dialects.functional.types import TensorType
@@ -164,5 +165,9 @@ def symbols_in(value: Any) -> Iterator[int]:
         for item in value.values():
             yield from symbols_in(item)
     elif type(value) is TensorType:
-        yield from symbols_in(value.shape)
-        yield from symbols_in(value.strides)
+        yield from _symbols_of_type(value)
+
+
+@lru_cache(maxsize=4096)
+def _symbols_of_type(type: TensorType) -> tuple[int, ...]:
+    return (*symbols_in(type.shape), *symbols_in(type.strides))

@@ -455,7 +455,8 @@ class DotOp(Operation):
 
 @op("kernel.for")
 class ForOp(Operation):
-    """Walk a loop axis in steps of its block (or of `step` indices): from `begin` to its end or over `span` indices, or `span` indices from `start` on.
+    """Walk a loop axis in steps of its block (or of `step` indices): from `begin` to its end or over `span` indices, or `span` indices from `start` on, at
+    most to the end of the axis.
 
     The block's arguments are the first index of the step and the carried tiles; `yield` gives their next values, and the results are the last.
     """
@@ -477,7 +478,7 @@ class ForOp(Operation):
         for name, size in (("begin", self.begin), ("step", self.step), ("span", self.span)):
             require(size is None or _is_multiple(size, block), self, "'{}' must be a multiple of the block {}, got {}", name, block, size)
         bounded = self.span is not None
-        require(bounded or (self.start is None and self.step is None), self, "a loop with a start or a step needs a span")
+        require(bounded or self.start is None, self, "a loop with a start needs a span")
         require(not (bounded and self.step) or _is_multiple(self.span, self.step), self, "the span {} must be a multiple of the step {}", self.span, self.step)
         end = self.begin if self.span is None else self.begin + self.span
         require(UNBOUNDED.less_equal(end, axis.extent) is not False, self, "the loop reaches beyond the extent {}", axis.extent)

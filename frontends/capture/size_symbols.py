@@ -13,7 +13,7 @@ What is found equal, and what has to be a number, is noted in the policy, and th
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -22,7 +22,7 @@ from lect.dialects.functional.shapes import contiguous_strides
 from lect.dialects.guard.types import PathAttr
 from lect.frontends.capture.guards import tensor_attributes
 from lect.frontends.capture.numbers import LONGEST, RunTimeNumber, apply_to_values, computed
-from lect.frontends.capture.size_policy import Constant, place_of
+from lect.frontends.capture.size_policy import LEAST, Constant, place_of
 from lect.frontends.capture.sources import Source
 from lect.frontends.tensors import LT, TensorMeta, layout_of, meta_of
 from lect.frontends.tensors.marks import marks_of
@@ -57,6 +57,7 @@ class SizeSymbols:
         self.numbers: dict[Expr, RunTimeNumber] = {}
         self.operands: dict[Expr, RunTimeNumber] = {}
         self.by_path: dict[PathAttr, Expr] = {}
+        self.of_shape: dict[tuple[int, ...], list[Size]] = {}  # the sizes of the first tensor of integers with some shape
         self.unsettled = False
 
     def __bool__(self) -> bool:
@@ -69,6 +70,7 @@ class SizeSymbols:
         self.operands.clear()
         self.sources.clear()
         self.by_path.clear()
+        self.of_shape.clear()
         self.places.clear()
         self.nonzeros.clear()
 
@@ -87,9 +89,12 @@ class SizeSymbols:
         policy.in_use = True
         meta = meta_of(tensor)
         shape: list[Size] = list(meta.shape)
+        alike = self._shape_alike(tensor, places) if given else shape
         for dim, place in places.items():
-            shape[dim] = self._symbol(place, meta.shape[dim], policy.bounds(tensor, dim))
+            shape[dim] = self._symbol(place, meta.shape[dim], policy.bounds(tensor, dim), alike[dim])
             self._note_mark(place, shape[dim], tensor, dim)
+        if not any(type(size) is Expr for size in alike):
+            alike[:] = shape
         strides = _strides(meta, shape)
         attributes = {**tensor_attributes(tensor), "sizes": tuple(shape), "strides": strides}
         dims = self.sizes.dims
@@ -104,11 +109,25 @@ class SizeSymbols:
                 (number,) = symbols_of(size)
                 self.marks[number] = (self.sizes.bounds[number], marks.text(dim))
 
-    def _symbol(self, place: Source, value: int, bounds: tuple[int, int | None]) -> Size:
+    def _shape_alike(self, tensor: torch.Tensor, places: Mapping[int, Source]) -> list[Size]:
+        """The sizes of an earlier argument of integers with this shape: tokens, targets and masks go together, so it is taken that these are the same in
+        every call, with a guard, instead of following the frame once more when that is found.  Calls in which they are not have a version of their own.
+        """
+        shape = list(tensor.shape)
+        if tensor.dim() < 2 or len(places) < 2 or tensor.dtype.is_floating_point or tensor.dtype.is_complex:
+            return shape
+        policy = self.t.policy.sizes
+        if any(policy.bounds(tensor, dim) != (LEAST, None) for dim in places):
+            return shape
+        return self.of_shape.setdefault(tuple(shape), shape)
+
+    def _symbol(self, place: Source, value: int, bounds: tuple[int, int | None], alike: Size) -> Size:
         path = self.t.policy.sizes.root_of(place.path())
         found = self.by_path.get(path)
         if found is not None and self.sizes.hint(found) != value:
             path, found = place.path(), None  # they are not equal any more
+        if found is None and type(alike) is Expr:
+            found = self.by_path[path] = alike
         if found is None:
             found = self.by_path[path] = self.sizes.add(value, *bounds)
             self.sources.append(place)

@@ -20,7 +20,8 @@ from typing import Any, Final
 
 import torch
 
-from lect.frontends.tensors.sizes import SizeNode, Truth
+from lect.frontends.tensors.size_truths import Truth
+from lect.frontends.tensors.sizes import SizeNode
 
 SYMBOLIC: Final = (torch.SymInt, torch.SymFloat, torch.SymBool)
 OURS: Final = (SizeNode, Truth)  # which answer every question by themselves

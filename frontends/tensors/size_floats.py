@@ -15,7 +15,8 @@ from typing import Any
 from lect.dialects.functional.creation import FullOp
 from lect.dialects.functional.pointwise import AddOp, DivOp, MulOp, SubOp
 from lect.frontends.tensors.numbers import NumberNode
-from lect.frontends.tensors.sizes import SizeNode, Sizes, Truth
+from lect.frontends.tensors.size_truths import Truth
+from lect.frontends.tensors.sizes import SizeNode, Sizes
 from lect.ir import Value
 from lect.ir.types import f64, i64
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from lect.frontends.tensors.size_truths import Truth
 from lect.ir import SymbolicSizeError
 from lect.ir.facts import symbols_of, value_of
 from lect.ir.symbolic import SIZES, UNBOUNDED, Expr, Ranges, Size, as_size, constant, symbol
@@ -62,6 +63,7 @@ class Sizes:
         self._different: set[Expr] = set()
         self._dims: dict[Expr, Dim] = {}
         self._nodes: dict[Expr, SizeNode] = {}
+        self._known: dict[tuple[str, Size, Size], bool] = {}  # answers, which stay what they are however much more is learned
 
     def add(self, hint: int, low: int = LEAST, high: int | None = None) -> Expr:
         """A new symbol."""
@@ -138,6 +140,14 @@ class Sizes:
 
     def known_less_equal(self, left: Size, right: Size) -> bool | None:
         """Whether left <= right; None when that is not known."""
+        found = self._known.get(("<=", left, right))
+        if found is None:
+            found = self._less_equal(left, right)
+            if found is not None:
+                self._known["<=", left, right] = found
+        return found
+
+    def _less_equal(self, left: Size, right: Size) -> bool | None:
         size = as_size(constant(right) - left)
         if type(size) is int:
             return size >= 0
@@ -165,6 +175,14 @@ class Sizes:
 
     def known_same(self, left: Size, right: Size) -> bool | None:
         """Whether left == right; None when that is not known."""
+        found = self._known.get(("==", left, right))
+        if found is None:
+            found = self._equal_sizes(left, right)
+            if found is not None:
+                self._known["==", left, right] = found
+        return found
+
+    def _equal_sizes(self, left: Size, right: Size) -> bool | None:
         size = as_size(constant(left) - right)
         if type(size) is int:
             return size == 0
@@ -302,82 +320,16 @@ def _reduced(left: Size, right: Size) -> tuple[Size, Size, Size]:
     return (common, UNBOUNDED.floordiv(left, common), UNBOUNDED.floordiv(right, common)) if common.terms else (1, left, right)
 
 
-class Truth:
-    """The node of a comparison (`torch.SymBool`), decided when it is asked."""
-
-    __slots__ = ("ask", "known")
-
-    def __init__(self, ask: Callable[[], bool], known: Callable[[], bool | None]) -> None:
-        self.ask = ask
-        self.known = known
-
-    def is_int(self) -> bool:
-        return False
-
-    is_float = is_nested_int = is_constant = is_int
-
-    def is_bool(self) -> bool:
-        return True
-
-    is_symbolic = has_hint = is_bool
-
-    def maybe_as_bool(self) -> bool | None:
-        return self.known()
-
-    def bool_(self) -> bool:
-        return self.ask()
-
-    def guard_bool(self, file: str, line: int) -> bool:
-        return self.ask()
-
-    guard_size_oblivious = guard_or_false = guard_or_true = expect_true = expect_size = guard_bool
-
-    def statically_known_true(self, file: str, line: int) -> bool:
-        return self.known() is True
-
-    def sym_not(self) -> Truth:
-        return Truth(lambda: not self.ask(), lambda: None if self.known() is None else not self.known())
-
-    not_ = sym_not
-
-    def sym_and(self, other: Truth) -> Truth:
-        return Truth(lambda: self.ask() and other.ask(), lambda: _both(self.known(), other.known(), False))
-
-    and_ = sym_and
-
-    def sym_or(self, other: Truth) -> Truth:
-        return Truth(lambda: self.ask() or other.ask(), lambda: _both(self.known(), other.known(), True))
-
-    or_ = sym_or
-
-    def wrap_bool(self, value: bool) -> Truth:
-        return Truth(lambda: value, lambda: value)
-
-    def clone(self) -> Truth:
-        return self
-
-    _hint, expr = property(maybe_as_bool), property(clone)  # for torch's `statically_known_true`
-
-    def __str__(self) -> str:
-        return "a comparison of sizes"
-
-    _graph_repr = str = __str__
-
-
-def _both(left: bool | None, right: bool | None, decides: bool) -> bool | None:
-    if left is decides or right is decides:
-        return decides
-    return None if left is None or right is None else not decides
-
-
 class SizeNode:
     """The node of a size: what torch's C++ code calls."""
 
-    __slots__ = ("env", "expr")
+    __slots__ = ("env", "expr", "products", "sums")
 
     def __init__(self, env: Sizes, expr: Expr) -> None:
         self.env = env
         self.expr = expr
+        self.sums: dict[SizeNode, SizeNode] = {}  # torch asks for the same ones again for each tensor
+        self.products: dict[SizeNode, SizeNode] = {}
 
     def is_int(self) -> bool:
         return True
@@ -430,13 +382,19 @@ class SizeNode:
         return self.env.node(total)
 
     def add(self, other: SizeNode) -> SizeNode:
-        return self.env.node(self.expr + other.expr)
+        found = self.sums.get(other)
+        if found is None:
+            found = self.sums[other] = self.env.node(self.expr + other.expr)
+        return found
 
     def sub(self, other: SizeNode) -> SizeNode:
         return self.env.node(self.expr - other.expr)
 
     def mul(self, other: SizeNode) -> SizeNode:
-        return self.env.node(self.expr * other.expr)
+        found = self.products.get(other)
+        if found is None:
+            found = self.products[other] = self.env.node(self.expr * other.expr)
+        return found
 
     def neg(self) -> SizeNode:
         return self.env.node(-self.expr)

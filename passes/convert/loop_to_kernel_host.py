@@ -242,7 +242,10 @@ def symbols_of_function(func: loop.FuncOp) -> set[int]:
     found = {number for value in func.body.args for size in value.type.sizes for number in symbols_of(size)}  # type: ignore[attr-defined]
     for view in func.arguments:
         found.update(number for part in (view.sizes, view.strides or (), (view.offset,)) for size in part for number in symbols_of(size))
+    declared = set(Facts.of(func.symbols).symbols)
     for op in func.body:
+        if declared and declared <= found:
+            break  # there are no others
         found |= symbols_of_op(op)
     return found
 

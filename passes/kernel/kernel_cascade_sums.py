@@ -9,6 +9,10 @@ A loop of at least `steps` steps that carries a sum is cut into chunks of `fan` 
 and is added to the whole.  Of loops in each other the inner is taken first: its sum starts from zero and is added to what the outer carries.
 Other carried values pass through all loops.  What the chunks leave over is loops of its own behind them.  A loop whose length is known only at run time
 is cut into greater chunks, and these into none, unless it is surely short: so its error grows with the root of the length there where that is very long.
+The last chunk ends where the axis does, so that there is one text of the loop and not another for what is left over:
+
+    %s = for R (%zero) {step = 4096} {
+      %t = for R (%zero) from this index {span = 4096} { yield add(%part, %x) }
 """
 
 from __future__ import annotations
@@ -104,6 +108,9 @@ def _cut(func: kernel.FuncOp, loop: kernel.ForOp, steps: int, fan: int) -> bool:
     cascade = Cascade(loop, sums, chunks)
     assert loop.parent is not None
     results = list(loop.initial)
+    if type(extent) is not int:
+        loop.replace(list(loop.parent.insert_before(loop, cascade.chunked(0, results, None, 0, None)).results))
+        return True
     begin: Size = 0
     for level in reversed(range(len(cascade.chunks))):
         span = as_size((extent - begin) // cascade.chunks[level] * cascade.chunks[level])
@@ -145,7 +152,7 @@ class Cascade:
         region, loop = clone_region(self.loop.region, {}), self.loop
         return kernel.ForOp(self.initial(before), start, loop.axis, begin, None, span, regions=[region], result_types=self.types, loc=loop.loc)
 
-    def chunked(self, level: int, before: list[Value], start: Value | None, begin: Size, span: Size) -> kernel.ForOp:
+    def chunked(self, level: int, before: list[Value], start: Value | None, begin: Size, span: Size | None) -> kernel.ForOp:
         """A loop over the chunks of one level, each the loop of the level below."""
         loop, step = self.loop, self.chunks[level]
         body = Block([index, *self.types])

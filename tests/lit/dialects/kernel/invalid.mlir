@@ -327,10 +327,14 @@ kernel.func @step_is_no_multiple_of_the_block() {grid = [1], axes = #kernel.axes
 
 // -----
 
-kernel.func @step_without_span() {grid = [1], axes = #kernel.axes<R: 64 loop>, blocks = #kernel.blocks<R = 8>} {
-  // expected-error @+1 {{a loop with a start or a step needs a span}}
+kernel.func @start_without_span() {grid = [1], axes = #kernel.axes<R: 64 loop>, blocks = #kernel.blocks<R = 8>} {
   kernel.for() {axis = "R", step = 16} {
   ^bb0(%at: index):
+    // expected-error @+1 {{a loop with a start needs a span}}
+    kernel.for(; %at) {axis = "R"} {
+    ^bb0(%inner: index):
+      kernel.yield()
+    }
     kernel.yield()
   }
   kernel.return()

@@ -132,3 +132,38 @@ kernel.func @cuts_the_inner_loop(%x: !kernel.ptr<f32>) {grid = [8], axes = #kern
   }
   kernel.return()
 }
+
+// A length that is known only at run time: chunks to the end of the axis, of which the last may be shorter.
+// CHECK-LABEL: kernel.func @cuts_a_length_of_run_time
+// CHECK:         %[[S:.*]] = kernel.for(%[[Z:.*]]) {axis = "R", step = 2048} : !kernel.tile<Rxf32> {
+// CHECK:         ^bb0(%[[AT:.*]]: index, %[[ACC:.*]]: !kernel.tile<Rxf32>):
+// CHECK:           %[[T:.*]] = kernel.for(%[[Z]]; %[[AT]]) {axis = "R", span = 2048} : !kernel.tile<Rxf32> {
+// CHECK:           kernel.add(%[[ACC]], %[[T]])
+// CHECK-NOT:     kernel.for
+// CHECK:         kernel.return
+kernel.func @cuts_a_length_of_run_time(%x: !kernel.ptr<f32>, %s0: index) {grid = [8], axes = #kernel.axes<R: s0 loop>, blocks = #kernel.blocks<R = 32>, vector = "R", symbols = {s0 = {hint = 64}}} {
+  %zero = kernel.const() {value = 0.0} : !kernel.tile<Rxf32>
+  %sum = kernel.for(%zero) {axis = "R"} : !kernel.tile<Rxf32> {
+  ^bb0(%at: index, %acc: !kernel.tile<Rxf32>):
+    %r = kernel.lanes(%at) {axis = "R"} : !kernel.tile<Rxindex>
+    %in = kernel.bound(%r) {axis = "R"} : !kernel.tile<Rxi1>
+    %v = kernel.load(%x, %r; %in) {map = #loop.map<(d0) -> (d0)>} : !kernel.tile<Rxf32>
+    %next = kernel.add(%acc, %v) : !kernel.tile<Rxf32>
+    kernel.yield(%next)
+  }
+  kernel.return()
+}
+
+// CHECK-LABEL: kernel.func @no_cut_as_the_length_of_run_time_is_surely_short
+// CHECK: kernel.for(%{{.*}}) {axis = "R"} : !kernel.tile<Rxf32> {
+kernel.func @no_cut_as_the_length_of_run_time_is_surely_short(%x: !kernel.ptr<f32>, %s0: index) {grid = [8], axes = #kernel.axes<R: s0 loop>, blocks = #kernel.blocks<R = 32>, vector = "R", symbols = {s0 = {hint = 64, max = 512}}} {
+  %zero = kernel.const() {value = 0.0} : !kernel.tile<Rxf32>
+  %sum = kernel.for(%zero) {axis = "R"} : !kernel.tile<Rxf32> {
+  ^bb0(%at: index, %acc: !kernel.tile<Rxf32>):
+    %r = kernel.lanes(%at) {axis = "R"} : !kernel.tile<Rxindex>
+    %v = kernel.load(%x, %r) {map = #loop.map<(d0) -> (d0)>} : !kernel.tile<Rxf32>
+    %next = kernel.add(%acc, %v) : !kernel.tile<Rxf32>
+    kernel.yield(%next)
+  }
+  kernel.return()
+}

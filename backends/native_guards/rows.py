@@ -15,7 +15,7 @@
     tuple_item operand number slot               the same of a tuple
     dict_item  operand key hash slot             the value of a dict under a text goes to a slot
     tensor     operand class keys flags rank layout         the dispatch keys, dtype and requires_grad (`flags`), sizes and strides (`layout`)
-    sized      operand class keys flags rank layout slot    likewise, where sizes and strides of -1 are any; all of them go to slots from this one on, as integers
+    sized      operand class keys flags rank layout slot    likewise, where sizes and strides of -1 are any; all go to slots from this one on
     number     value slot                        an integer goes to a slot
     equal      slot slot                         two integers are equal
     range      slot low high                     an integer is in this range

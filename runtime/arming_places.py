@@ -370,7 +370,7 @@ class Arming:
             return self._member(base, name)
         if kind in TENSORS and name == "grad":
             made = self.new_slot()
-            self.add("grad", base.operand, id(kind), made)
+            self.add("grad", base.operand, id(kind), made, self.where.no_grad)
             return Place(value.grad, made, False)
         if kind.__getattribute__ not in (object.__getattribute__, ModuleType.__getattribute__) or issubclass(kind, torch.Tensor):
             raise Unarmed

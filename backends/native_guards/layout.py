@@ -42,7 +42,7 @@ class Layout:
     autograd: int
     requires_grad: int
     grad: int  # in the autograd metadata too: the gradient, or what stands for none
-    no_grad: int
+    no_grad: int  # that, an address in this process: no part of the code, which other processes take out of the cache
     numel: int
     storage: int
     data: int  # in the storage: the address of its memory

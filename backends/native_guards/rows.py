@@ -24,7 +24,7 @@
     plus       slot slot slot                    their sum
     floordiv   slot slot slot                    their quotient; the first is not negative, the second positive
     mod        slot slot slot                    and what is left of it
-    grad       operand class slot                the tensor is of this class itself; its gradient, or None, goes to a slot
+    grad       operand class slot none           the tensor is of this class itself; its gradient, or None, goes to a slot; `none` stands for None in it
     device     operand index                     the tensor is on the device of that number
     apart      class class n mask places operand...         of one of both classes each, and no two of them have one memory
     int        operand low high                  an int in this range, no bool
@@ -266,7 +266,7 @@ def _grad(c: Check, where: Layout) -> None:
     c.branch(c.compare("ptr", meta, "null"), none, some)
     c.start(some)
     gradient = c.load("i64", meta, where.grad)
-    c.branch(c.compare("i64", gradient, str(where.no_grad)), none, has)
+    c.branch(c.compare("i64", gradient, c.word(4)), none, has)
     c.start(has)
     known = c.emit(f"and i64 {c.load('i64', c.emit(f'inttoptr i64 {gradient} to ptr'), where.object)}, -4")
     c.require(c.compare("i64", known, "0", "ne"))
@@ -277,7 +277,7 @@ def _grad(c: Check, where: Layout) -> None:
     c.jump(unset)
     c.jump(done)
     c.put(3, c.emit(f"phi ptr [ {found}, %{before} ], [ @_Py_NoneStruct, %{unset} ]"))
-    c.next(4)
+    c.next(5)
 
 
 def _device(c: Check, where: Layout) -> None:

@@ -95,10 +95,10 @@ class _Test:
                 value = torch.zeros(3).requires_grad_() if cls is torch.Tensor else torch.nn.Parameter(torch.zeros(3))
                 value.grad = given
                 for wanted in (None, gradient):
-                    rows: list[Row] = [("grad", [slot(0), id(cls), slot(1)]), ("is", [slot(1), id(wanted)])]
+                    rows: list[Row] = [("grad", [slot(0), id(cls), slot(1), self.where.no_grad]), ("is", [slot(1), id(wanted)])]
                     if self.holds(rows, value) != (given is wanted):
                         raise LayoutError("native guards fail their test: gradients")
-        plain: list[Row] = [("grad", [slot(0), id(torch.Tensor), slot(1)]), ("is", [slot(1), id(None)])]
+        plain: list[Row] = [("grad", [slot(0), id(torch.Tensor), slot(1), self.where.no_grad]), ("is", [slot(1), id(None)])]
         if not self.holds(plain, torch.zeros(2)) or self.holds(plain, 1):
             raise LayoutError("native guards fail their test: tensors without gradients")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import itertools
+import re
 import subprocess
 import sys
 import threading
@@ -16,6 +17,7 @@ import torch
 import torch._subclasses.fake_tensor
 
 import lect
+from lect.backends.native_guards.checker import module_text
 from lect.backends.native_guards.layout import dict_tag, layout
 from lect.backends.native_guards.selftest import test as run_selftest
 from lect.backends.native_guards.table import Memory, State, Table, slot
@@ -52,6 +54,11 @@ def test_its_code_is_taken_from_the_store():
     store[key] = b"no code"
     make_checker(store)
     assert store[key] == code
+
+
+def test_its_code_holds_no_address_of_this_process():
+    """Else no other process would find it in the store."""
+    assert max(map(int, re.findall(r"\d+", module_text(layout())))) < 2**32
 
 
 class _Version:

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
+from lect.backends.compile_pool import compile_pool
 from lect.dialects import make_context
 from lect.dialects.loop.ops import ExternOp, FuncOp, NestOp
 from lect.dialects.tuning.ops import RecordOp
@@ -31,7 +31,6 @@ from lect.runtime.timers import DeviceTimer, Timer, Trial
 from lect.runtime.tuning_records import UNTUNED, CompileRecords, choices_text
 
 FIRST_CHOICE = "kernel-choose-gpu-tiles"
-MOST_THREADS = 16
 NEAR = 1.04  # times the least time that is possible, where nothing is left to gain
 SHORT = 2.5  # microseconds, of which a launch is most
 MARGIN = 0.98  # of the time of the estimate's form, which another must be below
@@ -196,19 +195,19 @@ class Tuner:
             except LectError as error:
                 self._problem(error)
 
-        def prepare(job: Job, trial: Trial) -> bool:
+        def prepare(number: int) -> int | None:
+            job, trial = made[number]
             try:
                 self.timer.prepare(trial)
-                return True
+                return number
             except Exception as error:
                 if len(job.forms) < 3 or trial.choices == job.forms[0]:
                     self._problem(error)
-                return False
+                return None
 
-        with ThreadPoolExecutor(MOST_THREADS, "lect-tune") as pool:
-            ready = list(pool.map(lambda each: prepare(*each), made))
-        for (job, trial), good in zip(made, ready):
-            if good:
+        ready = set(compile_pool().each(prepare, range(len(made))))
+        for number, (job, trial) in enumerate(made):
+            if number in ready:
                 self._time(job, trial)
 
     def _time(self, job: Job, trial: Trial) -> None:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import builtins
 import json
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from importlib.metadata import version as version_of
@@ -21,6 +19,7 @@ from types import MappingProxyType
 from typing import Any, Union
 
 from lect.backends.code_store import CodeStore
+from lect.backends.compile_pool import compile_pool
 from lect.backends.kernel_texts import GivenText, KernelTexts
 from lect.backends.python_source import load_source
 from lect.backends.triton.edited import assembled, check_source, refused_by
@@ -34,7 +33,6 @@ ALIGNMENT = 16
 DEFAULT_ARCH = 90
 # Bytes of shared memory that a program may have, by compute capability; what is not known has as much as the least.
 SHARED: Mapping[int, int] = MappingProxyType({80: 166912, 86: 101376, 87: 166912, 89: 101376, 90: 232448, 100: 232448, 103: 232448, 120: 101376})
-MOST_THREADS = 16
 MOST_KERNELS = 4096
 AnyKernel = Union["Kernel", "SizedKernel"]
 Progress = Callable[[AnyKernel, float], None]
@@ -368,18 +366,9 @@ def compile_all(kernels: Sequence[AnyKernel], progress: Progress | None = None) 
         kernel.version()
         return kernel, time.perf_counter() - start
 
-    def tell(kernel: AnyKernel, seconds: float) -> None:
+    for kernel, seconds in compile_pool().each(one, kernels):
         if progress is not None:
             progress(kernel, seconds)
-
-    threads = min(len(kernels), os.cpu_count() or 1, MOST_THREADS)
-    if threads < 2:
-        for kernel in kernels:
-            tell(*one(kernel))
-        return
-    with ThreadPoolExecutor(threads, "lect-triton") as pool:
-        for done in as_completed([pool.submit(one, kernel) for kernel in kernels]):
-            tell(*done.result())
 
 
 def _without_comments(text: str) -> str:

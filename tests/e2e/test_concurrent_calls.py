@@ -1,5 +1,7 @@
 """Several threads, and processes that were forked: one compile for all, and each call's own values."""
 
+import asyncio
+import multiprocessing
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -137,3 +139,52 @@ def test_a_forked_process_calls_and_compiles():
         assert os.waitstatus_to_exitcode(status) == 0
     finally:
         torch.set_num_threads(threads)
+
+
+def sums_of_exponentials(x):
+    return x.exp().sum(0) + 1
+
+
+def call_and_compile(queue):
+    """In a process that was started anew."""
+    x = torch.randn(5, 3)
+    queue.put(torch.allclose(lect.compile(sums_of_exponentials)(x), sums_of_exponentials(x)) and len(lect.events("compile")) == 1)
+
+
+@pytest.mark.slow
+def test_a_spawned_process_calls_and_compiles():
+    lect.compile(sums_of_exponentials)(torch.randn(5, 3))
+    context = multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    process = context.Process(target=call_and_compile, args=(queue,))
+    process.start()
+    assert queue.get(timeout=120)
+    process.join()
+    assert process.exitcode == 0
+
+
+CELL = """
+import torch
+import lect
+
+@lect.compile
+def activation(x):
+    return torch.sigmoid(x) * x
+
+found, wanted = activation(given), torch.sigmoid(given) * given
+"""
+
+
+def test_cells_of_a_notebook():
+    """Code without a file, run inside of an event loop, again with the same names, and in a thread beside it."""
+    names = {"given": torch.randn(6)}
+
+    async def cell():
+        exec(compile(CELL, "<cell>", "exec"), names)
+        torch.testing.assert_close(names["found"], names["wanted"])
+        beside = await asyncio.to_thread(names["activation"], names["given"])
+        torch.testing.assert_close(beside, names["wanted"])
+
+    for _ in range(2):
+        asyncio.run(cell())
+    assert not lect.events("fallback")

@@ -16,7 +16,9 @@ import torch
 
 from lect.frontends.capture.api import python_function
 from lect.frontends.capture.breaks import GraphBreak
+from lect.frontends.capture.disabled import is_disabled
 from lect.frontends.capture.interpreter import CodeTable
+from lect.frontends.capture.objects import describe
 from lect.frontends.tensors.marks import mark_dynamic, mark_static
 from lect.ir import LectError, Operation
 from lect.runtime import frame_hook, reporting
@@ -163,6 +165,8 @@ def compile(
             return _make(fn_or_module, call_of(fn_or_module), (fn_or_module,), settings)
         name = getattr(fn_or_module, "__qualname__", type(fn_or_module).__qualname__)
         return _object_with_call(fn_or_module, settings) or _refuse(fn_or_module, fallback(name, stop.number, stop.detail), settings)
+    if is_disabled(function):
+        return _refuse(fn_or_module, fallback(function.__qualname__, "LB0028", describe(function)), settings)
     return _make(fn_or_module, function, front, settings)
 
 

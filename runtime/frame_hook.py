@@ -170,6 +170,7 @@ def rules() -> tuple[Rule, ...]:
     found += [Rule("<lect ", SKIP, "code that lect made"), Rule("<guards of ", SKIP, "guards of lect")]
     found += [Rule("<frozen importlib", SKIP, "importing a module"), Rule("<frozen ", DEFAULT, "the standard library")]
     if torch is not None and torch.origin is not None:
+        found.append(Rule(_folder(Path(torch.origin).parent / "_dynamo"), SKIP, "what torch.compiler.disable or another compiler stands around"))
         found.append(Rule(_folder(Path(torch.origin).parent), DEFAULT, "torch's own functions; what they call back is seen"))
     found += [Rule(folder, "", "installed libraries are programs like any other") for folder in sorted(libraries)]
     standard = {_folder(paths["stdlib"]), _folder(paths["platstdlib"])}

@@ -24,7 +24,7 @@ from lect.backends.kernel_texts import GivenText, KernelTexts
 from lect.backends.python_source import load_source
 from lect.backends.triton.edited import assembled, check_source, refused_by
 from lect.backends.triton.sizes import Fit, fit_of, hinted
-from lect.backends.triton.source import ENTRY, Source, triton_source
+from lect.backends.triton.source import ENTRY, Source, renamed, triton_source
 from lect.dialects.kernel.fitting import is_longer, with_blocks
 from lect.ir import Context, LectError, Operation
 from lect.ir.symbolic import Size
@@ -93,11 +93,17 @@ class KeptKernel:
             return None
 
 
+@cache
+def triton_version() -> str:
+    """Triton's version, for which folders are searched."""
+    return version_of("triton")
+
+
 def find_or_compile(source: Source, arch: int, aligned: Sequence[int], store: CodeStore | None) -> Any:
     """The compiled kernel of a source, out of the store where it is there; Triton is imported only where it is not."""
     if store is None:
         return compile_source(source, arch, aligned)
-    depends = {"triton": version_of("triton"), "arch": arch, "aligned": list(map(int, aligned)), "warps": source.warps, "stages": source.stages}
+    depends = {"triton": triton_version(), "arch": arch, "aligned": list(map(int, aligned)), "warps": source.warps, "stages": source.stages}
     depends["signature"] = source.signature
     key = "\n".join(["lect cubin 1", *[f"{name} {value}" for name, value in depends.items()], _without_comments(source.text)])
     kept = store.find(key)
@@ -293,7 +299,7 @@ class KernelTable:
         with self.lock:
             found = self.known.get(key)
             if found is None:
-                found = self.known[key] = new_kernel(func, arch, store, None, longer)
+                found = self.known[key] = new_kernel(func, arch, store, None, longer, None if func.symbols else renamed(anonymous, str(func.symbol)))
                 while len(self.known) > MOST_KERNELS:
                     self.known.pop(next(iter(self.known)))
         return found
@@ -348,10 +354,10 @@ def find_kernels(funcs: Sequence[Operation], ctx: Context, table: KernelTable) -
     return found
 
 
-def new_kernel(func: Any, arch: int, store: CodeStore | None, texts: KernelTexts | None, longer: Any = None) -> AnyKernel:
-    """The kernel of a function, and of the one for longer rows that belongs to it."""
+def new_kernel(func: Any, arch: int, store: CodeStore | None, texts: KernelTexts | None, longer: Any = None, source: Source | None = None) -> AnyKernel:
+    """The kernel of a function, and of the one for longer rows that belongs to it; `source` is its text where that has been written already."""
     if not func.symbols:
-        return Kernel(func, triton_source(func), arch, store, texts)
+        return Kernel(func, source or triton_source(func), arch, store, texts)
     return SizedKernel(func, arch, store, texts, SizedKernel(longer, arch, store, texts) if longer is not None else None)
 
 

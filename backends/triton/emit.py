@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import keyword
 import linecache
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
@@ -93,6 +94,7 @@ class FunctionEmitter:
         self.lines: list[str] = []
         self.depth = 1
         self.place = ""
+        self.texts: dict[str, list[str]] = {}  # files of the user's program
         self.calls: set[str] = set()
 
     def text(self) -> str:
@@ -164,9 +166,16 @@ class FunctionEmitter:
         """A comment with the line of the user's program, where it is another than before."""
         place = f"{loc.file}:{loc.line}" if loc.known else ""
         if place and place != self.place:
-            code = " ".join(linecache.getline(loc.file, loc.line).split())
+            code = self._code(loc.file, loc.line)
             self.line(f"# {' '.join(place.split())}{'  ' + code if code else ''}")
         self.place = place or self.place
+
+    def _code(self, file: str, line: int) -> str:
+        """A line of the user's program with single spaces; none of a name that is no file, which linecache would look for in all folders of modules."""
+        lines = self.texts.get(file)
+        if lines is None:
+            lines = self.texts[file] = linecache.getlines(file) if file in linecache.cache or os.path.exists(file) else []
+        return " ".join(lines[line - 1].split()) if 0 < line <= len(lines) else ""
 
     # ---- values ------------------------------------------------------------------------------------------------------
 
@@ -570,4 +579,3 @@ HANDLERS: MappingProxyType[str, Handler] = MappingProxyType(
         "kernel.return": FunctionEmitter.nothing,
     }
 )
-

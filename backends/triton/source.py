@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
@@ -54,6 +55,14 @@ def triton_source(func: Operation, name: str | None = None, aligned: bool = True
     if func.groups is not None:
         signature = {"table": "*i64"}
     return Source(f"{prelude(emitter.calls)}\n\n{body}", emitter.name, signature, func.warps or 4, func.stages)
+
+
+def renamed(source: Source, name: str) -> Source | None:
+    """The source with its kernel called `name`, as if it had been written so; None where something in it has that name already."""
+    name = python_name(name)
+    if re.search(rf"\b{name}\b", source.text):
+        return None
+    return source._replace(text=source.text.replace(f"\ndef {source.name}(", f"\ndef {name}(", 1), name=name)
 
 
 def print_triton(func: Operation, ctx: Context) -> str:

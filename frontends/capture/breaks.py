@@ -78,7 +78,7 @@ REASONS: Mapping[str, Reason] = MappingProxyType(
         "LB0027": Reason(
             "too many versions", "one function was compiled again and again because its guards failed", "see the recompile events for what changes"
         ),
-        "LB0028": Reason("disabled function", "the function is marked so that it is never compiled", "remove lect.disable"),
+        "LB0028": Reason("disabled function", "the function is marked so that it is never compiled", "remove lect.disable or torch.compiler.disable"),
         "LB0029": Reason(
             "place that cannot be cut",
             "the frame cannot be left and entered again here",

@@ -22,6 +22,7 @@ from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.cached_functions import call_cached
 from lect.frontends.capture.class_objects import rule_of_type
 from lect.frontends.capture.content_guards import BOUND_IN_C, guard_contents, method_in_c
+from lect.frontends.capture.disabled import is_disabled
 from lect.frontends.capture.effects import mutate, run_real, stored_key
 from lect.frontends.capture.generators import Callback, IterableForC, TracedGenerator
 from lect.frontends.capture.getters import rule_of as rule_of_getter
@@ -172,7 +173,7 @@ def call_function(t: Tracer, callee: Box, args: list[Box], kwargs: Kwargs) -> Bo
     if special is not None:
         t.memo.switch_off()
         return special(t, callee, args, kwargs)
-    if "_lect_disabled" in function.__dict__:
+    if is_disabled(function):
         raise t.stop("LB0028", describe(function))
     original = function.__dict__.get("_lect_original")
     if original is not None:

@@ -21,6 +21,7 @@ from lect.dialects.pyframe.control import FuncOp
 from lect.frontends.capture.attributes import MISSING, find_in_type, instance_dict
 from lect.frontends.capture.breaks import FrameState, GraphBreak
 from lect.frontends.capture.calls import is_leaf
+from lect.frontends.capture.disabled import is_disabled
 from lect.frontends.capture.generators import TracedGenerator
 from lect.frontends.capture.module_calls import MODULE_CALL, hooks_of
 from lect.frontends.capture.residual import ResidualBuilder
@@ -89,7 +90,7 @@ def _called_by(t: Tracer, state: FrameState) -> FunctionType | None:
             original = value.__dict__.get("_lect_original")
             if original is None:
                 ruled = value in t.code_table.specials or value.__code__ in t.code_table.made_by_torch
-                plain = not ruled and "_lect_disabled" not in value.__dict__ and not is_leaf(value)
+                plain = not ruled and not is_disabled(value) and not is_leaf(value)
                 return value if plain else None
             value = original
         elif kind is MethodType:

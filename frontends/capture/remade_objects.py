@@ -12,13 +12,14 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from lect.dialects.guard.class_shapes import Shape, codes_of, names_of_class, names_of_function, parts_of
+from lect.frontends.capture.disabled import DISABLED
 
 if TYPE_CHECKING:
     from lect.frontends.capture.sources import Source
     from lect.frontends.capture.tracer import Tracer
 
 
-_MARKS = ("_lect_disabled", "_lect_original")  # which decide how a function is called
+_MARKS = (*DISABLED, "_lect_original")  # which decide how a function is called
 
 
 def is_remade(t: Tracer, value: Any) -> bool:

@@ -11,6 +11,7 @@ import torch
 import lect
 from lect.backends.triton import compile as compile_module
 from lect.backends.triton.compile import CompiledKernels, KeptKernel, KernelTable, compile_kernels
+from lect.backends.triton.source import ENTRY, renamed, triton_source
 from lect.runtime import entry
 from lect.runtime.graph_cache import GraphCache
 from lect.runtime.store import Store
@@ -61,6 +62,15 @@ def test_kept_code_is_what_triton_made(monkeypatch: Any) -> None:
     assert kept.asm["cubin"] == made.asm["cubin"]
     for name in ("name", "num_warps", "shared"):
         assert getattr(kept.metadata, name) == getattr(made.metadata, name)
+
+
+def test_a_source_under_another_name_is_what_is_written_under_it(monkeypatch: Any) -> None:
+    (kernel,) = kernels_of(Codes(), monkeypatch).kernels.values()
+    source = triton_source(kernel.func, ENTRY)
+    assert renamed(source, "n7") == triton_source(kernel.func, "n7") == renamed(triton_source(kernel.func, "n12"), "n7")
+    assert kernel.source == triton_source(kernel.func)
+    variable = next(iter(source.signature))
+    assert renamed(source, variable) is None and variable not in triton_source(kernel.func, variable).signature
 
 
 def test_other_alignments_are_kept_apart(monkeypatch: Any) -> None:

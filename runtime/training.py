@@ -26,6 +26,7 @@ from lect.backends.python_fx.load import load as load_torch_calls
 from lect.dialects.functional.normalization import BatchNormOp
 from lect.dialects.functional.ops import FuncOp
 from lect.dialects.functional.symbols import Place, places_of
+from lect.dialects.fx.modes import autocast_off, autocast_state, autocast_words, kept_modes
 from lect.dialects.fx.ops import GraphOp
 from lect.ir import Value
 from lect.ir.facts import symbols_of
@@ -43,9 +44,12 @@ LAYOUT_LIMIT = 8
 
 
 class BackwardCompiler(Protocol):
-    """Makes the backward for the results that get gradients, which lie with these strides, or as the results do; None when that is not possible."""
+    """Makes the backward for the results that get gradients, which lie with these strides, or as the results do; None when that is not possible.
 
-    def __call__(self, tangents: tuple[int, ...], strides: Layouts | None) -> Backward | None: ...
+    `autocast` is that around it where it casts: devices, each with its dtype behind it.
+    """
+
+    def __call__(self, tangents: tuple[int, ...], strides: Layouts | None, autocast: tuple[str, ...] = ()) -> Backward | None: ...
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,7 @@ class Group:
     kept: tuple[tuple[str, int], ...]
     inputs: tuple[int, ...]
     again: bool
-    backwards: dict[tuple[int, ...], dict[Layouts | None, Backward | None]] = field(default_factory=dict)
+    backwards: dict[tuple[tuple[int, ...], tuple[str, ...]], dict[Layouts | None, Backward | None]] = field(default_factory=dict)
     orders: dict[tuple[int, ...], Callable[[Sequence[Any]], tuple[Any, ...]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -156,10 +160,12 @@ class TrainingStep:
     dtypes: dict[int, torch.dtype]
     graph: GraphOp
     compiler: BackwardCompiler
+    casts: Callable[[tuple[str, ...]], bool]  # whether autocast for these devices and dtypes around a backward changes it
     draws: Plan | None  # finds the random operators of the graph that have numbers of lect's own stream; None when nothing is drawn
     found: tuple[tuple[int, int, int, int], ...] = ()  # symbols that the forward finds: the result or kept value, the dim, and by what that is divided
     restored: tuple[int, ...] = ()  # inputs that the graph writes to, of which an old value decides results
     torch_calls: Run | None = None
+    cast_in: dict[tuple[str, ...], bool] = field(default_factory=dict)  # for each autocast that a backward ran in
 
     def __post_init__(self) -> None:
         self.arguments = len(self.graph.body.args)
@@ -205,16 +211,24 @@ class TrainingStep:
 
     def backward_for(self, group: Group, tangents: tuple[int, ...], slopes: Sequence[torch.Tensor], numbers: dict[int, int]) -> Backward | None:
         """The compiled backward for gradients of these results of a group, which are `slopes`; `numbers` are the values of size symbols."""
+        casts = self._casts_here() if torch._C._is_any_autocast_enabled() else ()
         strides: Layouts | None = tuple([slope.stride() for slope in slopes])
         if numbers:
             types = [self.returned[number] for number in tangents]
             strides = tuple([layout_with_symbols(type.shape, type.strides, numbers, slope) for type, slope in zip(types, slopes)])
-        known = group.backwards.setdefault(tangents, {})
+        known = group.backwards.setdefault((tangents, casts), {})
         if strides not in known:
             strides = strides if len(known) < LAYOUT_LIMIT else None
             if strides not in known:
-                known[strides] = self.compiler(tangents, strides)
+                known[strides] = self.compiler(tangents, strides, casts)
         return known[strides]
+
+    def _casts_here(self) -> tuple[str, ...]:
+        """The autocast around this backward, as words, when that changes what it computes."""
+        words = autocast_words(autocast_state())
+        if words not in self.cast_in:
+            self.cast_in[words] = bool(words) and self.casts(words)
+        return words if self.cast_in[words] else ()
 
     def through_torch(self) -> Run:
         """The graph as calls of torch."""
@@ -388,7 +402,8 @@ def _differentiate(call: _Call, given: tuple[int, ...], slopes: Sequence[torch.T
     with _same_numbers(call), torch.enable_grad():
         inputs = [_fresh(value, number in followed and not further) for number, value in enumerate(call.arguments)]
         inputs = [call.numbers.get(number, value) for number, value in enumerate(inputs)]
-        results = step.through_torch()(*inputs)
+        with kept_modes(), autocast_off():
+            results = step.through_torch()(*inputs)
     wanted = [inputs[number] for number in followed]
     return torch.autograd.grad([results[number] for number in given], wanted, slopes, create_graph=further, allow_unused=True)
 

@@ -14,6 +14,7 @@ from lect.dialects import make_context
 from lect.dialects.functional.ops import FuncOp
 from lect.dialects.functional.python_values import dtype_of
 from lect.dialects.fx.ops import GraphOp
+from lect.frontends.tensors.lower.joint import casts_backwards
 from lect.ir import Context, Operation
 from lect.ir.collector import collector_off
 from lect.passes.convert.fx_build_joint import FxBuildJoint
@@ -111,6 +112,7 @@ class Training:
             dtypes=dict(numbers),
             graph=self.graph,
             compiler=self.compile_backward,
+            casts=self.casts,
             draws=self.find_draws if facts.draws else None,
             restored=facts.restored,
             found=facts.found,
@@ -125,23 +127,31 @@ class Training:
         return self._draws
 
     @collector_off()
-    def compile_backward(self, tangents: tuple[int, ...], strides: Layouts | None) -> Backward | None:
-        """The backward for gradients of these results, which lie with these strides, or as the results do.
+    def casts(self, autocast: tuple[str, ...]) -> bool:
+        """True when autocast for these devices and dtypes around a backward changes what it computes."""
+        try:
+            return casts_backwards(self.graph, autocast)
+        except Exception:  # what is wrong is found again, and told, where the backward is compiled
+            return True
+
+    @collector_off()
+    def compile_backward(self, tangents: tuple[int, ...], strides: Layouts | None, autocast: tuple[str, ...] = ()) -> Backward | None:
+        """The backward for gradients of these results, which lie with these strides, or as the results do; with this autocast around it.
 
         What a later stage refuses is interpreted operation by operation; None when there is no such backward.  Both are told by an event.
         """
         start = time.perf_counter()
         strides = self._own_strides(tangents) if strides is None else strides
-        place = self._place(tangents, strides)
+        place = self._place(tangents, strides, autocast)
         ctx = self._context()
         found: Backward | None = place.restore(ctx, lambda kept: self._restored(kept, ctx)) if place is not None else None
         if found is not None:
             self.log.add(BackwardCompile(self.name, time.perf_counter() - start, tangents))
             return found
         try:
-            backward = self._functional(tangents, strides)
+            backward = self._functional(tangents, strides, autocast)
         except Exception as error:
-            self._tell(error, Lowering(self.graph, ("aot",), self.options, {}, lambda module, ctx: self._functional(tangents, strides)))
+            self._tell(error, Lowering(self.graph, ("aot",), self.options, {}, lambda module, ctx: self._functional(tangents, strides, autocast)))
             return None
         made = _backward_of(backward, tangents)
         try:
@@ -164,11 +174,12 @@ class Training:
         for group in self.facts.groups:
             self.compile_backward(group.results, None)
 
-    def _place(self, tangents: tuple[int, ...], strides: Layouts) -> Place | None:
+    def _place(self, tangents: tuple[int, ...], strides: Layouts, autocast: tuple[str, ...]) -> Place | None:
         """Where the lowered backward lies in the cache; it is made for the machine as it is now."""
         if self.place is None:
             return None
         lines = [f"backward of {list(tangents)}, which lie with {[list(map(str, each)) for each in strides]}"]
+        lines += ["autocast " + " ".join(autocast)] if autocast else []
         return self.place.beside("\n".join([*lines, *[f"backward target {name} = {value!r}" for name, value in sorted(self._target().items())]]))
 
     def _own_strides(self, tangents: tuple[int, ...]) -> Layouts:
@@ -208,14 +219,15 @@ class Training:
         native = self.options.get("level", "native") == "native"
         return machine_of(self.graph) if native else {}
 
-    def _functional(self, tangents: tuple[int, ...], strides: Layouts) -> FuncOp:
+    def _functional(self, tangents: tuple[int, ...], strides: Layouts, autocast: tuple[str, ...] = ()) -> FuncOp:
         """The backward at the functional level."""
         group = self._group(tangents)
-        if (tangents, strides) == (group.results, group.strides):
+        if (tangents, strides) == (group.results, group.strides) and not autocast:
             copy = self.functional()[self.facts.groups.index(group)].clone({})
             assert isinstance(copy, FuncOp)
             return copy
-        return backward_like(self._full, self._joint(FxBuildJoint(tangents=tangents, strides=tuple([str(stride) for each in strides for stride in each]))))
+        lying = tuple([str(stride) for each in strides for stride in each])
+        return backward_like(self._full, self._joint(FxBuildJoint(tangents=tangents, strides=lying, autocast=autocast)))
 
     @cached_property
     def _full(self) -> JointGraph:

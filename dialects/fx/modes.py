@@ -31,6 +31,19 @@ def autocast_state() -> tuple[Any, ...]:
     return (*switches, torch.is_autocast_cache_enabled())
 
 
+def autocast_words(state: tuple[Any, ...]) -> tuple[str, ...]:
+    """The devices for which autocast is on, each with its dtype behind it: `("cpu", "bfloat16")`."""
+    return tuple([word for device, enabled, dtype in state[:-1] if enabled for word in (device, str(dtype).removeprefix("torch."))])
+
+
+def autocast_of_words(words: tuple[str, ...]) -> tuple[Any, ...]:
+    """What `autocast_state()` is where autocast is on as these words say, for nothing else."""
+    torch = importlib.import_module("torch")
+    state = autocast_state()
+    dtypes = dict(zip(words[::2], words[1::2], strict=True))
+    return (*[(device, device in dtypes, getattr(torch, dtypes[device]) if device in dtypes else dtype) for device, _, dtype in state[:-1]], state[-1])
+
+
 def autocast_nesting() -> int:
     """How many autocast blocks are open in this thread."""
     torch = importlib.import_module("torch")
@@ -49,14 +62,22 @@ def set_autocast_state(state: tuple[Any, ...]) -> None:
 
 
 @contextmanager
-def autocast_off() -> Iterator[None]:
-    """A block without autocast, as long as it switches none on itself."""
+def autocast_as(wanted: tuple[Any, ...]) -> Iterator[None]:
+    """A block in which `autocast_state()` is this, unless it switches itself."""
     state = autocast_state()
-    set_autocast_state((*[(device, False, dtype) for device, _, dtype in state[:-1]], state[-1]))
+    set_autocast_state(wanted)
     try:
         yield
     finally:
         set_autocast_state(state)
+
+
+@contextmanager
+def autocast_off() -> Iterator[None]:
+    """A block without autocast, as long as it switches none on itself."""
+    state = autocast_state()
+    with autocast_as((*[(device, False, dtype) for device, _, dtype in state[:-1]], state[-1])):
+        yield
 
 
 @contextmanager

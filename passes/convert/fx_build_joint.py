@@ -38,6 +38,8 @@ class FxBuildJoint(Pass):
     tangents: tuple[int, ...] = option((), "the numbers of the results whose gradients will be given; all that can have one when empty")
     strides: tuple[str, ...] = option((), "the strides of those gradients as text, those of one behind those of the other; those of the results when empty")
 
+    autocast: tuple[str, ...] = option((), "autocast around the backward: devices, each with its dtype behind it, such as cpu and bfloat16")
+
     def run(self, op: Operation, ctx: Context) -> None:
         """Differentiate all graphs of `op` that ask for it."""
-        load_body(BODY)(op, ctx, self.tangents, [read_size(stride) for stride in self.strides])
+        load_body(BODY)(op, ctx, self.tangents, [read_size(stride) for stride in self.strides], self.autocast)

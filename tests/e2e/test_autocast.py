@@ -210,3 +210,58 @@ def test_break_inside_of_a_block(linear):
         check(program, torch.randn(4, 8), compiled=compiled)
         assert modes() == before
     assert set(stops()) == {"LB0002"}
+
+
+def backward_inside(call, arguments, around):
+    """The result of a call and the gradients of the arguments, where the backward runs inside of a block."""
+    given = [each.clone().requires_grad_() for each in arguments]
+    result = call(*given)
+    with torch.autocast("cpu", dtype=around):
+        result.float().square().sum().backward()
+    return [result.detach(), *[each.grad for each in given]]
+
+
+@pytest.mark.parametrize("around", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("inside", [False, True])
+def test_backward_inside_of_a_block(inside, around):
+    def program(x, w):
+        with torch.autocast("cpu", torch.bfloat16, enabled=inside):
+            return torch.relu(F.linear(x, w)) @ w
+
+    compiled = lect.compile(program)
+    before = modes()
+    for _ in range(2):
+        arguments = torch.randint(-9, 10, (4, 8)) / 8, torch.randint(-9, 10, (8, 8)) / 8  # sums in f32 are exact
+        same(backward_inside(program, arguments, around), backward_inside(compiled, arguments, around), exact=True)
+        want, got = (backward_outside(call, arguments) for call in (program, compiled))
+        same(want, got)  # the same version, and the backward that is compiled
+    assert (modes(), stops(), versions()) == (before, [], 1)
+    assert (lect.events("backward fallback"), len(lect.events("backward"))) == ([], 1 + (not inside or around is torch.float16))
+
+
+def backward_outside(call, arguments):
+    given = [each.clone().requires_grad_() for each in arguments]
+    call(*given).float().square().sum().backward()
+    return [each.grad for each in given]
+
+
+def test_backward_inside_of_a_block_that_casts_nothing():
+    def program(x, y):
+        return F.softmax(x * y.exp(), -1) + F.layer_norm(x, (8,))
+
+    arguments = torch.randn(4, 8), torch.randn(8)
+    same(backward_inside(program, arguments, torch.bfloat16), backward_inside(lect.compile(program), arguments, torch.bfloat16))
+    assert lect.events("backward fallback") == []
+
+
+def test_backward_inside_of_a_block_has_the_random_numbers_of_the_forward():
+    def program(x, w):
+        kept = F.dropout(x, 0.5)
+        return kept @ w, kept
+
+    x, w = torch.ones(16, 8, requires_grad=True), torch.eye(8, requires_grad=True)
+    result, kept = lect.compile(program)(x, w)
+    with torch.autocast(**BF16):
+        result.sum().backward()
+    same(kept.detach(), x.grad)
+    same(kept.detach().sum(0)[:, None].expand(8, 8).contiguous(), w.grad)

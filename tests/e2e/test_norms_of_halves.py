@@ -45,3 +45,20 @@ def test_training_steps_equal_eager(layer, dtype, autocast):
         torch.testing.assert_close(one, other, rtol=3e-2, atol=2e-2)
         assert one.dtype is other.dtype
         assert one.stride() == other.stride()
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("count", [5, 100])
+def test_reciprocal_roots_are_rounded_once(dtype, count):
+    """Eager rounds twice what fills no vector register, so there it is no nearer to the exact value."""
+    given = (torch.rand(count) * 9 + 0.1).to(dtype)
+    exact = given.double() ** -0.5
+    for program in (lambda x: torch.rsqrt(x), lambda x: x**-0.5):
+        got, want = lect.compile(program)(given), program(given)
+        if dtype is torch.bfloat16:
+            assert torch.equal(got, exact.to(dtype))
+        assert ((got.double() - exact).abs() <= (want.double() - exact).abs()).all()
+    x = given.clone().requires_grad_()
+    lect.compile(lambda x: x**0.5)(x).sum().backward()
+    if dtype is torch.bfloat16:
+        assert torch.equal(x.grad, 0.5 * exact.to(dtype))

@@ -147,12 +147,37 @@ def train(name, way, call=lambda model: model):
     return run.ends(model, optimizer)
 
 
+class Root(torch.autograd.Function):
+    """A square root whose slope is rounded once.  Eager's `pow(-0.5)` of 16-bit floats rounds the root in between for what fills no vector: a few rows."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.pow(0.5)
+
+    @staticmethod
+    def backward(ctx, slope):
+        (x,) = ctx.saved_tensors
+        return slope * (0.5 * x.double().rsqrt()).to(x.dtype)
+
+
+@pytest.fixture
+def rounded_once(monkeypatch):
+    """The norm of CLIP's embeddings with `Root` in it."""
+    from transformers.models.clip import modeling_clip
+
+    assert modeling_clip._get_vector_norm(torch.tensor([[3.0, 4.0]])).tolist() == [[5.0]]
+    return lambda: monkeypatch.setattr(modeling_clip, "_get_vector_norm", lambda x: Root.apply(x.pow(2).sum(-1, keepdim=True)))
+
+
 @pytest.mark.parametrize("way", ["plain", "autocast", "checkpoint", "hooks"])
 @pytest.mark.parametrize("name", MODELS)
-def test_training_of_transformers(name, way):
-    want = train(name, way)
+def test_training_of_transformers(name, way, rounded_once):
     got = train(name, way, lambda model: lect.compile(model, options={"rng": "eager"}))
-    check(want, got, *((0.05, 5e-3) if way == "autocast" else ()))
+    if (name, way) == ("CLIPModel", "autocast"):
+        rounded_once()
+    want = train(name, way)
+    check(want, got, *((1e-4, 1e-3) if way == "autocast" else ()))
     assert stops() == []
     assert [str(event) for event in lect.events("note", "backward fallback")] == []
     assert versions() <= 2 + MORE.get(name, 0), [str(event) for event in lect.events("guard miss", "static sizes")]

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from lect.dialects.functional.ops import FuncOp, OpaqueOp
-from lect.dialects.fx.modes import autocast_off, kept_modes, without_saved_tensor_hooks
+from lect.dialects.fx.modes import autocast_as, autocast_of_words, autocast_off, kept_modes, without_saved_tensor_hooks
 from lect.dialects.fx.ops import GraphOp
 from lect.dialects.fx.ops import ReturnOp as FxReturnOp
 from lect.frontends.tensors import plain_sizes
@@ -32,14 +32,14 @@ RUN_BACKWARD: Any = torch.autograd.Variable._execution_engine.run_backward  # ty
 
 @silent()
 @autocast_off()
-def build_joints(module: Operation, ctx: Context, tangents: Sequence[int] = (), strides: Sequence[Size] = ()) -> None:
+def build_joints(module: Operation, ctx: Context, tangents: Sequence[int] = (), strides: Sequence[Size] = (), autocast: tuple[str, ...] = ()) -> None:
     """Replace each `fx.graph` one of whose results requires a gradient.  Raises `LectError` at the call that cannot be differentiated so.
 
-    A graph switches on the autocast of its calls itself; a backward runs without, also when it is made inside of the program's block.
+    A graph switches on the autocast of its calls itself; a backward runs with that which `autocast` says, also when it is made inside of the program's block.
     """
     for op in list(module.body):
         if isinstance(op, GraphOp) and any(getattr(value.type, "requires_grad", False) for value in returned(op).operands):
-            joint, draws = build_joint(op, tangents, strides)
+            joint, draws = build_joint(op, tangents, strides, autocast)
             ctx.count("random calls", draws)
             Builder.before(op).insert(joint)
             op.erase()
@@ -54,29 +54,47 @@ def returned(graph: GraphOp) -> FxReturnOp:
     return last
 
 
-def build_joint(graph: GraphOp, tangents: Sequence[int] = (), strides: Sequence[Size] = ()) -> tuple[FuncOp, int]:
+def build_joint(graph: GraphOp, tangents: Sequence[int] = (), strides: Sequence[Size] = (), autocast: tuple[str, ...] = ()) -> tuple[FuncOp, int]:
     """The joint function of one graph, which belongs to no module, and how many calls of it draw random numbers.
 
     `tangents` are the numbers of the results whose gradients will be given, all that can have one when it is empty; these are put into groups that share
     nothing.  Through the others nothing flows back, not even zeros.  `strides` are those of these gradients, one list behind the other; they lie as the
-    results do when it is empty.
+    results do when it is empty.  `autocast` is that around the backward, as devices with dtypes behind them.
     """
     end = returned(graph)
-    repeated = build_repeated(graph, end, tuple(tangents), tuple(strides))
-    built = repeated if repeated is not None else _build_whole(graph, end, tuple(tangents), strides)
+    repeated = build_repeated(graph, end, tuple(tangents), tuple(strides)) if not autocast else None
+    built = repeated if repeated is not None else _build_whole(graph, end, tuple(tangents), strides, autocast=autocast)
     func = built[0]
     stated = func.training["tangents"]
     if tangents or (len(groups_of_results(func)) < 2 and not reads_nothing(func, stated)):
         return built
-    return _build_whole(graph, end, (), strides, func)
+    return _build_whole(graph, end, (), strides, func, autocast)
 
 
-def _build_whole(graph: GraphOp, end: FxReturnOp, tangents: tuple[int, ...], strides: Sequence[Size], joint: FuncOp | None = None) -> tuple[FuncOp, int]:
-    """What `build_joint` gives.  With the joint function of all results as one group, the engine runs for each group by itself."""
+@silent()
+@autocast_off()
+def casts_backwards(graph: GraphOp, autocast: tuple[str, ...]) -> bool:
+    """True when some backward of a graph computes something else while autocast is on for these devices, each with its dtype behind it.
+
+    Then torch casts what the engine asks it for by itself, such as the products of matrices that the forward had in f32.
+    """
+    end = returned(graph)
+    plain, _ = _build_whole(graph, end, (), ())
+    cast, _ = _build_whole(graph, end, (), (), autocast=autocast)
+    return str(plain) != str(cast)
+
+
+def _build_whole(
+    graph: GraphOp, end: FxReturnOp, tangents: tuple[int, ...], strides: Sequence[Size], joint: FuncOp | None = None, autocast: tuple[str, ...] = ()
+) -> tuple[FuncOp, int]:
+    """What `build_joint` gives.  With the joint function of all results as one group, the engine runs for each group by itself.
+
+    The engine finds autocast as `autocast` says.
+    """
     run = _run_forward(graph, end, True) or _run_forward(graph, end, False)
     if run is None:
         raise LectError("what requires a gradient is not what the graph says", op=graph)
-    with torch.enable_grad(), without_saved_tensor_hooks(), run.recorder:
+    with torch.enable_grad(), without_saved_tensor_hooks(), run.recorder, autocast_as(autocast_of_words(autocast)):
         training, values, aliases = _Backward(run, graph, end, strides).finish(tangents, joint)
     run.write_inputs()
     run.append_return(end, values, aliases)

@@ -22,7 +22,6 @@ def collections_look_at_this_module():
     would go through all of them each time."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(5_000, 20, 20)  # and what a test makes is walked less often than by default
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -79,8 +79,14 @@ def replays_as_ir(path):
     return status == 1 and FAULT in err.getvalue()
 
 
-@pytest.mark.parametrize("grad", [False, True], ids=["inference", "training"])
-@pytest.mark.parametrize("name", PASSES)
+@pytest.mark.parametrize(
+    ("name", "grad"),
+    [
+        pytest.param(name, grad, id=f"{name}-{'training' if grad else 'inference'}", marks=pytest.mark.slow if (number + grad) % 2 else ())
+        for number, name in enumerate(PASSES)
+        for grad in (False, True)
+    ],
+)
 def test_a_fault_in_a_pass(name, grad, files, monkeypatch):
     net, x = Net(), torch.randn(3, 4)
     kind = load_pass(name)

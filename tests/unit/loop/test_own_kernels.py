@@ -1,5 +1,7 @@
 """functional-to-loop on operations that read and write at computed places: own nests alone, by the reference and as native code."""
 
+import itertools
+
 import pytest
 import torch
 
@@ -80,9 +82,17 @@ def test_gather(dtype):
     check(lambda emit, x, i: emit(gather.GatherOp(x, i, 0)), [x.t().contiguous().t(), indices((20, 9), 4)], exact=True)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("include_self", [True, False])
-@pytest.mark.parametrize("mode", ["set", "add", "multiply", "sum", "prod", "mean", "amax", "amin"])
+MODES = ("set", "add", "multiply", "sum", "prod", "mean", "amax", "amin")
+
+
+def scatters():
+    """Each mode with each dtype and both ways to begin; what no other case shows by itself is not slow."""
+    for (place, mode), (other, dtype), include_self in itertools.product(enumerate(MODES), enumerate(DTYPES), (True, False)):
+        alone = dtype is torch.float32 or (place + other) % 2 == include_self
+        yield pytest.param(mode, include_self, dtype, marks=() if alone else pytest.mark.slow)
+
+
+@pytest.mark.parametrize(("mode", "include_self", "dtype"), scatters())
 def test_scatter(mode, include_self, dtype):
     if not fits(dtype, mode) or (not include_self and mode in ("set", "add", "multiply")):
         pytest.skip("eager has no such scatter")
@@ -195,8 +205,13 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("dtype", DTYPES[:2])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        *[(name, torch.float32) for name in CASES],
+        *[pytest.param(name, torch.bfloat16, marks=pytest.mark.slow if place % 2 else ()) for place, name in enumerate(CASES)],
+    ],
+)
 def test_own_kernel(name, dtype):
     cls, tensors, attrs = CASES[name]
     if dtype is torch.bfloat16 and (name == "nll" or name.startswith("upsample") and name != "upsample nearest"):

@@ -2,7 +2,7 @@
 
 A description is a plain mapping, `ctx.target`.  Of a GPU: `kind` "cuda", `name` what records of tuning call it, `arch` the compute capability as Triton
 counts it, `processors` how many multiprocessors it has, `threads` how many programs keep them busy, `warp` threads of a warp, `shared_bytes` of a program,
-`l2_bytes`, and `copy_rate` in bytes a microsecond, reading and writing counted.
+`l2_bytes`, `copy_rate` in bytes a microsecond, reading and writing counted, and `cudnn`, whether convolutions are cuDNN's.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ HOPPER: Mapping[str, Any] = MappingProxyType(
         "shared_bytes": 232448,
         "l2_bytes": 62914560,
         "copy_rate": 4_100_000,
+        "cudnn": True,
     }
 )
 AMPERE: Mapping[str, Any] = MappingProxyType(
@@ -40,11 +41,11 @@ def target_named(name: str) -> dict[str, Any]:
     return dict(TARGETS[name])
 
 
-def cuda_target(name: str, arch: int, processors: int, shared_bytes: int, l2_bytes: int) -> dict[str, Any]:
+def cuda_target(name: str, arch: int, processors: int, shared_bytes: int, l2_bytes: int, cudnn: bool) -> dict[str, Any]:
     """The description of a GPU at hand; what it cannot be asked for is that of the nearest known one."""
     known = AMPERE if arch < 90 else HOPPER
     own = {"name": name, "arch": arch, "processors": processors, "threads": processors * PROGRAMS_OF_PROCESSOR}
-    return {**known, **own, "shared_bytes": shared_bytes, "l2_bytes": l2_bytes}
+    return {**known, **own, "shared_bytes": shared_bytes, "l2_bytes": l2_bytes, "cudnn": cudnn}
 
 
 def device_of(target: Mapping[str, Any]) -> str:

@@ -49,7 +49,7 @@ def gpu_of(device: str) -> dict[str, Any]:
     if facts.major < 8:
         raise LectError(f"no kernels for {device}: its compute capability is {facts.major}.{facts.minor}, and 8.0 is the least")
     shared = getattr(facts, "shared_memory_per_block_optin", PER_PROCESSOR - RESERVED)
-    return cuda_target(facts.name, facts.major * 10 + facts.minor, facts.multi_processor_count, shared, facts.L2_cache_size)
+    return cuda_target(facts.name, facts.major * 10 + facts.minor, facts.multi_processor_count, shared, facts.L2_cache_size, torch.backends.cudnn.enabled)
 
 
 def current_device_of(graph: Operation) -> AbstractContextManager[Any]:

@@ -12,8 +12,11 @@ stored line by line for a few elements each.  Of the orders in which a buffer ma
 that stores it and by all that load it, if that is fewer than before.
 
 Readers are nests that read at places which do not depend on data, and products of the library, which take a matrix by rows or by columns at one cost.  Products
-that are nests have a layout of their own (`loop-choose-kernel`).  Buffers stay apart and are of one size before and after, so nothing else is decided here; the
-dims of nests follow the new order in `loop-reorder`, which stands behind.
+that are nests have a layout of their own (`loop-choose-kernel`).  On a GPU the images of 16-bit floats that convolutions take and give lie with their channels
+together where nobody else sees them (`images.py`): the library would copy them so, and back, for each one.
+
+Buffers stay apart and are of one size before and after, so nothing else is decided here; the dims of nests follow the new order in `loop-reorder`, which
+stands behind.
 """
 
 from __future__ import annotations
@@ -21,20 +24,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import permutations
+from itertools import chain, count, permutations
 from typing import ClassVar
 
-from lect.dialects.loop.attributes import ViewAttr
+from lect.dialects.loop.attributes import SpaceAttr, ViewAttr
+from lect.dialects.loop.building import NestBuilder
 from lect.dialects.loop.ops import ExternOp, FuncOp, LoadOp, NestOp, StoreOp
 from lect.dialects.loop.types import BufferType
 from lect.ir import Context, Operation, Value
 from lect.ir.facts import facts_of
-from lect.ir.index_map import coefficient, contiguous_strides, delinearize, flat_map, is_affine, strided, strides_of
+from lect.ir.index_map import coefficient, contiguous_strides, delinearize, flat_map, is_affine, linearize, strided, strides_of
 from lect.ir.symbolic import Expr, Ranges, Size, as_size, product, ranges_of
 from lect.passes.base import Pass, option
 from lect.passes.loop.forms import FORMS, Forms, forms_of
+from lect.passes.loop.images import ORDER as IMAGE_ORDER
+from lect.passes.loop.images import images_of
+from lect.passes.loop.loop_reorder import reorder_dims
 from lect.passes.loop.nests import functions, readers, weights
 from lect.passes.loop.products import CALLS
+from lect.passes.targets import is_gpu
 
 Access = tuple[Expr, int]  # the offset of a load or store, and the bytes it touches
 
@@ -50,6 +58,8 @@ class LoopLayout(Pass):
     def run(self, op: Operation, ctx: Context) -> None:
         forms = forms_of(ctx)
         for func in functions(op):
+            if is_gpu(ctx.target) and ctx.target.get("cudnn"):
+                ctx.count("convolutions with channels together", lay_images(func, forms))
             for layout in list(candidates(func, forms, self.most_dims)):
                 saved = choose(layout, forms)
                 ctx.count("buffers laid otherwise", bool(saved))
@@ -235,30 +245,96 @@ def _is_matrix(sizes: Sequence[Size], strides: Sequence[Size]) -> bool:
 
 def _lay(layout: Layout, order: Sequence[int], why: str, forms: Forms) -> None:
     """Let the nest store, and the readers load, in another order."""
-    buffer, nest = layout.buffer, layout.nest
     for call in layout.calls:
         views = _view(call, layout, order)
         call.views = tuple([views.get(number, view) for number, view in enumerate(call.views)])
-    sizes = tuple([layout.digits.sizes[k] for k in order])
-    for reader in layout.nests:
-        forms.change(reader, ("layout of an input", reader.inputs.index(buffer), layout.digits, order), partial(_load, reader, layout, order))
-    forms.change(nest, ("layout of a result", layout.number, layout.digits, order), partial(_store, nest, layout, order))
-    buffer.type = BufferType(sizes, buffer.type.element)
-    for changed in (nest, *layout.nests):
-        forms.forget(changed)
-    text = f"result {layout.number} as {'x'.join(map(str, sizes))}: {why}"
+    _move(layout.buffer, layout.digits, order, forms)
+    _note(layout.buffer, why)
+
+
+def _note(buffer: Value, why: str) -> None:
+    """Write on the nest that stores a buffer in which order it lies now."""
+    nest = buffer.op
+    assert isinstance(nest, NestOp)
+    text = f"result {buffer.index} as {'x'.join(map(str, buffer.type.sizes))}: {why}"
     nest.layout = f"{nest.layout}; {text}" if nest.layout else text
 
 
-def _load(nest: NestOp, layout: Layout, order: Sequence[int]) -> None:
-    for load in [load for load in nest.loads if load.buffer is layout.buffer]:
-        offset = layout.digits.moved(load.map.offset, nest.space.ranges, order)
+def _move(buffer: Value, digits: Digits, order: Sequence[int], forms: Forms) -> None:
+    """Let the nests around a buffer store and load it in another order of its dims; the calls are left out."""
+    producer = buffer.op
+    nests = [user for user in readers(buffer) if isinstance(user, NestOp)]
+    for nest in nests:
+        forms.change(nest, ("layout of an input", nest.inputs.index(buffer), digits, tuple(order)), partial(_load, nest, buffer, digits, order))
+    if isinstance(producer, NestOp):
+        nests.append(producer)
+        forms.change(producer, ("layout of a result", buffer.index, digits, tuple(order)), partial(_store, producer, buffer.index, digits, order))
+    buffer.type = BufferType(tuple([digits.sizes[k] for k in order]), buffer.type.element)
+    for nest in nests:
+        forms.forget(nest)
+
+
+def _load(nest: NestOp, buffer: Value, digits: Digits, order: Sequence[int]) -> None:
+    for load in [load for load in nest.loads if load.buffer is buffer]:
+        offset = digits.moved(load.map.offset, nest.space.ranges, order)
         assert offset is not None
         load.map = flat_map(len(nest.space.sizes), offset)
 
 
-def _store(nest: NestOp, layout: Layout, order: Sequence[int]) -> None:
-    store = nest.store_of(layout.number)
-    offset = layout.digits.moved(store.map.offset, nest.space.ranges, order)
+def _store(nest: NestOp, number: int, digits: Digits, order: Sequence[int]) -> None:
+    store = nest.store_of(number)
+    offset = digits.moved(store.map.offset, nest.space.ranges, order)
     assert offset is not None
     store.map = flat_map(len(nest.space.sizes), offset)
+
+
+# ---- images -----------------------------------------------------------------------------------------------------------
+
+
+def lay_images(func: FuncOp, forms: Forms) -> int:
+    """Let convolutions take and give images whose channels lie together; gives how many."""
+    images = images_of(func)
+    touched = {nest for value in images.moved for nest in (value.op, *readers(value)) if isinstance(nest, NestOp)}
+    for value in images.copied:
+        calls = [call for call in images.calls if call.operands[0] is value]
+        copy = _copied(value, calls[0], func)
+        for call in calls:
+            call.set_operand(0, copy)
+            call.views = (_by_channels(call.views[0]), *call.views[1:])
+    for value in images.moved:
+        calls = [user for user in readers(value) if isinstance(user, ExternOp)]
+        sizes = (value.op.result_views[0] if isinstance(value.op, ExternOp) else calls[0].views[0]).sizes
+        _move(value, Digits((), sizes), IMAGE_ORDER, forms)
+        for call in calls:
+            call.views = (_by_channels(call.views[0]), *call.views[1:])
+        if isinstance(value.op, ExternOp):
+            value.op.result_views = (_by_channels(value.op.result_views[0]),)
+            value.op.chosen = "images with their channels together, as a GPU multiplies halves"
+        else:
+            _note(value, f"for @{calls[0].sym_name}")
+    for nest in [nest for nest in func.body if nest in touched]:
+        reorder_dims(nest, forms)  # type: ignore[arg-type]
+    return len(images.calls)
+
+
+def _by_channels(view: ViewAttr) -> ViewAttr:
+    """Images of the same sizes whose channels lie together."""
+    return ViewAttr(view.sizes, Digits((), view.sizes).strides(IMAGE_ORDER), 0)
+
+
+def _copied(value: Value, call: ExternOp, func: FuncOp) -> Value:
+    """The result of a nest in front of a call that copies its image into the order of channels."""
+    sizes = call.views[0].sizes
+    order = tuple([sizes[k] for k in IMAGE_ORDER])
+    builder = NestBuilder(SpaceAttr(order), call.loc)
+    dims = builder.space.dims
+    where = strided(dims, tuple([contiguous_strides(sizes)[k] for k in IMAGE_ORDER]))
+    builder.store(builder.load(value, where), BufferType(order, value.type.element), linearize(dims, order))
+    names = {op.sym_name for op in func.body if isinstance(op, (NestOp, ExternOp))}
+    name = next(each for each in map(f"{call.sym_name}.image{{}}".format, chain([""], count(1))) if each not in names)
+    nest = builder.finish(name)
+    nest.realize = (f"operand of {call.callee.leaf}",)
+    nest.layout = f"result 0 as {'x'.join(map(str, order))}: for @{call.sym_name}"
+    assert call.parent is not None
+    call.parent.insert_before(call, nest)
+    return nest.results[0]

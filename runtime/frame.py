@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -43,6 +44,7 @@ NEVER_COMPILED = frozenset({"LB0009", "LB0026", "LB0031"})
 DEFAULT_GUARDS = "native"
 CHANGED = object()
 WRONG_ASSUMPTIONS = 8  # of branches that raise; each costs a run of the graph
+MOST_VALUES = 3  # of a number in a rest, such as the counter of a loop, that get versions of their own
 MOST_FOLLOWED = 300_000  # basic blocks in the rests of one function: about 13 seconds
 MOST_IN_VAIN = 100_000  # of these in rests that call no torch function
 
@@ -289,8 +291,11 @@ class CompiledFrame:
         if self.settings.dynamic is False or bound is None:
             return ()
         known = set(self.numbers.run_time)
-        for version in self.cache.versions:
-            self.numbers.run_time |= changed_numbers(version.predicate, args, kwargs, self.function, bound)
+        changed = [changed_numbers(version.predicate, args, kwargs, self.function, bound) for version in self.cache.versions]
+        self.numbers.run_time.update(*changed)
+        if isinstance(self.target, Rest):
+            values = Counter(path for paths in changed for path in paths)
+            self.numbers.leave_to_steps([path for path, count in values.items() if count >= MOST_VALUES])
         new = self.numbers.run_time - known - self.numbers.by_value
         return tuple(sorted(path.print_body() for path in new))
 

@@ -26,7 +26,7 @@ Find = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 REST, OTHERS = 0x04, 0x08  # flags of code with *args and **kwargs
 
 GUARDS_BEFORE_NATIVE = 2000  # asked in Python by this process before the checker is compiled: a program that asks so many asks on
-TABLES_PER_VERSION = 8  # of objects of one class that take turns, say
+TABLES_PER_VERSION = 64  # of objects of one class that take turns, such as the layers of a model in the rest of a loop
 TABLES = 64
 CREDIT = 4.0  # tables of a version that may come one after another
 CREDIT_PER_HIT = 1 / 8  # what a call that native code decides adds to it

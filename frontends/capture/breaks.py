@@ -92,6 +92,11 @@ REASONS: Mapping[str, Reason] = MappingProxyType(
             "the frame does so much in Python, keeps so many objects or nests calls so deep that following it would take longer than running it",
             "compile what computes with tensors",
         ),
+        "LB0032": Reason(
+            "number of many values",
+            "the program looks at a number, such as the counter of a loop with a break in it, for whose values several versions were compiled already",
+            "nothing to do: what looks at it runs as it is written, and one version stands for all further values",
+        ),
     }
 )
 

@@ -95,6 +95,19 @@ def _tee(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     return t.make_tuple([t.made(each_one) for each_one in made])
 
 
+def _accumulated(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    """itertools.accumulate; what it begins with may be anything, and is like an item in front of the others."""
+    initial = kwargs.get("initial", NONE)
+    if initial[0] is not None and args:
+        first = t.make_tuple([initial])
+        args = [call_pure(t, itertools.chain, [first, get_iter(t, args[0])], {}), *args[1:]]
+        kwargs = {name: box for name, box in kwargs.items() if name != "initial"}
+    return _RUNNING(t, args, kwargs)
+
+
+_RUNNING = _lazy(itertools.accumulate, 1, "func", _leak, _added)
+
+
 def called_until(t: Tracer, callee: Box, sentinel: Box) -> Box:
     """`iter(callee, sentinel)`."""
     if not callable(callee[0]):
@@ -251,7 +264,7 @@ CONSUMERS: Mapping[Any, Rule] = MappingProxyType(
         itertools.starmap: _starred,
         itertools.chain.from_iterable: _chained,
         itertools.tee: _tee,
-        itertools.accumulate: _lazy(itertools.accumulate, 1, "func", _leak, _added),
+        itertools.accumulate: _accumulated,
         itertools.groupby: _lazy(itertools.groupby, 1, "key", _comparable),
     }
 )

@@ -334,14 +334,18 @@ def known(t: Tracer, value: Any) -> Box:
 
 
 class IndexIterator:
-    """What `iter` makes of an object that has `__getitem__` alone: it asks for item 0, 1, ... until there is none.  `box` is None behind the end."""
+    """What `iter` makes of an object that has `__getitem__` alone: it asks for item 0, 1, ... until there is none.  `box` is None behind the end.
 
-    __slots__ = ("box", "index", "t")
+    `reversed` makes one of an object of which it knows the length, and asks for the last item, the one in front of it, ..., the first.
+    """
 
-    def __init__(self, t: Tracer, box: Box) -> None:
+    __slots__ = ("box", "by", "index", "t")
+
+    def __init__(self, t: Tracer, box: Box, length: int | None = None) -> None:
         self.t = t
         self.box: Box | None = box
-        self.index = 0
+        self.by = 1 if length is None else -1
+        self.index = 0 if length is None else length - 1
 
     def __iter__(self) -> IndexIterator:
         return self
@@ -357,7 +361,8 @@ class IndexIterator:
         from lect.frontends.capture.operators import load_item
 
         self.t.memo.disturb()
-        if self.box is None:
+        if self.box is None or self.index < 0:
+            self.box = None
             raise Exhausted
         try:
             item = load_item(self.t, self.box, (self.index, None))
@@ -366,5 +371,5 @@ class IndexIterator:
                 raise
             self.box = None
             raise Exhausted from None
-        self.index += 1
+        self.index += self.by
         return item

@@ -312,7 +312,7 @@ class ResidualBuilder:
             return generator_value(self, value)
         if kind in ITERATORS:
             return iterator_value(self, value)
-        if kind is IndexIterator:
+        if kind is IndexIterator and value.by > 0:
             return self._index_iterator(value)
         if kind is IteratorForC:
             return self.value_of_box(value.box)

@@ -11,6 +11,7 @@ from typing import Any
 from lect.frontends.capture.attributes import lookup, python_method
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.effects import run_real
+from lect.frontends.capture.generators import IndexIterator
 from lect.frontends.capture.identities import pin
 from lect.frontends.capture.numbers import RunTimeNumber
 from lect.frontends.capture.operators import binary
@@ -62,6 +63,19 @@ def _one(function: Any, name: str) -> Rule:
         return _pure(function)(t, args, kwargs) if found is None else found
 
     return rule
+
+
+def _reversed(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+    """`reversed(x)`: what `__reversed__` gives, or an iterator over the items of an object of the program that has `__getitem__` and `__len__`."""
+    if len(args) == 1 and not kwargs:
+        found = _ask(t, args[0], "__reversed__")
+        if found is not None:
+            return found
+        kind = type(args[0][0])
+        if _in_python(t, args[0], "__getitem__") and _in_python(t, args[0], "__len__") and lookup(t, kind, "__reversed__").kind == "missing":
+            length = t.code_table.specials[len](t, args, {})
+            return t.made(IndexIterator(t, args[0], t.leak(length)))
+    return _pure(reversed)(t, args, kwargs)
 
 
 def _round(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
@@ -176,7 +190,7 @@ def hash_of(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
 SPECIAL_METHODS: Mapping[Any, Rule] = MappingProxyType(
     {
         abs: _one(abs, "__abs__"),
-        reversed: _one(reversed, "__reversed__"),
+        reversed: _reversed,
         math.floor: _one(math.floor, "__floor__"),
         math.ceil: _one(math.ceil, "__ceil__"),
         math.trunc: _one(math.trunc, "__trunc__"),

@@ -87,6 +87,7 @@ def find_size(t: Tracer, func: Any) -> Dim | None:
     symbols = t.symbols
     number = len(symbols.sources)
     symbols.sizes.add(HINT)
+    symbols.factors.append(1)
     symbols.sources.append(FoundSize(str(func._opname), t.loc))
     symbols.origins.append(t.loc)
     symbols.found.add(number)

@@ -34,6 +34,7 @@ class LearnedSizes(NamedTuple):
     by_value: Mapping[PathAttr, Constant]
     at_values: Mapping[tuple[PathAttr, int], Constant]
     same: Mapping[PathAttr, PathAttr]
+    factors: Mapping[PathAttr, int]
     off: str
     needed: Mapping[tuple[object, ...], Constant]
     never_found: str
@@ -44,7 +45,8 @@ class SizePolicy:
 
     `dynamic` are those that have changed between calls; with `arguments` all sizes of the tensors among the arguments are symbols from the start.
     `by_value` are those whose value turned out to be needed, `at_values` those that are integers in calls where they have this value, because something
-    holds for it alone (a reason without text: a size of 0 or 1 comes of it); `same` maps a size to one that it was found equal to.  `off` says why there are
+    holds for it alone (a reason without text: a size of 0 or 1 comes of it); `same` maps a size to one with which it shares a symbol, `factors` to how many
+    times it is the symbol, if not once.  `off` says why there are
     no symbols at all any more.  `needed` are the calls, by their places, that find a size by the elements of a tensor and in front of which the frame is cut,
     as something has to know the size; `never_found` says why all such calls are.  `marked` are sizes that the program marked dynamic, with the text of the
     mark.  `in_use` says that the compile at hand has some symbols, `finds` that calls find some; `reported` are the sizes whose reason the user was told.
@@ -57,6 +59,7 @@ class SizePolicy:
         self.by_value: dict[PathAttr, Constant] = {}
         self.at_values: dict[tuple[PathAttr, int], Constant] = {}
         self.same: dict[PathAttr, PathAttr] = {}
+        self.factors: dict[PathAttr, int] = {}
         self.off = ""
         self.needed: dict[tuple[object, ...], Constant] = {}
         self.never_found = ""
@@ -66,13 +69,13 @@ class SizePolicy:
 
     def learned(self) -> LearnedSizes:
         """What calls have taught so far, to go back to."""
-        whole = dict(self.by_value), dict(self.at_values), dict(self.same), self.off, dict(self.needed), self.never_found
+        whole = dict(self.by_value), dict(self.at_values), dict(self.same), dict(self.factors), self.off, dict(self.needed), self.never_found
         return LearnedSizes(frozenset(self.dynamic), *whole)
 
     def go_back_to(self, learned: LearnedSizes) -> None:
         """Forget what was learned since."""
         self.dynamic, self.by_value, self.at_values = set(learned.dynamic), dict(learned.by_value), dict(learned.at_values)
-        self.same, self.off = dict(learned.same), learned.off
+        self.same, self.factors, self.off = dict(learned.same), dict(learned.factors), learned.off
         self.needed, self.never_found = dict(learned.needed), learned.never_found
 
     def may_have_symbols(self, tensor: torch.Tensor) -> bool:
@@ -95,8 +98,15 @@ class SizePolicy:
         low, high = marks_of(tensor).dynamic.get(dim, (None, None))
         return max(LEAST, low or LEAST), high
 
+    def multiply(self, path: PathAttr, factor: int) -> None:
+        """The symbol of a size is a multiple of a number: all sizes that share it are so many times another symbol."""
+        root = self.root_of(path)
+        for each in {root, *self.same, *self.factors}:
+            if self.root_of(each) == root:
+                self.factors[each] = self.factors.get(each, 1) * factor
+
     def root_of(self, path: PathAttr) -> PathAttr:
-        """The size that stands for all that are equal to this one."""
+        """The size that stands for all that share a symbol with this one."""
         while path in self.same:
             path = self.same[path]
         return path

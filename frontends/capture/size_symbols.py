@@ -7,7 +7,7 @@ has a stand-in whose sizes are symbols (`frontends/tensors/sizes.py`), and readi
         return x.view(-1, 4)         the result is (s0 * 2) x 4
         if x.shape[0] > 100: ...     guarded: 100 - s0 >= 0, with this line
 
-What is found equal, and what has to be a number, is noted in the policy, and the frame is followed once more with one symbol for both, or with an integer.
+What is found equal or a multiple, and what has to be a number, is noted in the policy, and the frame is followed once more with one symbol for both, or with an integer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from lect.dialects.functional.shapes import contiguous_strides
 from lect.dialects.guard.types import PathAttr
 from lect.frontends.capture.guards import tensor_attributes
 from lect.frontends.capture.numbers import LONGEST, RunTimeNumber, apply_to_values, computed
-from lect.frontends.capture.size_policy import LEAST, Constant, place_of
+from lect.frontends.capture.size_policy import Constant, place_of
+from lect.frontends.capture.size_relations import LEAST, relation_that_makes_zero
 from lect.frontends.capture.sources import Source
 from lect.frontends.tensors import LT, TensorMeta, layout_of, meta_of
 from lect.frontends.tensors.marks import marks_of
@@ -30,7 +31,6 @@ from lect.frontends.tensors.sizes import ARITHMETIC, COMPARISONS, Decision, Dim,
 from lect.ir import Location
 from lect.ir.facts import symbols_of
 from lect.ir.symbolic import Expr, Size, as_size, constant, symbol
-from lect.ir.symbolic_values import replace_symbols
 
 if TYPE_CHECKING:
     from lect.frontends.capture.tracer import Box, Tracer
@@ -47,6 +47,8 @@ class SizeSymbols:
         self.sizes = Sizes(self._needed, self._equal, self._small)
         self.sizes.decided = self._note
         self.sources: list[Any] = []  # a `Source`, or a `FoundSize`
+        self.factors: list[int] = []  # what is read there is so many times the symbol
+        self.multiples: dict[int, int] = {}  # by symbol: how many times another one it is in the next trace
         self.found: set[int] = set()  # symbols that a call of the graph finds
         self.open: list[int] = []  # those of the running call
         self.nonzeros: dict[Any, Box] = {}  # what calls of `nonzero` gave
@@ -122,17 +124,25 @@ class SizeSymbols:
         return self.of_shape.setdefault(tuple(shape), shape)
 
     def _symbol(self, place: Source, value: int, bounds: tuple[int, int | None], alike: Size) -> Size:
-        path = self.t.policy.sizes.root_of(place.path())
-        found = self.by_path.get(path)
-        if found is not None and self.sizes.hint(found) != value:
-            path, found = place.path(), None  # they are not equal any more
+        policy, path = self.t.policy.sizes, place.path()
+        root, factor = policy.root_of(path), policy.factors.get(path, 1)
+        found = self.by_path.get(root)
+        if found is not None and self.sizes.hint(found) * factor != value:
+            root, found = path, None  # they are not equal any more
         if found is None and type(alike) is Expr:
-            found = self.by_path[path] = alike
+            number, times = self.sizes._alone(alike) or (0, 0)
+            if times == factor:
+                self.by_path[root] = symbol(number)
+            return alike
         if found is None:
-            found = self.by_path[path] = self.sizes.add(value, *bounds)
+            low, high = bounds
+            if value % factor or value // factor < LEAST or (high is not None and high < LEAST * factor):
+                factor = 1
+            found = self.by_path[root] = self.sizes.add(value // factor, max(LEAST, -(-low // factor)), None if high is None else high // factor)
+            self.factors.append(factor)
             self.sources.append(place)
             self.origins.append(self.t.loc)
-        return found
+        return found * factor
 
     # ---- numbers -----------------------------------------------------------------------------------------------------
 
@@ -147,17 +157,25 @@ class SizeSymbols:
         return found
 
     def _number(self, size: Expr) -> RunTimeNumber:
-        alone = size.atom
-        if alone is not None and alone.kind == "s":
-            source = self.sources[alone.index]
-            if alone.index in self.found and source.tensor is None:
-                self.make_break(alone.index, "it is asked for while it is found")
-            found = self.t.numbers.get(source)
-            if found is None:
-                found = self.t.numbers[source] = RunTimeNumber(self.t, self.sizes.hint(size), source, LONGEST)
+        alone = self.sizes._alone(size) if not size.const else None
+        if alone is not None and self.factors[alone[0]] == alone[1]:
+            found = self._read(alone[0], size)
+        elif alone is not None and alone[1] == 1:
+            factor = self.factors[alone[0]]
+            found = self._apply(operator.floordiv, self.number(size * factor), factor)
         else:
             found = self._computed(size)
         found.size = size
+        return found
+
+    def _read(self, number: int, size: Expr) -> RunTimeNumber:
+        """A size as it is read from its tensor."""
+        source = self.sources[number]
+        if number in self.found and source.tensor is None:
+            self.make_break(number, "it is asked for while it is found")
+        found = self.t.numbers.get(source)
+        if found is None:
+            found = self.t.numbers[source] = RunTimeNumber(self.t, self.sizes.hint(size), source, LONGEST)
         return found
 
     def _computed(self, size: Expr) -> RunTimeNumber:
@@ -240,7 +258,7 @@ class SizeSymbols:
             if number in self.found:
                 self.make_break(number, reason or "a size of 0 or 1 comes of it")
                 continue
-            value = self.sizes.hints[number]
+            value = self._value(number)
             self.t.policy.sizes.at_values.setdefault((self.sources[number].path(), value), Constant(reason, self.t.loc, value))
         self.unsettled = True
 
@@ -248,8 +266,12 @@ class SizeSymbols:
         if number in self.found:
             self.make_break(number, reason)
             return
-        self.t.policy.sizes.by_value.setdefault(self.sources[number].path(), Constant(reason, self.t.loc, self.sizes.hints[number]))
+        self.t.policy.sizes.by_value.setdefault(self.sources[number].path(), Constant(reason, self.t.loc, self._value(number)))
         self.unsettled = True
+
+    def _value(self, number: int) -> int:
+        """The size at hand of which a symbol stands for the value."""
+        return self.sizes.hints[number] * self.factors[number]
 
     def refuse(self, name: str, error: Exception, values: Any) -> None:
         """A call cannot be followed with symbols: the sizes of its tensors are constants in the next trace, all when it has none."""
@@ -267,46 +289,19 @@ class SizeSymbols:
             self.make_break(number, f"{left} == {right} is asked")
         if found:
             return
-        pairs = self._pairs(difference)
-        if not pairs:
+        relation = relation_that_makes_zero(difference, self.sizes.hints, self.multiples)
+        if relation is None:
             self._hold(difference, f"{difference} == 0 holds for it" if right == 0 else f"{left} == {right} holds for it")
             return
         policy = self.t.policy.sizes
-        for first, second in pairs:
+        for number, factor in relation.multiples.items():
+            policy.multiply(self.sources[number].path(), factor)
+            self.multiples[number] = self.multiples.get(number, 1) * factor
+        for first, second in relation.pairs:
             one, other = policy.root_of(self.sources[first].path()), policy.root_of(self.sources[second].path())
             if one != other:
                 policy.same[other] = one
         self.unsettled = True
-
-    def _pairs(self, difference: Expr) -> list[tuple[int, int]]:
-        """Symbols that are equal by their values, and make the difference zero when they are one: s0 * s1 - s2 * s3, or (s0 * s1) mod s2."""
-        return self._pairs_of_products(difference) or self._pairs_by_value(difference)
-
-    def _pairs_by_value(self, difference: Expr) -> list[tuple[int, int]]:
-        """All symbols of a difference that have the same value, as pairs with the first of them; none when that does not make it zero."""
-        first: dict[int, int] = {}
-        pairs = []
-        for number in symbols_of(difference):
-            known = first.setdefault(self.sizes.hints[number], number)
-            if known != number:
-                pairs.append((known, number))
-        for some in (*[[pair] for pair in pairs], pairs):
-            if some and replace_symbols(difference, {second: symbol(one) for one, second in some}) == 0:
-                return some
-        return []
-
-    def _pairs_of_products(self, difference: Expr) -> list[tuple[int, int]]:
-        """The pairs of a difference of two products."""
-        if len(difference.terms) != 2 or difference.const or difference.terms[0][1] != -difference.terms[1][1]:
-            return []
-        products = []
-        for atoms, _ in difference.terms:
-            if any(atom.kind != "s" for atom in atoms):
-                return []
-            products.append(sorted([atom.index for atom in atoms], key=lambda number: (self.sizes.hints[number], number)))
-        pairs = [(min(pair), max(pair)) for pair in zip(*products) if pair[0] != pair[1]]
-        equal = len(products[0]) == len(products[1]) and all(self.sizes.hints[first] == self.sizes.hints[second] for first, second in pairs)
-        return pairs if equal else []
 
     # ---- guards ------------------------------------------------------------------------------------------------------
 

@@ -8,15 +8,17 @@ comes back, so a loop with a break in it needs no deeper stack than one without,
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
 from lect.backends.bytecode import assemble
+from lect.dialects.guard.types import PathAttr
 from lect.dialects.pyframe import control
 from lect.dialects.pyframe import ops as py
 from lect.frontends.capture.api import Rest, rest_parameters
 from lect.frontends.capture.cut import Code, Cut
+from lect.frontends.capture.numbers import NumberPolicy
 from lect.frontends.capture.resume import Resume, resume_function
 from lect.ir import Block, Region
 
@@ -137,11 +139,26 @@ class ResumePoints:
         self.points: dict[Any, ResumePoint] = {}
         self.followed = 0  # basic blocks that were entered while rests were followed
         self.in_vain = 0  # of these in rests that call no torch function
+        self.looked_at: dict[CodeType, dict[PathAttr, bool]] = {}  # variables that steps look at, by function, and whether they are numbers
 
     def clear(self) -> None:
         """Forget all points."""
         self.points.clear()
+        self.looked_at.clear()
         self.followed = self.in_vain = 0
+
+    def leave_to_steps(self, numbers: NumberPolicy, code: CodeType, found: Iterable[tuple[PathAttr, bool]]) -> None:
+        """Steps look at these from now on; at a variable of a function they do in all rests of it."""
+        variables = self.looked_at.setdefault(code, {})
+        for path, is_number in found:
+            numbers.leave_to_steps(path, is_number)
+            if path.root == "L" and not path.steps and path.key.isidentifier():
+                variables[path] = is_number
+
+    def prepare(self, numbers: NumberPolicy, code: CodeType) -> None:
+        """What other rests of a function have shown of its variables."""
+        for path, is_number in self.looked_at.get(code, {}).items():
+            numbers.leave_to_steps(path, is_number)
 
     def count(self, blocks: int, calls: int) -> None:
         """A rest was followed for so many basic blocks, in which torch was called so many times."""

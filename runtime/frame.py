@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from lect.backends.results import OtherSize
+from lect.dialects.guard.types import PathAttr
 from lect.frontends.capture.api import Rest, bind_parameters
 from lect.frontends.capture.assumptions import MESSAGE
 from lect.frontends.capture.interpreter import decode_code
@@ -25,7 +26,7 @@ from lect.runtime.graph_cache import GraphCache, Objects
 from lect.runtime.guards import HOLDS, build_predicate
 from lect.runtime.module_calls import call_of, does_more
 from lect.runtime.native_guards import NativeGuards
-from lect.runtime.numbers import changed_numbers
+from lect.runtime.numbers import changed_numbers, value_that_differs
 from lect.runtime.pipeline import Compiled, Observer, break_event, compile_call, fallback, place_of
 from lect.runtime.remade_objects import learn
 from lect.runtime.settings import Settings
@@ -44,7 +45,7 @@ NEVER_COMPILED = frozenset({"LB0009", "LB0026", "LB0031"})
 DEFAULT_GUARDS = "native"
 CHANGED = object()
 WRONG_ASSUMPTIONS = 8  # of branches that raise; each costs a run of the graph
-MOST_VALUES = 3  # of a number in a rest, such as the counter of a loop, that get versions of their own
+MOST_VALUES = 3  # of what is another one in each turn of a loop, in a rest, that get versions of their own
 MOST_FOLLOWED = 300_000  # basic blocks in the rests of one function: about 13 seconds
 MOST_IN_VAIN = 100_000  # of these in rests that call no torch function
 
@@ -168,6 +169,8 @@ class CompiledFrame:
     @collector_off()
     def _make(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version | None:
         asks, known = self.cache.versions and not torch._C._len_torch_function_stack(), self.numbers.learned()
+        if isinstance(self.target, Rest) and self.points is not None:
+            self.points.prepare(self.numbers, self.target.code)
         if self._is_spent() or (asks and not self._report_misses(args, kwargs)):
             return None
         version = self._compile(args, kwargs, known)
@@ -260,16 +263,21 @@ class CompiledFrame:
         cache, name = self.cache, self.function.__qualname__
         bound = self._bind(args, kwargs)
         reason = ""
+        differ: Counter[tuple[PathAttr, bool] | None] = Counter()
         for version, failed in cache.failures(args, kwargs):
             event = explain_miss(self.function, version.number, version.predicate.conditions, failed, bound, version.predicate.objects)
             self.log.add(event)
             learn(self.numbers, version.predicate, failed, self.function, bound)
+            differ[value_that_differs(version.predicate, failed)] += 1
             reason = reason or event.text()
         if cache.full:
             cache.gave_up = True
             self._run_armed_when_given_up()
             self.log.add(fallback(name, "LB0027", f"{len(cache.versions)} versions; {reason}", place_of(self.function)))
             return False
+        if isinstance(self.target, Rest) and self.points is not None:
+            found = [each for each, count in differ.items() if each is not None and count >= MOST_VALUES]
+            self.points.leave_to_steps(self.numbers, self.target.code, found)
         self.log.add(Recompile(name, len(cache.versions), reason, self._learn_numbers(args, kwargs, bound), self._learn_sizes(bound)))
         return True
 
@@ -291,11 +299,8 @@ class CompiledFrame:
         if self.settings.dynamic is False or bound is None:
             return ()
         known = set(self.numbers.run_time)
-        changed = [changed_numbers(version.predicate, args, kwargs, self.function, bound) for version in self.cache.versions]
-        self.numbers.run_time.update(*changed)
-        if isinstance(self.target, Rest):
-            values = Counter(path for paths in changed for path in paths)
-            self.numbers.leave_to_steps([path for path, count in values.items() if count >= MOST_VALUES])
+        for version in self.cache.versions:
+            self.numbers.run_time |= changed_numbers(version.predicate, args, kwargs, self.function, bound)
         new = self.numbers.run_time - known - self.numbers.by_value
         return tuple(sorted(path.print_body() for path in new))
 

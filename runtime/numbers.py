@@ -33,6 +33,17 @@ def changed_numbers(predicate: Predicate, args: tuple[Any, ...], kwargs: dict[st
     return found
 
 
+def value_that_differs(predicate: Predicate, failed: int) -> tuple[PathAttr, bool] | None:
+    """The path of the number, text or container of which the first guard that fails wants a value or a length, and whether it is a number."""
+    op = predicate.conditions[failed] if failed >= 0 else None
+    if not isinstance(op, guard.EqualsOp | guard.LengthOp | guard.KeysOp | guard.ItemsOp):
+        return None
+    source = op.operands[0].owner
+    if not isinstance(source, guard.SourceOp) or source.path.root == "O" or any(isinstance(key, ObjectRef) for _, key in source.path.steps):
+        return None
+    return source.path, isinstance(op, guard.EqualsOp) and type(op.value) in NUMBERS
+
+
 def _changed_items(op: guard.ItemsOp, path: PathAttr, value: Any) -> set[PathAttr] | None:
     """The paths of the elements that differ from those wanted; None when it is not a matter of numbers."""
     if type(value) not in (list, tuple) or len(value) != len(op.items):

@@ -93,8 +93,8 @@ REASONS: Mapping[str, Reason] = MappingProxyType(
             "compile what computes with tensors",
         ),
         "LB0032": Reason(
-            "number of many values",
-            "the program looks at a number, such as the counter of a loop with a break in it, for whose values several versions were compiled already",
+            "another value in each turn",
+            "in a loop with a break in it the program looks at a number, text or container that is another one in each turn",
             "nothing to do: what looks at it runs as it is written, and one version stands for all further values",
         ),
     }

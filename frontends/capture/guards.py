@@ -32,6 +32,7 @@ class Asked(NamedTuple):
 
 Place = Source | Computed
 GUARD = "guard"  # how entries of the log begin
+OF_VALUES = frozenset({"equals", "length", "keys", "items"})  # guards that may fail in each turn of a loop
 
 
 class GuardList:
@@ -45,6 +46,7 @@ class GuardList:
         self.whole: dict[str, Location] = {}  # the same for Python functions of torch that the graph holds as one call
         self.by_shape: set[int] = set()  # classes and functions that are known by their shape, and code, by identity
         self.called: set[tuple[Location, CodeType]] = set()  # the functions that were followed, whose code is guarded, and the lines that called them
+        self.in_steps: set[Source] = set()  # objects whose values steps look at (see `NumberPolicy`)
         self.loc = UNKNOWN
         self.log: list[Any] | None = None  # takes down what is asked, also what was asked before (see `call_memo`)
 
@@ -53,6 +55,8 @@ class GuardList:
             self.log.append((GUARD, kind, source, payload, self.loc))
         key = (source, kind)
         if key not in self.entries:
+            if source in self.in_steps and kind in OF_VALUES:
+                raise GraphBreak("LB0032", f"{source} has been another one in each of several versions, and is looked at", self.loc)
             self.entries[key] = Asked(payload, self.loc)
 
     def equals(self, source: Source, value: Any) -> None:

@@ -11,7 +11,8 @@ Arithmetic makes nodes; the residual code computes them again with Python's own 
 value in the traced call, and its outcome alone is guarded (`guard.truth` of a `guard.apply`).  Whatever else looks at the value asks `needed`, which
 guards each source by its value and remembers it in `Tracer.pinned`: the frame is then followed once more with those sources as constants, so that the
 code is not slowed down by numbers that have one value anyway.  The rest of a loop would be compiled again for each number of a turn that way, so after
-a few versions the frame is cut where such a number is `needed`: the step does as Python does what looks at it, and what is behind is one rest.
+a few versions the frame is cut where such a number is looked at: the step does that as Python does, and what is behind is one rest.  Texts and the
+lengths of containers are treated likewise.
 
 What may raise for other values than those of the traced call (a division by a number, `**`, functions of `math`) is guarded to give a number of the
 same type.  Integers of sources are in 64 bits; `bits` bounds those computed from them, which Python holds exactly at any size.
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -63,11 +64,12 @@ class Learned(NamedTuple):
 class NumberPolicy:
     """Which numbers of one compiled frame are run-time numbers, kept from one compile to the next.
 
-    `run_time` are sources whose value has changed between calls, `by_value` those whose value turned out to be needed, `in_steps` those of them that had
-    too many values, so that steps are to look at them; with `arguments` every number among the arguments is a run-time number from the start.  `compiling` is no number: what the program is told when it asks whether it is compiled.
-    Neither are `inference`, whether blocks of inference mode are followed, `repeats`, whether a torch call may be taken for one made before, and `calls`,
-    whether a call of a function of the program may be.  `remade` are classes and functions, by module and name, that the program makes anew for each
-    call, `instances` classes of which it makes instances anew, and `assumes` says whether branches of which one side raises are followed.
+    `run_time` are sources whose value has changed between calls, `by_value` those whose value turned out to be needed, `in_steps` what has been another
+    number, text or container in too many versions, so that steps are to look at it (unless `uses_steps` is off); with `arguments` every number among the
+    arguments is a run-time number from the start.  `compiling` is no number: what the program is told when it asks whether it is compiled.  Neither are
+    `inference`, whether blocks of inference mode are followed, `repeats`, whether a torch call may be taken for one made before, and `calls`, whether a
+    call of a function of the program may be.  `remade` are classes and functions, by module and name, that the program makes anew for each call,
+    `instances` classes of which it makes instances anew, and `assumes` says whether branches of which one side raises are followed.
     """
 
     def __init__(self, arguments: bool = False) -> None:
@@ -75,6 +77,7 @@ class NumberPolicy:
         self.run_time: set[PathAttr] = set()
         self.by_value: set[PathAttr] = set()
         self.in_steps: set[PathAttr] = set()
+        self.uses_steps = True
         self.sizes = SizePolicy(arguments)
         self.assumes = True
         self.remade: set[tuple[str, str]] = set()
@@ -94,11 +97,18 @@ class NumberPolicy:
         self.sizes.go_back_to(learned.sizes)
         self.compiling, self.inference, self.repeats = learned.compiling, learned.inference, learned.repeats
 
-    def leave_to_steps(self, paths: Collection[PathAttr]) -> None:
-        """From now on the frame is cut where the value at one of these paths is needed."""
-        new = self.by_value.intersection(paths) - self.in_steps
-        self.in_steps |= new
-        self.by_value -= new
+    def leave_to_steps(self, path: PathAttr, is_number: bool) -> None:
+        """From now on the frame is cut where what is at this path is looked at."""
+        if self.uses_steps and path not in self.in_steps:
+            self.in_steps.add(path)
+            self.by_value.discard(path)
+            if is_number:
+                self.run_time.add(path)
+
+    def use_no_steps(self) -> None:
+        """The frame cannot be cut there."""
+        self.uses_steps = False
+        self.in_steps.clear()
 
     def allows(self, path: PathAttr) -> bool:
         """True when the number there may be one of run time."""
@@ -161,8 +171,6 @@ class RunTimeNumber(torch.SymInt):
         t = self.t
         if self.size is not None:
             return t.symbols.sizes.value(self.size)
-        if t.policy.in_steps and not t.policy.in_steps.isdisjoint(self.paths()):
-            raise t.stop("LB0032", "what has been another number in each of several versions is looked at")
         for leaf in self.leaves():
             t.guards.equals(leaf.origin, leaf.value)  # type: ignore[arg-type]
             t.pinned.add(leaf.origin)  # type: ignore[arg-type]

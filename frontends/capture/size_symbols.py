@@ -7,7 +7,8 @@ has a stand-in whose sizes are symbols (`frontends/tensors/sizes.py`), and readi
         return x.view(-1, 4)         the result is (s0 * 2) x 4
         if x.shape[0] > 100: ...     guarded: 100 - s0 >= 0, with this line
 
-What is found equal or a multiple, and what has to be a number, is noted in the policy, and the frame is followed once more with one symbol for both, or with an integer.
+What is found equal or a multiple (`size_relations.py`), and what has to be a number, is noted in the policy, and the frame is followed once more with one
+symbol for both, or with an integer.
 """
 
 from __future__ import annotations

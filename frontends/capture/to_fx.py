@@ -113,6 +113,8 @@ class Search:
         except GraphBreak as stop:
             if stop.number != TOO_LONG and _needs_values(t):
                 return self._begin_anew()
+            if self._had_steps(stop):
+                return self._begin_anew()
             if not stop.loc.known:
                 stop.loc = t.loc
             if stop.number != TOO_LONG:
@@ -125,6 +127,13 @@ class Search:
             self.ctx.count("blocks entered", t.entered)
             if t is not self.first:
                 t.close()
+
+    def _had_steps(self, stop: GraphBreak) -> bool:
+        """True when a cut for a step that looks at something cannot be made: there are none from now on."""
+        if "LB0032" not in (stop.number, self.reason.number if self.reason is not None else "") or not self.policy.uses_steps:
+            return False
+        self.policy.use_no_steps()
+        return True
 
     def _begin_anew(self) -> bool:
         self.close()

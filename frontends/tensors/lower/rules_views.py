@@ -15,6 +15,7 @@ from lect.dialects.functional.shapes import element_count, resolve_shape
 from lect.frontends.tensors.elements import element_of
 from lect.frontends.tensors.lower.emitter import Emitter, Rule, RunTimeScalar, dim_of, type_of
 from lect.frontends.tensors.shape_views import slice_bounds
+from lect.frontends.tensors.sizes import size_of
 from lect.ir import ScalarType, Value
 
 aten = torch.ops.aten
@@ -59,7 +60,7 @@ def expand(e: Emitter, x: Value, size: Sequence[int], *, implicit: bool = False)
 
 def emit_slice(e: Emitter, x: Value, dim: int, start: int, end: int, step: int = 1) -> Value:
     """Part of one dim; the value itself when it is all."""
-    if (start, end, step) == (0, type_of(x).shape[dim], 1):
+    if (size_of(start), size_of(end), step) == (0, size_of(type_of(x).shape[dim]), 1):
         return x
     return e(v.SliceOp, x, dim=dim, start=start, end=end, step=step)
 

@@ -36,9 +36,12 @@ OF_VALUES = frozenset({"equals", "length", "keys", "items"})  # guards that may 
 
 
 class GuardList:
-    """The guards by (source, kind), where numbers computed from sources stand beside sources.  `loc` is set by the interpreter to the line that runs."""
+    """The guards by (source, kind), where numbers computed from sources stand beside sources.  `loc` is set by the interpreter to the line that runs.
 
-    def __init__(self, objects: ObjectTable) -> None:
+    Steps look at the values of what is at the sources `in_steps` (see `NumberPolicy`): who asks for one here breaks the graph.
+    """
+
+    def __init__(self, objects: ObjectTable, in_steps: frozenset[Source] = frozenset()) -> None:
         self.objects = objects
         self.entries: dict[tuple[Place | None, str], Asked] = {}
         self.builtins: dict[str, Location] = {}  # names that were found among Python's builtins, and the line that read each first
@@ -46,7 +49,7 @@ class GuardList:
         self.whole: dict[str, Location] = {}  # the same for Python functions of torch that the graph holds as one call
         self.by_shape: set[int] = set()  # classes and functions that are known by their shape, and code, by identity
         self.called: set[tuple[Location, CodeType]] = set()  # the functions that were followed, whose code is guarded, and the lines that called them
-        self.in_steps: set[Source] = set()  # objects whose values steps look at (see `NumberPolicy`)
+        self.in_steps = in_steps
         self.loc = UNKNOWN
         self.log: list[Any] | None = None  # takes down what is asked, also what was asked before (see `call_memo`)
 

@@ -97,8 +97,7 @@ class Tracer:
         for path in self.policy.run_time - self.policy.by_value:
             self.sources.at(path).run_time = True
         self.objects = ObjectTable()
-        self.guards = GuardList(self.objects)
-        self.guards.in_steps = {self.sources.at(path) for path in self.policy.in_steps}
+        self.guards = GuardList(self.objects, frozenset(map(self.sources.at, self.policy.in_steps)))
         self.graph, self.symbols = GraphRecorder(), SizeSymbols(self)
         self.known = KnownValues(self.graph)
         self.repeats = Repeats(self.graph, self.policy.repeats)

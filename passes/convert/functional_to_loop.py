@@ -32,9 +32,10 @@ from typing import Any, ClassVar
 
 from lect.dialects.functional import gather as gather_ops
 from lect.dialects.functional import ops as functional
-from lect.dialects.functional.creation import FullOp
+from lect.dialects.functional.creation import CopyOp, FullOp
 from lect.dialects.functional.symbols import places_of
 from lect.dialects.functional.types import TensorType
+from lect.dialects.functional.view import AsStridedOp
 from lect.dialects.loop.attributes import ViewAttr
 from lect.dialects.loop.ops import ExternOp, FuncOp, NestOp, ReturnOp, WriteOp
 from lect.dialects.loop.types import BufferType
@@ -67,6 +68,7 @@ ON_CPU = (*scatter.RULES,)  # elsewhere the library does it: its atomic operatio
 BY_TYPES = frozenset(  # rules that ask for types, attributes and how operands lie alone
     {*pointwise.FORMULAS, *composite.FORMULAS, *reduction.RULES, *normalization.RULES, *view.BY_TYPES, *extern.BY_TYPES}
 )
+VIEWS = frozenset({*view.BY_TYPES, AsStridedOp, CopyOp})  # what may show the memory of its operand
 RULES: Mapping[type[Operation], Rule] = MappingProxyType(
     {
         **dict.fromkeys((*extern.CALLS, *extern.SPECIAL), extern.call),
@@ -120,6 +122,7 @@ def lower_function(func: functional.FuncOp, forms: Forms | None = None) -> FuncO
         buffer = block.add_arg(argument_buffer(type, layout), value.hint)
         views.append(layout.view)
         lowering.seen[value] = Seen(buffer, layout.seen_offset, type)
+    written = {lowering.seen[op.target].buffer for op in func.body if isinstance(op, functional.WriteOp)}
     device = device_of(func)
     bring_numbers(lowering, func, device)
     for op in func.body:
@@ -130,7 +133,8 @@ def lower_function(func: functional.FuncOp, forms: Forms | None = None) -> FuncO
             lower_end(lowering, op, writes)
             continue
         try:
-            lowered = repeated.lower(op)
+            shown = copy_in_place(lowering, op, written) if isinstance(op, CopyOp) else None
+            lowered = repeated.lower(op) if shown is None else [shown]
         except SymbolicSizeError as error:
             error.about(op)
             raise
@@ -139,6 +143,22 @@ def lower_function(func: functional.FuncOp, forms: Forms | None = None) -> FuncO
     plain = all(view is ViewAttr(value.type.sizes) for view, value in zip(views, block.args))
     told = {"symbols": declared_symbols(func), "consumed": consumed_by(func)}
     return FuncOp(func.attrs["sym_name"], () if plain else tuple(views), device, **told, regions=[Region([block])], loc=func.loc)
+
+
+def copy_in_place(lowering: Lowering, op: CopyOp, written: AbstractSet[Value]) -> Seen | None:
+    """What a copy reads, where it lies as the copy would: only dims of size 1 have other strides, as after a `select`.  None when memory of its own is needed,
+    as that of a result, or because what it reads is written to."""
+    seen, type = lowering.seen[op.x], op.output.type
+    if op.x.type.device != type.device or seen.buffer in written:
+        return None
+    found = Seen(seen.buffer, seen.offset, type)
+    return found if lowering.view_of(found) is not None and not is_shown_outside(op.output) else None
+
+
+def is_shown_outside(value: Value) -> bool:
+    """Whether a value, or a view of it, is a result or is written to an input."""
+    users = value.users
+    return any(isinstance(user, functional.ReturnOp | functional.WriteOp) or (type(user) in VIEWS and is_shown_outside(user.results[0])) for user in users)
 
 
 def consumed_by(func: functional.FuncOp) -> tuple[int, ...]:

@@ -50,6 +50,30 @@ def test_values_and_strides_are_those_of_eager(program: Callable, shape: tuple[i
         assert a.stride() == b.stride()
 
 
+def of_one_sequence(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """Parts whose batch of one lies elsewhere than views of them would: read where they are, changed behind that, and given out."""
+    parts = (x * 2).view(1, 6, 3, 2, 4).permute(2, 0, 3, 1, 4)
+    q, k, v = parts
+    mixed = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+    kept = q.clone()
+    q.mul_(k)
+    v.copy_(kept + q)
+    return mixed, kept, kept.transpose(1, 2), q, v.clone(memory_format=torch.contiguous_format), x.view(1, 6, 24)[0].unsqueeze(0) @ x.view(1, 24, 6)
+
+
+def test_parts_of_a_batch_of_one() -> None:
+    compiled = lect.compile(of_one_sequence, fullgraph=True)
+    for _ in range(2):
+        x = torch.randn(1, 6, 24)
+        x[0, 5, 3], x[0, 4, 2] = torch.inf, torch.nan
+        expected, got = of_one_sequence(x.clone()), compiled(x)
+        for a, b in zip(got, expected, strict=True):
+            torch.testing.assert_close(a, b, equal_nan=True)
+            assert a.stride() == b.stride()
+            assert a.storage_offset() == b.storage_offset()
+        assert got[1].untyped_storage().data_ptr() != got[3].untyped_storage().data_ptr()
+
+
 def test_sizes_may_change() -> None:
     compiled = lect.compile(totals, fullgraph=True, dynamic=True)
     for rows in (7, 30, 64, 5):

@@ -442,3 +442,47 @@ functional.func @number_beside_a_gpu(%x: !functional.tensor<8xi32, "cuda:0">) {
   %1 = functional.maximum(%x, %0) : !functional.tensor<8xi32, "cuda:0">
   functional.return(%1)
 }
+
+// -----
+
+// A copy that gives dims of size 1 other strides and nothing else, as a `select` does, is the memory it reads.
+// CHECK-LABEL: @copy_of_dims_of_one
+// CHECK-NOT:     loop.nest
+// CHECK:         loop.extern @e0(%w) {{.*}}views = [#loop.view<1x2x16x8, strides [768, 8, 48, 1], offset 16>]
+functional.func @copy_of_dims_of_one(%w: !functional.tensor<16x6x8xf32>) {
+  %0 = functional.permute(%w) {dims = [1, 0, 2]} : !functional.tensor<6x16x8xf32, strides [8, 48, 1]>
+  %1 = functional.slice(%0) {dim = 0, start = 2, end = 4} : !functional.tensor<2x16x8xf32, strides [8, 48, 1]>
+  %2 = functional.reshape(%1) {shape = [1, 2, 16, 8]} : !functional.tensor<1x2x16x8xf32, strides [16, 8, 48, 1]>
+  %3 = functional.copy(%2) {strides = [768, 8, 48, 1]} : !functional.tensor<1x2x16x8xf32, strides [768, 8, 48, 1]>
+  %4, %5 = functional.attention(%3, %3, %3) {is_causal = true} : (!functional.tensor<1x2x16x8xf32, strides [256, 8, 16, 1]>, !functional.tensor<1x2x16xf32, strides [32, 1, 2]>)
+  functional.return(%4)
+}
+
+// -----
+
+// Not when a view of the copy is a result, which has memory of its own.
+// CHECK-LABEL: @copy_that_is_shown_outside
+// CHECK:         %[[C:.*]] = loop.nest @n0(%w)
+// CHECK:         loop.extern @e1(%[[C]], %[[C]])
+functional.func @copy_that_is_shown_outside(%w: !functional.tensor<1x16x8xf32>) {
+  %0 = functional.copy(%w) {strides = [900, 8, 1]} : !functional.tensor<1x16x8xf32, strides [900, 8, 1]>
+  %1 = functional.reshape(%0) {shape = [16, 8]} : !functional.tensor<16x8xf32>
+  %2 = functional.permute(%1) {dims = [1, 0]} : !functional.tensor<8x16xf32, strides [1, 8]>
+  %3 = functional.mm(%1, %2) : !functional.tensor<16x16xf32>
+  functional.return(%1, %3)
+}
+
+// -----
+
+// Nor when what it copies is written to.
+// CHECK-LABEL: @copy_of_a_written_input
+// CHECK:         %[[C:.*]] = loop.nest @n1(%w)
+// CHECK:         loop.extern @e2(%[[C]])
+functional.func @copy_of_a_written_input(%w: !functional.tensor<1x8x8xf32>) {
+  %0 = functional.exp(%w) : !functional.tensor<1x8x8xf32>
+  %1 = functional.copy(%w) {strides = [900, 8, 1]} : !functional.tensor<1x8x8xf32, strides [900, 8, 1]>
+  %2 = functional.reshape(%1) {shape = [8, 8]} : !functional.tensor<8x8xf32>
+  %3 = functional.mm(%2, %2) : !functional.tensor<8x8xf32>
+  functional.write(%w, %0)
+  functional.return(%3)
+}

@@ -456,7 +456,8 @@ class FunctionEmitter:
             self._turn_to(side)
             factors.append(self.use(value))
         self._turn_to("")
-        self.assign(op.result, "dot", f"tl.dot({', '.join(factors)}, {self.use(op.accumulator)})")
+        exact = ', input_precision="ieee"' if element_of(op.lhs.type) is f32 else ""  # else factors lose digits
+        self.assign(op.result, "dot", f"tl.dot({', '.join(factors)}, {self.use(op.accumulator)}{exact})")
 
     def scan(self, op: kernel.ScanOp) -> None:
         element, text = element_of(op.tile.type), self.use(op.tile)

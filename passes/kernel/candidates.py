@@ -16,9 +16,10 @@ from typing import Any
 from lect.dialects.kernel.attributes import TileAxis, TilesAttr
 from lect.dialects.loop.ops import NestOp
 from lect.passes.convert.loop_to_kernel_sweeps import PRODUCT
-from lect.passes.kernel.kernel_choose_gpu_tiles import SECTOR, Chooser, KernelChooseGpuTiles, cover
+from lect.passes.kernel.kernel_choose_gpu_tiles import SECTOR, Chooser, KernelChooseGpuTiles
 from lect.passes.kernel.kernel_choose_tiles import choose_tiles
 from lect.passes.kernel.kernel_choose_warps import KernelChooseWarps
+from lect.passes.loop.product_tiles import SMALL, cover
 from lect.passes.targets import is_gpu
 
 Choices = Mapping[str, Any]
@@ -26,6 +27,7 @@ MOST = 14
 FEWEST_OF_THREAD, MOST_OF_THREAD = 2, 64
 MOST_ACCUMULATORS = 192  # of the 255 registers of a thread
 PRODUCT_TILES = ((128, 128, 64), (128, 256, 64), (256, 128, 64), (128, 64, 64), (64, 128, 64), (64, 64, 64), (64, 256, 64), (128, 128, 32))
+SMALL_PRODUCT_TILES = ((64, 32, 128), (64, 16, 256), (32, 32, 128), (32, 16, 128), (16, 32, 128), (16, 16, 128))
 SQUARES = ((32, 32), (32, 64), (64, 32), (64, 64), (128, 32), (32, 128))
 READ_RATE, WRITE_RATE = 1.12, 0.9  # times the rate of a copy: reading is faster than writing
 PRODUCT_RATE = 800_000_000  # operations a microsecond of tile products
@@ -47,7 +49,8 @@ def _as_chosen(tiles: TilesAttr) -> Choices:
     """The warps and stages that `kernel-choose-warps` gives a kernel of such tiles."""
     passes = KernelChooseWarps()
     if tiles.variant == PRODUCT:
-        return {"warps": passes.for_product(_lanes(tiles) // tiles.axes[-1].block), "stages": passes.stages}
+        lanes = _lanes(tiles) // tiles.axes[-1].block
+        return {"warps": passes.for_product(lanes), "stages": passes.ahead(lanes)}
     return {"warps": passes.for_lanes(_lanes(tiles))}
 
 
@@ -161,14 +164,16 @@ def _columns(nest: NestOp, own: TilesAttr, target: Mapping[str, Any]) -> Iterato
 def _product(nest: NestOp, own: TilesAttr, target: Mapping[str, Any]) -> Iterator[Choices]:
     """Tiles of several shapes for which there are registers and shared memory, by 4 and by 8 warps, with 3 and 4 steps read ahead."""
     by_name = {axis.name: axis for axis in own.axes}
-    for (warps, stages), (down, across, depth) in product(((8, 3), (4, 3), (8, 4), (4, 4)), PRODUCT_TILES):
+    sides, size = [axis.block for axis in own.axes[:2]], min(load.buffer.type.element.bytes for load in nest.loads)
+    forms = product(((4, 6), (4, 4)), SMALL_PRODUCT_TILES) if prod(sides) <= SMALL else product(((8, 3), (4, 3), (8, 4), (4, 4)), PRODUCT_TILES)
+    for (warps, stages), (down, across, depth) in forms:
         tiles = own
         for name, block in (("Y", down), ("X", across), ("R", depth)):
             tiles = _with_block(tiles, name, min(block, max(cover(nest.space.sizes[by_name[name].dim]), 16)))
         blocks = {axis.name: axis.block for axis in tiles.axes}
         accumulators = blocks["X"] * blocks["Y"] / (32 * warps)
-        shared = stages * (blocks["X"] + blocks["Y"]) * blocks["R"] * 2
-        if 8 <= accumulators <= MOST_ACCUMULATORS and shared <= int(target["shared_bytes"]):
+        shared = stages * (blocks["X"] + blocks["Y"]) * blocks["R"] * size
+        if 2 <= accumulators <= MOST_ACCUMULATORS and shared <= int(target["shared_bytes"]):
             yield {"tiles": tiles, "warps": warps, "stages": stages}
 
 

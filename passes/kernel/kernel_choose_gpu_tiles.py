@@ -37,12 +37,12 @@ from lect.passes.kernel.kernel_choose_tiles import choose_tiles
 from lect.passes.loop.forms import FORMS
 from lect.passes.loop.gpu_products import is_tile_product
 from lect.passes.loop.nests import nests_of, unit_stride_bytes, weights
+from lect.passes.loop.product_tiles import cover, tiles_of
 from lect.passes.targets import is_gpu
 from lect.passes.tuning import records_of
 
 SQUARE = 64
 FEWEST = 128
-SIDE, DEPTH, FEWEST_DOT = 128, 64, 16  # of a tile of a product: its sides, the steps of its sums, and the least that hardware multiplies
 SECTOR = 32  # bytes that memory gives at once
 COLUMN_BYTES = 512
 
@@ -166,17 +166,14 @@ class Chooser:
         return TilesAttr("columns", [TileAxis("R", folded, rows, "loop"), TileAxis("X", best, columns, "grid")], "X", True)
 
     def _product(self) -> TilesAttr:
-        """Squares of the result; fewer columns or rows where there are few, and shorter rows where the squares would be too few."""
+        """Squares of the result, or less where these would be too few."""
         inner = max(self.nest.reduced, key=lambda k: (self.sizes[k], k))
         parallel = [k for k in self._parallel_dims() if self.sizes[k] > 1]
         columns = max(parallel, key=lambda k: (self._stored_with(k) == 1, k))
         rows = max([k for k in parallel if k != columns], key=lambda k: (self.sizes[k], k))
-        across = min(max(cover(self.sizes[columns]), FEWEST_DOT), SIDE)
-        down = min(max(cover(self.sizes[rows]), FEWEST_DOT), SIDE)
         others = prod([self.sizes[k] for k in parallel if k not in (rows, columns)])
-        while down > SIDE // 2 and others * -(-self.sizes[rows] // down) * -(-self.sizes[columns] // across) < int(self.target["processors"]):
-            down //= 2
-        depth = min(max(cover(self.sizes[inner]), FEWEST_DOT), DEPTH)
+        size = self._bytes()
+        down, across, depth = tiles_of(others, self.sizes[rows], self.sizes[columns], self.sizes[inner], int(self.target["processors"]), size)
         return TilesAttr("tile product", [TileAxis("Y", rows, down, "grid"), TileAxis("X", columns, across, "grid"), TileAxis("R", inner, depth, "loop")], "X")
 
     def _stored_with(self, dim: int) -> Any:
@@ -200,11 +197,6 @@ class Chooser:
         near = [self.best] if self.best != over else others
         second = self._second(over, near, max(self.options.chunk // block // 2, 1))
         return TilesAttr("scan", [*second, TileAxis("R", over, block, "whole")], "R")
-
-
-def cover(size: int) -> int:
-    """The least power of two that is not less than a size."""
-    return 1 << max(size - 1, 0).bit_length()
 
 
 def power_below(size: int) -> int:

@@ -3,19 +3,21 @@
     kernel.func @n0(..) {blocks = #kernel.blocks<R = 8192>, target = "cuda"}  =>  ... {.., target = "cuda", warps = 16}
 
 A thread gets about `each` elements, so that it moves several times 16 bytes; a tile of at least 1024 elements has four warps or more, and none has more
-than `most`.  A product of tiles has 4 or 8, and reads `stages` steps ahead.  A kernel that has `warps` or `stages` already,
+than `most`.  A product of tiles has 4 or 8, and reads `stages` steps ahead, one of small tiles twice as many.  A kernel that has `warps` or `stages` already,
 because a record of tuning said so, keeps them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import ClassVar
 
 from lect.dialects.kernel import ops as kernel
 from lect.dialects.kernel.fitting import EACH, MOST_WARPS, warps_for
 from lect.ir import Context, Operation
 from lect.passes.base import Pass, option
+from lect.passes.loop.product_tiles import SMALL
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class KernelChooseWarps(Pass):
             if func.target != "cuda":
                 continue
             if func.stages is None and any(isinstance(inner, kernel.DotOp) for inner in func.walk()):
-                func.attrs["stages"] = self.stages
+                func.attrs["stages"] = self.for_steps(func)
             if func.warps is None:
                 func.attrs["warps"] = self._warps(func)
                 ctx.count(f"kernels of {func.warps} warps")
@@ -44,6 +46,16 @@ class KernelChooseWarps(Pass):
         for name, size in func.blocks.sizes:
             lanes *= 1 if name in folded else size
         return self.for_product(lanes) if folded else self.for_lanes(lanes)
+
+    def for_steps(self, func: kernel.FuncOp) -> int:
+        """Steps that a product reads ahead."""
+        folded = {inner.axis for inner in func.walk() if isinstance(inner, kernel.DotOp)}
+        lanes = prod([size for name, size in func.blocks.sizes if name not in folded])
+        return self.ahead(lanes)
+
+    def ahead(self, lanes: int) -> int:
+        """Steps read ahead for so many elements of a result: twice as many where they are few, as a processor then waits for them."""
+        return 2 * self.stages if lanes <= SMALL else self.stages
 
     def for_product(self, lanes: int) -> int:
         """Warps for so many elements of a result."""

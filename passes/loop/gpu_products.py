@@ -2,7 +2,9 @@
 
 The library multiplies faster, but what stands behind a product then reads the result from memory again.  Where memory is what a product waits for, short sums
 above all, one kernel that does both moves a third less.  Convolutions with a filter of one point, in tensors whose channels lie next to each other, are
-products too.  Halves alone are looked at: their products are summed in f32 by tile instructions, and rounded once, as the library's are.
+products too.  Products of halves are summed in f32 by tile instructions, and rounded once, as the library's are.  Those of f32 are computed in f32, by fused
+multiplications and additions, which is what the library does or, where the program allows it shorter factors, more exact; so they are small ones, for which
+a launch counts more.
 """
 
 from __future__ import annotations
@@ -20,11 +22,13 @@ from lect.ir.index_map import contiguous_strides, strided
 from lect.ir.symbolic import Size
 from lect.ir.types import f32
 from lect.passes.loop.nests import nbytes, readers
+from lect.passes.loop.product_tiles import library_nanoseconds, nanoseconds, programs_of, tiles_of
 from lect.passes.loop.products import Product, broadcast, offset_of
 
 OWN = "own tiles"  # how the reason of such a nest begins
 CONVOLUTION = "aten.convolution.default"
 HALVES = ("f16", "bf16")
+LONGEST_SUM = 512  # of f32, which are added up one after the other
 WIDTH = 8  # halves of 16 bytes
 LEAST = 16  # rows, columns and steps of a sum that tiles are worth
 
@@ -67,6 +71,11 @@ class TileProduct:
         found = _pointwise_convolution(op) if op.callee.leaf == CONVOLUTION else _product(op)
         return found if found is not None and found.is_fit() else None
 
+    @property
+    def size(self) -> int:
+        """Bytes of an element."""
+        return int(self.op.results[0].type.element.bytes)  # type: ignore[attr-defined]
+
     def is_fit(self) -> bool:
         """Whether the matrices lie so that 16 bytes are read at once, and are large enough for tiles."""
         facts = facts_of(self.op)
@@ -75,7 +84,8 @@ class TileProduct:
         along += [columns if view.strides[-1] == 1 else inner if view.strides[-2] == 1 else 1 for _, view in (self.b,)]  # type: ignore[index]
         steps = [stride for _, view in (self.a, self.b) for stride in (*(view.strides or ()), view.offset) if stride != 1]
         large = min([facts.hint(size) for size in (rows, columns, inner)]) >= LEAST
-        return large and all(facts.divisible(size, WIDTH) for size in (*along, *steps))
+        short = self.size == 2 or (type(inner) is int and inner <= LONGEST_SUM)
+        return large and short and all(facts.divisible(size, WIDTH) for size in (*along, *steps))
 
     def refusal(self) -> str:
         """Why tiles would not do, however fast they are; empty when they would."""
@@ -96,10 +106,15 @@ class TileProduct:
         batch, rows, columns, inner = [facts_of(self.op).hint(size) for size in self.sizes]
         rate = int(target["copy_rate"]) / 1000  # bytes a nanosecond
         operations = 2 * batch * rows * columns * inner
-        factors, written = 2 * batch * (rows * inner + inner * columns), 2 * batch * rows * columns
+        factors, written = self.size * batch * (rows * inner + inner * columns), self.size * batch * rows * columns
         behind = sum(nbytes(value) for value in (*reader.inputs, *reader.results) if value is not result)
         library = max(operations / rates.gpu_library_rate / 1000, (factors + written) / rate) + rates.gpu_launch_ns + (written + behind) / rate
         own = max(operations / rates.gpu_own_rate / 1000, (factors + behind) / rate)
+        shape, processors = (batch, rows, columns, inner), int(target["processors"])
+        tiles = tiles_of(*shape, processors, self.size)
+        if self.size > 2 or programs_of(tiles, batch, rows, columns) <= processors:
+            own = max(own, nanoseconds(tiles, *shape, processors, self.size))
+            library = max(library, library_nanoseconds(*shape, processors) + rates.gpu_launch_ns + behind / rate)
         texts = [f"{time / 1000:.1f} us" for time in (own, library)]
         if own * (100 + rates.own_margin) < library * 100:
             return True, f"{OWN}: {texts[0]} against {texts[1]} of the library and a kernel behind it"
@@ -124,7 +139,7 @@ class TileProduct:
 
 
 def _product(op: ExternOp) -> TileProduct | None:
-    product = Product.of(op, HALVES)
+    product = Product.of(op, (*HALVES, "f32"))
     if product is None:
         return None
 

@@ -77,7 +77,23 @@ def test_matrix_product_with_epilogue() -> None:
     def run(x, w, b):
         return F.relu(torch.addmm(b, x, w)) ** 2
 
-    assert torch.equal(compiled(run)(x, w, b), run(x, w, b))
+    torch.testing.assert_close(compiled(run)(x, w, b), run(x, w, b), rtol=2**-6, atol=2**-6)
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+def test_small_products_of_floats(allowed: bool) -> None:
+    """Exact to f32, whether the program allows shorter factors or not."""
+    x, weights = make(64, 64), make(12, 64, 64) * 0.1
+
+    def run(x, weights):
+        for w in weights:
+            x = torch.tanh(x @ w) + x
+        return x
+
+    with mock.patch.object(torch.backends.cuda.matmul, "allow_tf32", allowed):
+        lect.reset()
+        error = (compiled(run)(x, weights).double() - run(x.double(), weights.double())).abs().max()
+        assert error < 2e-5
 
 
 def test_convolution() -> None:

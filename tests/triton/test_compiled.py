@@ -92,6 +92,19 @@ def test_product_with_what_stands_behind_it_is_one_kernel_of_tile_instructions()
     assert compiled.metadata.num_stages == 3
 
 
+def test_small_product_of_floats_is_one_kernel_that_keeps_their_digits() -> None:
+    (compiled,) = machine_code(lambda x, w: torch.tanh(x @ w) + x, [torch.randn(64, 64)] * 2)
+    assert "fma.rn.f32" in compiled.asm["ptx"]
+    assert "mma.sync" not in compiled.asm["ptx"]
+
+
+def test_product_of_few_rows_has_a_program_for_most_processors() -> None:
+    x, w, b = torch.randn(64, 768, dtype=torch.bfloat16), torch.randn(3072, 768, dtype=torch.bfloat16), torch.randn(3072, dtype=torch.bfloat16)
+    (compiled,) = machine_code(lambda x, w, b: torch.relu(torch.nn.functional.linear(x, w, b)), [x, w, b])
+    assert "wgmma.mma_async" in compiled.asm["ptx"]
+    assert compiled.metadata.num_stages == 6
+
+
 def test_product_reads_fewer_steps_ahead_where_shared_memory_is_short() -> None:
     x, w = torch.randn(4096, 256, dtype=torch.bfloat16), torch.randn(256, 256, dtype=torch.bfloat16)
     with mock.patch.object(compile_module, "SHARED", {90: 70000}):
@@ -101,7 +114,7 @@ def test_product_reads_fewer_steps_ahead_where_shared_memory_is_short() -> None:
 
 
 def test_equal_kernels_are_compiled_once() -> None:
-    found = machine_code(lambda x, y, z: ((x @ y).relu() @ z).relu(), [torch.randn(64, 64)] * 3)  # products of f32 are the library's
+    found = machine_code(lambda x, y, z: ((x @ y).relu() @ z).relu(), [torch.randn(64, 64) for _ in range(3)])
     assert len(found) == 1
 
 
@@ -181,5 +194,5 @@ def test_a_norm_in_front_of_a_product_with_something_behind_it_is_a_kernel_of_it
 
     x, scale, w, b = [torch.randn(*shape, dtype=torch.bfloat16) for shape in ((64, 128), (128,), (512, 128), (512,))]
     norm, product = machine_code(run, [x, scale, w, b])
-    assert "wgmma" not in norm.asm["ptx"]
-    assert "wgmma.mma_async" in product.asm["ptx"]
+    assert "mma" not in norm.asm["ptx"]
+    assert "mma.sync" in product.asm["ptx"]

@@ -374,6 +374,12 @@ def products_of_halves(x, w, b, y):
     return F.gelu(torch.addmm(b, x, w)) + y, (x @ w).relu(), torch.tanh(F.linear(x, w.t().contiguous())) * 2
 
 
+@program(lambda t: (t(40, 72, special=True), t(72, 24), t(24), t(3, 24, 40), t(3, 40, 16), t(40, 24)), 1e-5)
+def small_products(x, w, b, u, v, y):
+    """Of f32, and in f32 whatever the program allows."""
+    return torch.tanh(x @ w) + y, torch.addmm(b, x, w).relu(), torch.bmm(u, v) * 2, torch.sigmoid(F.linear(y, w))
+
+
 @program(lambda t: (t(128, 48, dtype=BF16), t(48, 48, dtype=BF16), t(48, dtype=BF16)), 2 * HALF)
 def turned_products(x, w, b):
     heads = torch.addmm(b, x, w).view(2, 64, 3, 16)

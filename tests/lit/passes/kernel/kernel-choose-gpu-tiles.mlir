@@ -121,6 +121,24 @@ loop.func @a_product_by_tiles(%x: !loop.buffer<65536x64xbf16>, %w: !loop.buffer<
   loop.return(%y) {views = [#loop.view<65536x256>]}
 }
 
+// Few rows: smaller tiles, until most processors have one, and longer steps of the sum.
+// CHECK-LABEL: loop.func @a_product_of_few_rows
+loop.func @a_product_of_few_rows(%x: !loop.buffer<64x768xbf16>, %w: !loop.buffer<768x3072xbf16>) {
+  // CHECK: tiles = #kernel.tiles<"tile product", Y: d0 by 64 grid, X: d1 by 32 grid, R: d2 by 128 loop, vector X>
+  %y = loop.nest @e0(%x, %w) {space = #loop.space<d0: 64, d1: 3072, d2: 768>, chosen = "own tiles: by hand"} : !loop.buffer<64x3072xbf16> {
+  ^bb0(%d0: index, %d1: index, %d2: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1, d2) -> (d0 * 768 + d2)>} : bf16
+    %1 = loop.load(%w) {map = #loop.map<(d0, d1, d2) -> (d2 * 3072 + d1)>} : bf16
+    %2 = loop.cast(%0) : f32
+    %3 = loop.cast(%1) : f32
+    %4 = loop.mul(%2, %3) : f32
+    %5 = loop.reduce(%4) {kind = "sum", over = [2], contract = true} : f32
+    %6 = loop.cast(%5) : bf16
+    loop.store(%6) {map = #loop.map<(d0, d1, d2) -> (d0 * 3072 + d1)>}
+  }
+  loop.return(%y) {views = [#loop.view<64x3072>]}
+}
+
 // CHECK-LABEL: loop.func @keeps_a_decision
 loop.func @keeps_a_decision(%x: !loop.buffer<64xf32>) {
   // CHECK: tiles = #kernel.tiles<"mine", X: d0 by 4 grid, vector X>

@@ -189,3 +189,36 @@ loop.func @takes_one_of_two_products_of_one_sum(%x: !loop.buffer<65536x64xbf16>,
   }
   loop.return(%2) {views = [#loop.view<65536x256>]}
 }
+
+// -----
+
+// A small product takes no longer than a launch, so it is worth one with what stands behind it, in f32 too.
+// CHECK-LABEL: @takes_a_small_product_of_floats
+// GPU-LABEL: @takes_a_small_product_of_floats
+// GPU-NEXT:    loop.nest @e0(%x, %w) {space = #loop.space<d0: 1, d1: 64, d2: 64, d3: 64>, realize = ["a product"], chosen = "own tiles
+// GPU-NOT:       loop.cast
+// GPU:           loop.reduce({{.*}}) {kind = "sum", over = [3], contract = true} : f32
+loop.func @takes_a_small_product_of_floats(%x: !loop.buffer<64x64xf32>, %w: !loop.buffer<64x64xf32>) {
+  %0 = loop.extern @e0(%x, %w) {callee = @aten.mm.default, views = [#loop.view<64x64>, #loop.view<64x64>], args = [#loop.operand<0>, #loop.operand<1>], result_views = [#loop.view<64x64>]} : !loop.buffer<64x64xf32>
+  %1 = loop.nest @n0(%0) {space = #loop.space<d0: 4096>} : !loop.buffer<4096xf32> {
+  ^bb0(%d0: index):
+    %2 = loop.load(%0) {map = #loop.map<(d0) -> (d0)>} : f32
+    loop.store(%2) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%1) {views = [#loop.view<4096>]}
+}
+
+// -----
+
+// Larger ones of f32 are the library's, which may shorten factors.
+// GPU-LABEL: @leaves_large_products_of_floats_to_the_library
+// GPU-NEXT:    loop.extern @e0({{.*}}chosen = "library: {{.*}} us with a kernel behind it, against {{.*}} us of tiles"
+loop.func @leaves_large_products_of_floats_to_the_library(%x: !loop.buffer<4096x256xf32>, %w: !loop.buffer<256x256xf32>) {
+  %0 = loop.extern @e0(%x, %w) {callee = @aten.mm.default, views = [#loop.view<4096x256>, #loop.view<256x256>], args = [#loop.operand<0>, #loop.operand<1>], result_views = [#loop.view<4096x256>]} : !loop.buffer<4096x256xf32>
+  %1 = loop.nest @n0(%0) {space = #loop.space<d0: 1048576>} : !loop.buffer<1048576xf32> {
+  ^bb0(%d0: index):
+    %2 = loop.load(%0) {map = #loop.map<(d0) -> (d0)>} : f32
+    loop.store(%2) {map = #loop.map<(d0) -> (d0)>}
+  }
+  loop.return(%1) {views = [#loop.view<1048576>]}
+}

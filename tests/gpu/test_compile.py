@@ -132,6 +132,24 @@ def test_training_step() -> None:
         torch.testing.assert_close(b, a, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize(("shape", "dtype", "mean"), [((4096, 768), BF16, 0.0), ((300, 100), torch.float32, 50.0), ((2, 7, 5000), torch.float16, 0.0)])
+def test_gradients_of_layer_norm(shape: tuple[int, ...], dtype: torch.dtype, mean: float) -> None:
+    """No less exact than eager's, also where the mean is large."""
+    x, gradient, w, b = make(*shape, dtype=dtype) + mean, make(*shape, dtype=dtype), make(shape[-1], dtype=dtype), make(shape[-1], dtype=dtype)
+
+    def gradients(norm: Callable[..., torch.Tensor], double: bool) -> list[torch.Tensor]:
+        leaves = [(each.double() if double else each.clone()).requires_grad_() for each in (x, w, b)]
+        norm(*leaves).backward(gradient.to(leaves[0].dtype))
+        return [leaf.grad.double() for leaf in leaves]
+
+    def norm(x, w, b):
+        return F.layer_norm(x, shape[-1:], w, b)
+
+    exact, eager, found = gradients(norm, True), gradients(norm, False), gradients(compiled(norm), False)
+    for a, b, c in zip(exact, eager, found, strict=True):
+        assert (c - a).norm() <= 1.5 * (b - a).norm() + 1e-6 * a.norm()
+
+
 def test_training_step_of_embeddings_and_norms() -> None:
     class Net(torch.nn.Module):
         def __init__(self) -> None:

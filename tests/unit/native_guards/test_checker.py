@@ -58,7 +58,7 @@ def test_its_code_is_taken_from_the_store():
 
 def test_its_code_holds_no_address_of_this_process():
     """Else no other process would find it in the store."""
-    assert not [number for number in map(int, re.findall(r"\d+", module_text(layout()))) if 2**32 <= number < 2**48]
+    assert not [number for number in map(int, re.findall(r"\d+", module_text(layout()))) if 2**40 <= number < 2**48]
 
 
 class _Version:

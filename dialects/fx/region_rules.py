@@ -108,6 +108,8 @@ def _vjp(op: Any, region: Callable[..., list[Any]], operands: Sequence[Any]) -> 
 
 def _jacobian(name: str) -> Rule:
     def rule(op: Any, region: Any, operands: Sequence[Any]) -> list[Any]:
+        if _torch().__version__ < "2.13":
+            return _OF_PARTS[name](op, region, operands)
         made = getattr(_torch("torch.func"), name)(_with_aux(op, region), tuple(op.argnums), has_aux=bool(op.aux))(*operands)
         jacobians, others = made if op.aux else (made, ())
         return [*[item for of_value in jacobians for item in of_value], *others]
@@ -115,6 +117,59 @@ def _jacobian(name: str) -> Rule:
     return rule
 
 
+# Before 2.13 torch finds where the parts of a basis begin in a tensor that it makes and reads; a trace has no elements to read.
+
+
+def _jacrev_of_results(op: Any, region: Any, operands: Sequence[Any]) -> list[Any]:
+    """One forward, and one pull back for the rows of all results."""
+    of_points, points = _of_points(op, region, operands)
+    values, pull, *others = _torch("torch.func").vjp(of_points, *points, has_aux=bool(op.aux))
+    bases, counts = _bases(values)
+    rows = [of_point.split(counts) for of_point in _torch("torch.func").vmap(lambda *cotangents: pull(cotangents))(*bases)]
+    found = [of_point[number].view(*value.shape, *point.shape) for number, value in enumerate(values) for of_point, point in zip(rows, points)]
+    return [*found, *(others[0] if others else ())]
+
+
+def _jacfwd_of_arguments(op: Any, region: Any, operands: Sequence[Any]) -> list[Any]:
+    """One push forward for the columns of all arguments."""
+    of_points, points = _of_points(op, region, operands)
+    bases, counts = _bases(points)
+
+    def push(*tangents: Any) -> tuple[Any, Any]:
+        _, slopes, *others = _torch("torch.func").jvp(of_points, tuple(points), tangents, has_aux=bool(op.aux))
+        return slopes, others[0] if others else ()
+
+    slopes, others = _torch("torch.func").vmap(push)(*bases)
+    columns = [slope.movedim(0, -1).split(counts, -1) for slope in slopes]
+    found = [part.unflatten(-1, point.shape) if point.shape else part.squeeze(-1) for of_value in columns for part, point in zip(of_value, points)]
+    return [*found, *[other[0] for other in others]]
+
+
+def _of_points(op: Any, region: Any, operands: Sequence[Any]) -> tuple[Callable[..., Any], list[Any]]:
+    """The function as one of the arguments that it is differentiated by, and these."""
+    function = _with_aux(op, region)
+
+    def of_points(*chosen: Any) -> Any:
+        given = dict(zip(op.argnums, chosen))
+        return function(*[given.get(number, operand) for number, operand in enumerate(operands)])
+
+    return of_points, [operands[number] for number in op.argnums]
+
+
+def _bases(tensors: Sequence[Any]) -> tuple[list[Any], list[int]]:
+    """For each tensor as many of its kind as there are elements in all; each is zero but for one 1, in one of them.  And the numbers of elements."""
+    torch = _torch()
+    counts = [tensor.numel() for tensor in tensors]
+    made = []
+    for number, tensor in enumerate(tensors):
+        kind = {"dtype": tensor.dtype, "device": tensor.device}
+        before, behind = sum(counts[:number]), sum(counts[number + 1 :])
+        parts = [torch.zeros(before, tensor.numel(), **kind), torch.eye(tensor.numel(), **kind), torch.zeros(behind, tensor.numel(), **kind)]
+        made.append(torch.cat(parts).view(sum(counts), *tensor.shape))
+    return made, counts
+
+
+_OF_PARTS: Mapping[str, Rule] = MappingProxyType({"jacrev": _jacrev_of_results, "jacfwd": _jacfwd_of_arguments})
 _TRANSFORMS: Mapping[str, Callable[..., list[Any]]] = MappingProxyType(
     {"vmap": _vmap, "grad": _grad, "jvp": _jvp, "vjp": _vjp, "jacrev": _jacobian("jacrev"), "jacfwd": _jacobian("jacfwd")}
 )

@@ -1,5 +1,7 @@
 """Transforms of torch.func in compiled functions: one graph, and the values of torch.func itself."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -7,6 +9,7 @@ from torch import nn
 from torch.func import functional_call, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, stack_module_state, vjp, vmap
 
 import lect
+from lect.dialects.fx import region_rules
 from tests.e2e.support import check, fallbacks, same, stops, versions
 
 W = torch.randn(8, 8)
@@ -78,6 +81,11 @@ def jacobians(x):
     return jacrev(lambda a, b: (a * b, a.sum()), argnums=(0, 1))(x[0], x[1]), jacfwd(lambda a: a.sin() @ W)(x[0])
 
 
+def jacobians_of_parts(x):
+    by_rows = jacrev(lambda a, b: ({"u": a.sin(), "v": b @ W}, a + b), argnums=1, has_aux=True)(x[0], x[1])
+    return by_rows, jacfwd(lambda a, b: ((a * b, a.sum()), a + b), argnums=(0, 1), has_aux=True)(x[0], x[1])
+
+
 def hessians(x):
     return hessian(lambda row: (row.sin() @ W).sum())(x[0])
 
@@ -98,8 +106,8 @@ def gradients_of_a_module(x):
 
 PROGRAMS = [
     vmap_of_linear, vmap_of_containers, vmap_along_dims_of_a_dictionary, vmap_in_vmap, vmap_with_keywords, gradient, gradient_of_two,
-    gradient_with_value_and_more, gradient_of_gradient, gradients_of_each_example, tangents, tangents_with_more, cotangents, jacobians, hessians,
-    calls_with_other_parameters, gradients_of_a_module,
+    gradient_with_value_and_more, gradient_of_gradient, gradients_of_each_example, tangents, tangents_with_more, cotangents, jacobians,
+    jacobians_of_parts, hessians, calls_with_other_parameters, gradients_of_a_module,
 ]  # fmt: skip
 
 
@@ -110,6 +118,16 @@ def test_program_is_one_graph(program, level):
     for seed in range(2):
         check(program, torch.randn(4, 8, generator=torch.Generator().manual_seed(seed)), compiled=compiled)
     assert (fallbacks(), versions()) == ([], 1), lect.events("fallback")
+
+
+@pytest.mark.parametrize("name", ["jacrev", "jacfwd"])
+def test_jacobians_for_older_versions_of_torch(name):
+    """A rule that only the oldest torch needs gives what torch.func gives, layouts included."""
+    op = SimpleNamespace(argnums=(0, 2), aux=1)
+    region = lambda a, b, c: [a.outer(c), (a * b).sum(), c.exp() * c[:0].sum(), b + 1]  # noqa: E731
+    given = [torch.randn(size) for size in (3, 3, 4)]
+    wanted, more = getattr(torch.func, name)(lambda *args: (tuple(region(*args)[:3]), region(*args)[3]), op.argnums, has_aux=True)(*given)
+    same([*[part for of_value in wanted for part in of_value], more], region_rules._OF_PARTS[name](op, region, given))
 
 
 def test_gradients_of_each_example_are_native_code():

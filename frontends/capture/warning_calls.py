@@ -105,7 +105,7 @@ def check_shown(t: Tracer) -> None:
     t.mutated[id(written)] = box
     t.recorders.add(id(written))
 
-    def read() -> Any:
+    def read(_: Any) -> Any:
         raise t.stop("LB0013", "warnings are read that wait to be given")
 
     t.shadows.defer(written, read, list.append, [None])

@@ -203,3 +203,22 @@ def test_function_that_shows_warnings_runs_where_they_are_given(monkeypatch):
     SHOWN.clear()
     same(want, compiled(torch.ones(2)))
     assert want.sum() == 2
+
+
+def recorded(x):
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        x = x * 2
+        warnings.warn("first")  # noqa: B028
+        count = len(given)
+        warnings.warn("second")  # noqa: B028
+    return x + count, [str(each.message) for each in given]
+
+
+def test_warnings_that_the_program_records_and_reads():
+    """What is read is written down by then: a cut, and no failure of lect."""
+    compiled = lect.compile(recorded)
+    for _ in range(2):
+        same(recorded(torch.ones(2)), compiled(torch.ones(2)))
+    assert {event.number for event in lect.events("graph break")} <= {"LB0009", "LB0013"}
+    assert "LB0020" not in {event.number for event in lect.events("fallback")}

@@ -2,6 +2,7 @@
 
 import gc
 import hashlib
+import importlib.util
 import os
 import threading
 
@@ -28,6 +29,9 @@ def collections_look_at_this_module():
 def machine_code_is_made_once(tmp_path_factory):
     """Tests compile the same kernels again and again, with either trigger, and LLVM would take half of their time.  What it made of a text is kept for
     this run of the tests, where its other workers find it, too."""
+    if importlib.util.find_spec("llvmlite") is None:  # the frame hook is tested by Pythons that have nothing else
+        yield
+        return
     from lect.backends.llvm import loaded
 
     make, own = loaded.compile_object, tmp_path_factory.getbasetemp()
@@ -54,6 +58,9 @@ def machine_code_is_made_once(tmp_path_factory):
 @pytest.fixture(scope="session", autouse=True)
 def seeds_are_for_devices_that_are_there():
     """`torch.manual_seed` writes down where it was called, for each kind of device that may come to be used: a millisecond, as the stack of a test is deep."""
+    if importlib.util.find_spec("torch") is None:
+        yield
+        return
     import torch
 
     kinds = {torch.cuda: torch.cuda.random, torch.xpu: torch.xpu.random, torch.mtia: torch.mtia}

@@ -57,6 +57,7 @@ PROGRAMS: Mapping[str, Program] = MappingProxyType(
         "cumsum": Program(lambda x: x.cumsum(1), one),
         "cat": Program(lambda x, y: torch.cat([x, y], -1) * 2, lambda a, b: (torch.randn(a, b), torch.randn(a, b + 3))),
         "product": Program(lambda x, w: F.relu(x @ w), lambda a, b: (torch.randn(a, b, dtype=BF16), torch.randn(b, 32, dtype=BF16))),
+        "product of floats": Program(lambda x, w: torch.tanh(x @ w) * 2, lambda a, b: (torch.randn(a, b), torch.randn(b, 32))),
         "long_softmax": Program(lambda x: x.log_softmax(-1), one, LONG, 1),
         "long_cumsum": Program(lambda x: x.cumsum(-1), one, LONG, 1),
         "long_argmax": Program(lambda x: x.argmax(-1), one, LONG, 1),

@@ -23,6 +23,11 @@ is given no tensors runs as a whole when it cannot be followed.
 see other modules each time.  An object that cannot be made again (a slot object, an exception, a lock) is made by running the operation that makes it:
 the cut moves up to there.
 
+**Loops with a break in each turn** have a fixed number of graphs.  The step asks the iterator for the next item, and the rest behind it has that item among
+its parameters, up to the break; from there the next rest leads back.  Layers of one kind share a version, as their parameters are inputs of its graph.  What is
+another number, text or length in each turn is computed with where arithmetic alone uses it; where it is looked at (`layers[i]`, `len(found)`, a key) there is
+a version for each of the first three, and behind these a cut (LB0032), whose step looks at it, so that one version stands for all further turns.
+
 **When the frame runs eagerly instead.**  Some places cannot be cut, such as a comprehension whose variable nested functions share: LB0029 says so.
 Functions that raise out of the frame (LB0012) or compute nothing (LB0022) are run as written, which is what they need.
 

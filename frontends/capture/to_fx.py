@@ -93,6 +93,11 @@ class Search:
             if self.attempt():
                 return
             self.ctx.count("traces begun anew")
+        if self.policy.in_steps:
+            self.policy.use_no_steps()
+            self._begin_anew()
+            self.run()
+            return
         if self.first is not None:
             self._leave_guards(self.first)
         raise Refused(self.reason or GraphBreak("LB0029", "no place was found where the frame can be left", self.func.loc))

@@ -40,7 +40,7 @@ def is_last_shorter(op: kernel.ForOp, axis: Axis) -> bool:
 def loop_from(emitter: FunctionEmitter, op: kernel.ForOp, step: int, carried: list[Tile]) -> list[Tile]:
     """A loop over the indices of a chunk, or to the end of the axis where that comes first."""
     writer = emitter.writer
-    base = emitter.index(op.start).base  # type: ignore[arg-type]
+    base = emitter.index(op.start).base  # type: ignore[arg-type,union-attr]
     left = writer.emit(f"sub nsw i64 {emitter.size(emitter.axes[op.axis].extent)}, {base}")
     shorter = writer.emit(f"icmp slt i64 {left}, {op.span}")
     count = writer.emit(f"select i1 {shorter}, i64 {left}, i64 {op.span}")

@@ -71,7 +71,8 @@ class Names(dict[Any, str]):
 
 class FunctionEmitter:
     """Writes one function.  `names` holds the variable of each value, or the literal of a constant.  `narrow` says that sizes which are parameters, and all
-    that is computed of them, are i32; `limits` are numbers that indices of axes which are taken whole stay below, beside their extents."""
+    that is computed of them, are i32; `limits` are numbers that indices of axes which are taken whole stay below, beside their extents;
+    a block that is one is filled."""
 
     def __init__(self, func: kernel.FuncOp, name: str, aligned: bool = True, narrow: bool = True, limits: Mapping[str, int] = MappingProxyType({})) -> None:
         self.func = func
@@ -314,7 +315,9 @@ class FunctionEmitter:
             self.inside.add(op.result)
             return
         inside = f"{self.use(op.lanes)} < {self.size(self.axes[op.axis].extent)}"
-        if op.axis in self.limits:
+        if self.limits.get(op.axis) == self.blocks[op.axis]:  # its indices fill the block
+            self.inside.add(op.result)
+        elif op.axis in self.limits:
             inside = f"({inside}) & ({self.use(op.lanes)} < {self.limits[op.axis]})"
         self.assign(op.result, f"in_{op.axis.lower()}", inside)
 

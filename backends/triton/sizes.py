@@ -2,8 +2,8 @@
 
 A version is for all sizes that are alike in three things: which of those that occur in addresses are multiples of 8 (then Triton reads 16 bytes at once along
 strides that are sizes), whether all that is computed of them fits i32, and the blocks that cover rows which are taken whole, with how many eighths of a block
-the row fills: what is behind it is not computed.  It is compiled when the first launch needs it; the first is that of the sizes at which the program was
-captured.
+the row fills: what is behind it is not computed, and where it fills all nothing is masked.  It is compiled when the first launch needs it; the first is that
+of the sizes at which the program was captured.
 """
 
 from __future__ import annotations
@@ -40,12 +40,13 @@ def fit_of(func: kernel.FuncOp, values: Sequence[int]) -> Fit:
 
 
 def limits_for(func: kernel.FuncOp, blocks: Mapping[str, int], values: Sequence[int]) -> tuple[tuple[str, int], ...]:
-    """For each axis that is taken whole, where less than its block: so many eighths of the block as its indices need."""
+    """For each axis that is taken whole, where that says something: so many eighths of the block as its indices need, and the block where they fill it."""
     table, found = dict(enumerate(values)), []
     for name in open_axes(func):
         part = max(blocks[name] // EIGHTHS, 1)
-        limit = -(-value_of(func.axes.find(name).extent, table) // part) * part  # type: ignore[union-attr]
-        if limit < blocks[name]:
+        extent = value_of(func.axes.find(name).extent, table)  # type: ignore[union-attr]
+        limit = -(-extent // part) * part
+        if limit < blocks[name] or extent == blocks[name]:
             found.append((name, limit))
     return tuple(found)
 

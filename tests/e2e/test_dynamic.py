@@ -449,3 +449,37 @@ print([name for name in ("sympy", "torch.fx.experimental.symbolic_shapes", "torc
 def test_no_symbolic_algebra_is_imported():
     run = subprocess.run([sys.executable, "-c", WITHOUT_ALGEBRA], capture_output=True, text=True, timeout=300, check=False)
     assert run.stdout.strip() == "[]", run.stderr
+
+
+DIVIDED = {
+    "view": lambda x: x.view(-1, 4) + 1,
+    "half": lambda x: (x[:, : x.shape[1] // 2] * x[:, x.shape[1] // 2 :]).sum(-1),
+    "chunk": lambda x: [part + 1 for part in x.chunk(2, -1)],
+    "heads": lambda x: x.view(x.shape[0], 4, x.shape[1] // 4).transpose(0, 1).softmax(-1),
+    "numbers": lambda x: x.view(-1, 4) * (x.shape[0] * x.shape[1] // 4) + x.shape[1],
+}
+
+
+@pytest.mark.parametrize("name", DIVIDED)
+def test_a_size_that_is_divided_without_a_rest_is_a_symbol_times_a_number(name):
+    """One version for all multiples: a guard says that there is no rest."""
+    compiled = lect.compile(DIVIDED[name], dynamic=True)
+    for rows, columns in ((8, 12), (16, 20), (6, 8), (10, 24), (3, 16)):
+        x = torch.randn(rows, columns)
+        torch.testing.assert_close(compiled(x), DIVIDED[name](x))
+    assert len(lect.events("compile")) == 1
+    assert not lect.events("static sizes", "fallback")
+
+
+def test_a_size_that_leaves_a_rest_has_a_version_of_its_own():
+    def program(x):
+        return x.view(-1, 2) * 2 if x.shape[0] % 2 == 0 else x * 3
+
+    compiled = lect.compile(program, dynamic=True)
+    for rows in (8, 9, 6, 3, 12, 7):
+        x = torch.randn(rows, 5)
+        torch.testing.assert_close(compiled(x), program(x))
+    assert len(lect.events("compile")) == 2
+    x = torch.randn(4, 6)
+    with pytest.raises(RuntimeError, match="invalid for input of size"):
+        lect.compile(lambda x: x.view(-1, 5), dynamic=True)(x)

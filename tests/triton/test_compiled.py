@@ -170,8 +170,10 @@ def test_sizes_that_are_multiples_of_8_are_read_16_bytes_at_a_time() -> None:
 
 
 def test_a_version_is_for_all_sizes_that_are_alike() -> None:
-    (kernel,) = versions(lambda x: x.softmax(-1), [torch.randn(96, 1024)])
-    assert kernel.for_sizes((64, 1000)) is kernel.first
+    (kernel,) = versions(lambda x: x.softmax(-1), [torch.randn(96, 1000)])
+    assert kernel.for_sizes((64, 1016)) is kernel.first
+    assert "mask=" in kernel.first.source.text
+    assert "mask=" not in kernel.for_sizes((64, 1024)).source.text  # the row fills the block
     assert kernel.for_sizes((64, 512 + 16)) is kernel.for_sizes((100, 640))
     assert "(at_r < 640)" in kernel.for_sizes((64, 640)).source.text  # what is behind five eighths of the block is not computed
     assert kernel.for_sizes((64, 512)).func.blocks.size("R") == 512

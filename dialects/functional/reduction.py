@@ -18,6 +18,7 @@ from lect.dialects.functional.families import (
 from lect.dialects.functional.shapes import reduced_shape
 from lect.dialects.functional.types import TensorType
 from lect.ir import Attr, Operand, Operation, Result, ScalarType, op, require
+from lect.ir.symbolic_values import may_be_ordered
 from lect.ir.types import i1, i64, ui64
 
 
@@ -342,7 +343,8 @@ class TopkOp(FunctionalOp):
     def type_rule(self) -> Types:
         x = self.x.type
         (dim,) = dims_of(self, self.dim, x.rank, "dim")
-        require(0 <= self.k <= (x.shape[dim] if x.rank else 1), self, "'{}' cannot find {} elements along dim {}", self.name, self.k, dim)
+        found = self.k >= 0 and may_be_ordered(self.k, x.shape[dim] if x.rank else 1)
+        require(found, self, "'{}' cannot find {} elements along dim {}", self.name, self.k, dim)
         values = x.like((*x.shape[:dim], self.k, *x.shape[dim + 1 :]) if x.rank else ())
         return values, values.with_element(i64)
 

@@ -70,6 +70,9 @@ class SizeFloat(NumberNode):
         return ask(node.env, node.expr, side - shift)
 
     # The rest is what torch calls.
+    def is_constant(self) -> bool:
+        return False
+
     def le(self, other: Any) -> Truth:
         return Truth(lambda: self._compared(other, lambda env, size, bound: env.less_equal(size, floor(bound)), operator.le), lambda: None)
 

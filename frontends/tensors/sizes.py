@@ -375,6 +375,9 @@ class SizeNode:
 
         return float_of(self)
 
+    def int_truediv(self, other: SizeNode) -> Any:
+        return self.sym_float().truediv(other)
+
     def sym_sum(self, others: list[SizeNode]) -> SizeNode:
         total: Size = 0
         for other in others:

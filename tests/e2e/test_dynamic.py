@@ -277,7 +277,7 @@ def test_scaled_dot_product_attention():
 
 def test_an_operator_without_symbols_is_compiled_for_the_sizes_at_hand():
     def fn(x):
-        return torch.vander(x[:, 0]).sum() + x
+        return torch.corrcoef(x).sum() + x
 
     assert check(fn, rows(4, 6, 3)) == 3
     assert static_sizes()
@@ -483,3 +483,29 @@ def test_a_size_that_leaves_a_rest_has_a_version_of_its_own():
     x = torch.randn(4, 6)
     with pytest.raises(RuntimeError, match="invalid for input of size"):
         lect.compile(lambda x: x.view(-1, 5), dynamic=True)(x)
+
+
+IMAGE = (2, 3, 0, 0)  # a size of 0 is that of the call
+OF_ANY_SIZE = {
+    "nearest": (lambda x: F.interpolate(x, scale_factor=2, mode="nearest"), IMAGE),
+    "bilinear to twice the size": (lambda x: F.interpolate(x, size=(x.shape[2] * 2, x.shape[3] * 2), mode="bilinear"), IMAGE),
+    "cov": (torch.cov, (0, 0)),
+    "cov with a correction": (lambda x: torch.cov(x, correction=0), (0, 0)),
+    "vander": (lambda x: torch.vander(x[0], 3), (0, 0)),
+    "vander increasing": (lambda x: torch.vander(x[0], 4, increasing=True), (0, 0)),
+    "topk": (lambda x: x.topk(3, -1).values, (0, 0)),
+    "kthvalue": (lambda x: x.kthvalue(3, -1).indices, (0, 0)),
+    "unfold": (lambda x: x.unfold(1, 3, 1).sum(-1), (0, 0)),
+}
+
+
+@pytest.mark.parametrize("name", OF_ANY_SIZE)
+def test_operators_with_a_form_for_all_sizes(name):
+    program, shape = OF_ANY_SIZE[name]
+    compiled = lect.compile(program, dynamic=True)
+    for rows, columns in ((8, 12), (5, 7), (16, 9)):
+        sizes = iter((rows, columns))
+        x = torch.randn([size or next(sizes) for size in shape])
+        torch.testing.assert_close(compiled(x), program(x))
+    assert len(lect.events("compile")) == 1
+    assert not lect.events("static sizes", "fallback")

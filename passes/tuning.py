@@ -64,11 +64,11 @@ class Records:
         nest.attrs.update({name: choices[name] for name in DECISIONS if name in choices})
         return "tiles" in choices
 
-    def product(self, call: ExternOp) -> str | None:
-        """Who is to multiply, "library" or "own"; None where no record says it."""
+    def product(self, call: ExternOp) -> Mapping[str, Any] | None:
+        """Who is to multiply, as `product` "library" or "own", and in how many `parts` an own product is to be added up; None where no record says it."""
         kernel = name_of(product_alone(call))
         choices = None if kernel is None else self.source.find(kernel)
-        return None if choices is None else choices.get("product")
+        return None if choices is None or "product" not in choices else choices
 
 
 def records_of(ctx: Context) -> Records | None:

@@ -11,7 +11,7 @@ other forms; others are compiled side by side; and one that must be slower than 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -143,15 +143,17 @@ class Tuner:
         ctx = self._run("loop", copy, until=passes.name)
         jobs: dict[str, Job] = {}
         for func in functions(copy):
-            for call in [op for op in func.body if isinstance(op, ExternOp) and passes.may_choose(op, ctx)]:
+            for call, choices in [(op, passes.choices(op, ctx)) for op in func.body if isinstance(op, ExternOp)]:
+                if not choices:
+                    continue
                 kernel = name_of(product_alone(call))
                 if kernel in jobs:
                     jobs[kernel].count += 1
                 elif kernel is not None and self.records.record(kernel) is None:
-                    jobs[kernel] = self._product_job(kernel, call, func.device)
+                    jobs[kernel] = self._product_job(kernel, call, choices, func.device)
         self._measure(list(jobs.values()))
 
-    def _product_job(self, kernel: str, call: ExternOp, device: str) -> Job:
+    def _product_job(self, kernel: str, call: ExternOp, forms: Sequence[Mapping[str, Any]], device: str) -> Job:
         def make(choices: Mapping[str, Any]) -> Operation:
             module = module_of(_of_device(product_alone(call), device))
             self._run("loop", module, {kernel: choices}, since=LoopChooseKernel.name)
@@ -161,8 +163,7 @@ class Tuner:
 
         alone = product_alone(call)
         assert alone is not None
-        forms: list[Mapping[str, Any]] = [{"product": "library"}, {"product": "own"}]
-        return Job(kernel, text_of(alone), call.sym_name, make, forms, lambda choices: 0.0, asks_host=True)
+        return Job(kernel, text_of(alone), call.sym_name, make, list(forms), lambda choices: 0.0, asks_host=True)
 
     # ---- measuring ---------------------------------------------------------------------------------------------------
 

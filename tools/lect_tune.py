@@ -149,7 +149,7 @@ def drafts(source: str, target: str) -> str:
     module = _module(source, target, ctx)
     passes, drafted = LoopChooseKernel(), dict[str, str]()
     _run(module, ctx, "loop", until=passes.name)
-    calls = [op for func in functions(module) for op in func.body if isinstance(op, ExternOp) and passes.may_choose(op, ctx)]
+    calls = [op for func in functions(module) for op in func.body if isinstance(op, ExternOp) and passes.choices(op, ctx)]
     texts = [(call, product_alone(call)) for call in calls]
     passes.run(module, ctx)
     own = {call for call, _ in texts if call.parent is None}

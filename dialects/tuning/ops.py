@@ -23,7 +23,7 @@ from lect.ir import Attr, Operation, op, require
 
 KERNEL = re.compile(r"[0-9a-f]{64}")
 PRODUCTS = ("library", "own")
-MOST_WARPS, MOST_STAGES = 32, 8
+MOST_WARPS, MOST_STAGES, MOST_PARTS = 32, 8, 16
 # Choice -> what it says, and what it may be.
 CHOICES: Mapping[str, str] = MappingProxyType(
     {
@@ -31,6 +31,7 @@ CHOICES: Mapping[str, str] = MappingProxyType(
         "warps": f"warps of a program, a power of two up to {MOST_WARPS}",
         "stages": f"steps that a loop over a product reads ahead, from 1 to {MOST_STAGES}",
         "product": f"who multiplies, {' or '.join(PRODUCTS)}",
+        "parts": f"parts of the sums of an own product that programs of their own add up, a power of two up to {MOST_PARTS}",
     }
 )
 
@@ -41,6 +42,8 @@ def allowed(name: str, value: Any) -> bool:
         return isinstance(value, TilesAttr)
     if name == "warps":
         return type(value) is int and 1 <= value <= MOST_WARPS and not value & (value - 1)
+    if name == "parts":
+        return type(value) is int and 1 <= value <= MOST_PARTS and not value & (value - 1)
     if name == "stages":
         return type(value) is int and 1 <= value <= MOST_STAGES
     return name == "product" and value in PRODUCTS

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from lect.dialects.loop.attributes import OperandAttr, SpaceAttr, ViewAttr
 from lect.dialects.loop.building import NestBuilder
 from lect.dialects.loop.ops import ExternOp, NestOp
+from lect.dialects.loop.types import BufferType
 from lect.ir import Value
 from lect.ir.facts import facts_of
 from lect.ir.index_map import contiguous_strides, strided
@@ -30,6 +31,9 @@ CONVOLUTION = "aten.convolution.default"
 HALVES = ("f16", "bf16")
 LONGEST_SUM = 512  # of f32, which are added up one after the other
 WIDTH = 8  # halves of 16 bytes
+PARTS = (2, 4, 8)
+PART_TILE = 64  # rows and columns of a tile
+SHORTEST_PART = 128  # steps that are worth a program
 LEAST = 16  # rows, columns and steps of a sum that tiles are worth
 
 
@@ -120,22 +124,58 @@ class TileProduct:
             return True, f"{OWN}: {texts[0]} against {texts[1]} of the library and a kernel behind it"
         return False, f"library: {texts[1]} with a kernel behind it, against {texts[0]} of tiles"
 
+    def parts(self, processors: int = 1 << 30) -> list[int]:
+        """In how many parts sums may be added up: those that divide them into enough steps for tiles, where there are fewer tiles than processors."""
+        batch, rows, columns, inner = self.sizes
+        if not all(type(size) is int for size in self.sizes):
+            return []
+        tiles = batch * -(-rows // PART_TILE) * -(-columns // PART_TILE)
+        return [parts for parts in PARTS if inner % (parts * WIDTH) == 0 and inner // parts >= SHORTEST_PART and tiles * parts <= 2 * processors]
+
     def nest(self, realize: str, chosen: str) -> NestOp:
         """The sum of products over the last dim, rounded as eager rounds it."""
         space = SpaceAttr(self.sizes)
         builder = NestBuilder(space, self.op.loc)
         batch, row, column, inner = space.dims
-        half = self.op.results[0].type.element  # type: ignore[attr-defined]
+        total = self._sum(builder, (batch, row, column, inner), 3)
+        return self._rounded(builder, total, (batch, row, column), self.op.sym_name, {"realize": (realize,), "chosen": chosen})
+
+    def nests_of_parts(self, parts: int, realize: str, chosen: str) -> list[NestOp]:
+        """The same by two nests: sums of parts in f32, by programs of their own, and the sums of these, which are rounded."""
+        batches, rows, columns, length = self.sizes
+        each = length // parts
+        space = SpaceAttr((batches, parts, rows, columns, each))
+        builder = NestBuilder(space, self.op.loc)
+        batch, part, row, column, inner = space.dims
+        kept = (batches, parts, rows, columns)
+        place = strided((batch, part, row, column), contiguous_strides(kept))
+        builder.store(self._sum(builder, (batch, row, column, part * each + inner), 4), BufferType(kept, f32), place)
+        first = builder.finish(f"{self.op.sym_name}.part", {"realize": ("sums of parts",), "chosen": chosen})
+        space = SpaceAttr((batches, rows, columns, parts))
+        builder = NestBuilder(space, self.op.loc)
+        batch, row, column, part = space.dims
+        load = builder.load(first.results[0], strided((batch, part, row, column), contiguous_strides(kept)))
+        total = builder.reduce("sum", load, (3,))
+        return [first, self._rounded(builder, total, (batch, row, column), self.op.sym_name, {"realize": (realize,)})]
+
+    def _sum(self, builder: NestBuilder, indices: tuple[Any, Any, Any, Any], over: int) -> Value:
+        """The sum of products over a dim, at a batch, a row, a column and a step."""
+        batch, row, column, inner = indices
         left = builder.cast(builder.load(self.a[0], offset_of(self.a[1], (batch, row, inner))), f32)
         right = builder.cast(builder.load(self.b[0], offset_of(self.b[1], (batch, inner, column))), f32)
-        total = builder.reduce("sum", builder.op("mul", left, right), (3,), contract=True)
+        return builder.reduce("sum", builder.op("mul", left, right), (over,), contract=True)
+
+    def _rounded(self, builder: NestBuilder, total: Value, indices: tuple[Any, Any, Any], name: str, attributes: dict[str, Any]) -> NestOp:
+        """The nest that stores a sum, with what is added."""
+        batch, row, column = indices
+        half = self.op.results[0].type.element  # type: ignore[attr-defined]
         if self.added is not None:
             if self.added_late:
                 total = builder.cast(builder.cast(total, half), f32)
             total = builder.op("add", total, builder.cast(builder.load(self.added[0], broadcast(self.added[1], (batch, row, column))), f32))
         place = strided((batch, row, column), contiguous_strides(self.sizes[:3]))
         builder.store(builder.cast(total, half), self.op.results[0].type, place)  # type: ignore[arg-type]
-        return builder.finish(self.op.sym_name, {"realize": (realize,), "chosen": chosen})
+        return builder.finish(name, attributes)
 
 
 def _product(op: ExternOp) -> TileProduct | None:

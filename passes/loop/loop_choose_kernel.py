@@ -76,7 +76,8 @@ class LoopChooseKernel(Pass):
                     ctx.count("products by the library")
                     continue
                 choice = Choice(self, product, ctx.target, forms_of(ctx))
-                choice.hear(records.product(call) if records is not None else None)
+                told = records.product(call) if records is not None else None
+                choice.hear(None if told is None else told["product"])
                 if choice.own:
                     choice.replace(func)
                     ctx.count("products by nests")
@@ -84,13 +85,17 @@ class LoopChooseKernel(Pass):
                     call.chosen = choice.reason
                     ctx.count("products by the library")
 
-    def may_choose(self, op: ExternOp, ctx: Context) -> bool:
-        """Whether a library call is a product that a nest could do as well, so that time alone decides."""
+    def choices(self, op: ExternOp, ctx: Context) -> list[dict[str, Any]]:
+        """What a record may say of a library call, if that is a product which nests could do as well, so that time alone decides; else nothing."""
+        both: list[dict[str, Any]] = [{"product": "library"}, {"product": "own"}]
         if is_gpu(ctx.target):
             tiles = TileProduct.of(op) if op.callee.leaf in CALLS or op.callee.leaf == CONVOLUTION else None
-            return tiles is not None and not tiles.refusal()
+            if tiles is None or tiles.refusal():
+                return []
+            return both + [{"product": "own", "parts": parts} for parts in tiles.parts(int(ctx.target["processors"]))]
         product = Product.of(op) if op.callee.leaf in CALLS and ctx.target.get("fma") else None
-        return product is not None and not product.is_symbolic and not Choice(self, product, ctx.target, forms_of(ctx)).refusal
+        may = product is not None and not product.is_symbolic and not Choice(self, product, ctx.target, forms_of(ctx)).refusal
+        return both if may else []
 
     def _choose_tiles(self, func: FuncOp, ctx: Context) -> None:
         """The choice on a GPU."""
@@ -102,13 +107,19 @@ class LoopChooseKernel(Pass):
             own, reason = product.is_faster(self, ctx.target)
             told = records.product(call) if records is not None and not product.refusal() else None
             if told is not None:
-                own, reason = told == "own", f"{OWN if told == 'own' else told}: {RECORD}"
+                own = told["product"] == "own"
+                reason = f"{OWN if own else 'library'}: {RECORD}"
             ctx.count("products by nests" if own else "products by the library")
             if not own:
                 call.chosen = reason
                 continue
             assert call.parent is not None
-            made = call.parent.insert_before(call, product.nest("a product", reason))
+            parts = int((told or {}).get("parts", 1))
+            if parts in product.parts():
+                for nest in product.nests_of_parts(parts, "a product", reason):
+                    made = call.parent.insert_before(call, nest)
+            else:
+                made = call.parent.insert_before(call, product.nest("a product", reason))
             made.results[0].hint = call.results[0].hint
             call.replace(made.results)
 

@@ -68,6 +68,7 @@ PASSES: Mapping[str, str] = MappingProxyType(
         "kernel-approximate-halves": "lect.passes.kernel.kernel_approximate_halves:KernelApproximateHalves",
         "kernel-halve-tanh": "lect.passes.kernel.kernel_halve_tanh:KernelHalveTanh",
         "kernel-quick-erf": "lect.passes.kernel.kernel_quick_erf:KernelQuickErf",
+        "kernel-quick-sigmoids": "lect.passes.kernel.kernel_quick_sigmoids:KernelQuickSigmoids",
         "kernel-speed-exponentials": "lect.passes.kernel.kernel_speed_exponentials:KernelSpeedExponentials",
         "kernel-share-reciprocals": "lect.passes.kernel.kernel_share_reciprocals:KernelShareReciprocals",
         "kernel-choose-warps": "lect.passes.kernel.kernel_choose_warps:KernelChooseWarps",

@@ -99,8 +99,9 @@ def _square_root(element: ScalarType, approximate: bool, given: Sequence[str]) -
 
 
 def _sigmoid(element: ScalarType, approximate: bool, given: Sequence[str]) -> Expression:
-    exponential = _either("libdevice.exp", "tl.exp")(element, approximate, [f"{given[0]} * -1.0"]).text
-    return quotient(element, approximate, ["1.0", f"(1.0 + {exponential})"])
+    if approximate and element is f32:
+        return Expression(f"quick_sigmoid({given[0]})", ("quick_sigmoid",))
+    return quotient(element, approximate, ["1.0", f"(1.0 + libdevice.exp({given[0]} * -1.0))"])
 
 
 def _truncated_quotient(element: ScalarType, approximate: bool, given: Sequence[str]) -> Expression:
@@ -118,6 +119,7 @@ def _unsigned_plain(signed: Write, plain: str) -> Write:
     return lambda element, approximate, given: (_infix(plain) if element.kind == "unsigned" else signed)(element, approximate, given)
 
 
+LOG2_E = 1.4426950408889634
 LIBDEVICE = (
     "exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc trunc pow atan2 hypot copysign fmod"
 ).split()
@@ -160,6 +162,8 @@ TABLE: Mapping[str, Write] = MappingProxyType(
         "round": _call("libdevice.rint"),
     }
 )
+QUICK: Mapping[str, Write] = MappingProxyType({"div": _call("libdevice.fast_dividef"), "exp": lambda element, approximate, given: Expression(f"tl.exp2(({given[0]}) * {LOG2_E})")})
+"""Forms for operations that are marked as `quick`: with the hardware's instructions, which know no subnormal numbers."""
 OPERATORS = frozenset(INFIX) | {"neg", "not", "isnan"}
 """Operations that are written with operators, which give a Python number the type of the other operand."""
 HELPED = frozenset({"floor_div", "remainder", "shl", "shr", "sign", "fmax", "fmin", "philox32", "philox64"}) | SPECIAL

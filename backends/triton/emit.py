@@ -26,7 +26,7 @@ from typing import Any
 
 from lect.backends.python_source import free_name
 from lect.backends.triton.addresses import MOST, MapPrinter
-from lect.backends.triton.arithmetic import HELPED, NAMES, OPERATORS, TABLE, converted
+from lect.backends.triton.arithmetic import HELPED, NAMES, OPERATORS, QUICK, TABLE, converted
 from lect.backends.triton.nesting import enclosed, is_nested, tidy
 from lect.backends.triton.prelude import FUNCTIONS
 from lect.backends.triton.special import SPECIAL
@@ -261,7 +261,7 @@ class FunctionEmitter:
     def _scalar(self, op: Operation) -> None:
         """One operation of the scalar table."""
         name = op.name.partition(".")[2]
-        write = TABLE.get(name)
+        write = (QUICK if "quick" in op.attrs else TABLE).get(name)
         if write is None:
             raise LectError(f"there is no GPU code for '{op.name}'", op=op)
         element = element_of(op.operands[0].type)

@@ -90,6 +90,11 @@ def divide(a, b):
     # rounded to nearest, which a / b of f32 is not
     return tl.div_rn(a, b) if a.dtype == tl.float32 else a / b
 """,
+        "quick_sigmoid": """
+def quick_sigmoid(x):
+    # a fourth of both sides of 1 / (1 + exp(-x)), as the hardware takes the reciprocal of 2^126 and more for zero
+    return libdevice.fast_dividef(1.0, tl.exp2(tl.fma(x, -1.4426950408889634, -2.0)) + 0.25) * 0.25
+""",
         "float_floor_quotient": """
 def float_floor_quotient(a, b):
     # (a - fmod(a, b)) / b brought to an integer, as Python's //; a / b where b is 0

@@ -19,6 +19,7 @@ from lect.ir.types import f32
 from lect.passes.base import Pass
 from lect.passes.kernel.scalar_maker import Maker
 
+QUICK = "what is below 2^-126 may be zero"
 SLOPE = 0.3275911
 COEFFICIENTS = (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)  # of the highest power first
 
@@ -56,13 +57,19 @@ class _Steps(Maker):
         """A constant."""
         return self.const(value, f32)
 
+    def quick(self, name: str, *operands: Value) -> Value:
+        """An operation by the hardware's instructions for normal numbers: quotients and powers below 2^-126 are zero, which is below any digit of the result."""
+        made = kernel.scalar_op(name)(*operands)
+        made.attrs["quick"] = QUICK
+        return self.insert(made)
+
     def complement(self, u: Value) -> Value:
         """erfc(-u)."""
         one = self.number(1.0)
-        t = self.op("div", one, self.op("fma", self.op("abs", u), self.number(SLOPE), one))
+        t = self.quick("div", one, self.op("fma", self.op("abs", u), self.number(SLOPE), one))
         first, *rest = [self.number(value) for value in COEFFICIENTS]
         series = first
         for coefficient in rest:
             series = self.op("fma", series, t, coefficient)
-        tail = self.op("mul", self.op("mul", series, t), self.op("exp", self.op("neg", self.op("mul", u, u))))
+        tail = self.op("mul", self.op("mul", series, t), self.quick("exp", self.op("neg", self.op("mul", u, u))))
         return self.insert(kernel.SelectOp(self.op("lt", u, self.number(0.0)), tail, self.op("sub", self.number(2.0), tail)))

@@ -408,6 +408,12 @@ def gelu_of_halves(x, y):
     return F.gelu(x), F.gelu(y) * 2, slope, slope.sum(0)
 
 
+@program(lambda t: (t(70, 48, dtype=BF16, special=True), t(70, 48, dtype=F16, special=True) * 30), HALF)
+def sigmoids_of_halves(x, y):
+    far = torch.arange(-100.0, 100.0, 0.5, device=x.device).to(BF16)  # where powers overflow, and where reciprocals vanish
+    return F.silu(x), torch.sigmoid(x), F.silu(y), torch.sigmoid(y), F.gelu(y, approximate="tanh"), F.silu(far) * 1e30, torch.sigmoid(far) * 1e30, far / (1 + (-far).exp())
+
+
 @program(lambda t: (t(40, 30), t(20, 15)))
 def known_places(x, y):
     return torch.slice_scatter(x[:20], y, 1, 3, 18), x.diagonal_scatter(y.flatten()[:28], 2)

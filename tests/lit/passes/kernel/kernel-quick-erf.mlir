@@ -2,9 +2,9 @@
 
 // CHECK-LABEL: kernel.func @one_more_than_an_error_function
 // CHECK-NOT:     kernel.erf
-// CHECK:         %[[T:.*]] = kernel.div
+// CHECK:         %[[T:.*]] = kernel.div(%{{.*}}, %{{.*}}) {quick =
 // CHECK-COUNT-4: kernel.fma
-// CHECK:         %[[E:.*]] = kernel.exp
+// CHECK:         %[[E:.*]] = kernel.exp(%{{.*}}) {quick =
 // CHECK:         %[[P:.*]] = kernel.mul(%{{.*}}, %[[E]])
 // CHECK:         %[[N:.*]] = kernel.lt(%[[U:.*]], %{{.*}})
 // CHECK:         %[[R:.*]] = kernel.sub(%{{.*}}, %[[P]])

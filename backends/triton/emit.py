@@ -498,7 +498,9 @@ class FunctionEmitter:
         else:
             start = self.use(op.start)
             bounds = f"{start}, {start} + {enclosed(self.size(span))}, {step}"
-        self.line(f"for {self.define(index, op.axis.lower())} in range({bounds}):")
+        ahead = self.func.stages is not None and not any(isinstance(inner, kernel.DotOp) for inner in op.body)  # for a product Triton does it by itself
+        steps = f"tl.range({bounds}, num_stages={self.func.stages})" if ahead else f"range({bounds})"
+        self.line(f"for {self.define(index, op.axis.lower())} in {steps}:")
         self.depth += 1
         self._body(op, carried)
         self.depth -= 1

@@ -31,7 +31,7 @@ from lect.dialects.kernel.fitting import LEAST_WHOLE
 from lect.dialects.loop.ops import NestOp, ScanOp
 from lect.ir import Context, Operation
 from lect.ir.facts import facts_of
-from lect.ir.index_map import coefficient
+from lect.ir.index_map import coefficient, dims_of
 from lect.passes.base import Pass, option
 from lect.passes.kernel.kernel_choose_tiles import choose_tiles
 from lect.passes.loop.forms import FORMS
@@ -181,8 +181,9 @@ class Chooser:
         return coefficient(self.nest.stores[0].map.offset, dim)
 
     def _bytes(self) -> int:
-        """Bytes of the narrowest element that is read along the vector axis."""
-        return min([load.buffer.type.element.bytes for load in self.nest.loads], default=4)
+        """Bytes of the narrowest element that is read along the folded dims."""
+        folded = set(self.nest.reduced)
+        return min([load.buffer.type.element.bytes for load in self.nest.loads if dims_of(load.map.offset) & folded], default=4)
 
     def _scan(self, scans: Sequence[ScanOp]) -> TilesAttr:
         over = scans[0].over

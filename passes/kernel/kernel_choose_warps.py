@@ -3,8 +3,9 @@
     kernel.func @n0(..) {blocks = #kernel.blocks<R = 8192>, target = "cuda"}  =>  ... {.., target = "cuda", warps = 16}
 
 A thread gets about `each` elements, so that it moves several times 16 bytes; a tile of at least 1024 elements has four warps or more, and none has more
-than `most`.  A product of tiles has 4 or 8, and reads `stages` steps ahead, one of small tiles twice as many.  A kernel that has `warps` or `stages` already,
-because a record of tuning said so, keeps them.
+than `most`.  A product of tiles has 4 or 8, and reads `stages` steps ahead, one of small tiles twice as many.  A loop of at least `steps` steps over
+tiles of columns reads `stages` steps ahead, as few programs go through much memory; what it has under way lies in shared memory, of which so many programs want a part that it reads fewer steps ahead where it reads
+from several places.  A kernel that has `warps` or `stages` already, because a record of tuning said so, keeps them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import ClassVar
 
 from lect.dialects.kernel import ops as kernel
 from lect.dialects.kernel.fitting import EACH, MOST_WARPS, warps_for
+from lect.dialects.kernel.types import axes_of, element_of
 from lect.ir import Context, Operation
 from lect.passes.base import Pass, option
 from lect.passes.loop.product_tiles import SMALL
@@ -28,7 +30,9 @@ class KernelChooseWarps(Pass):
     gpu_only: ClassVar[bool] = True
     each: int = option(EACH, "elements of a thread")
     most: int = option(MOST_WARPS, "warps of a program")
-    stages: int = option(3, "steps that a product of matrices reads ahead")
+    stages: int = option(3, "steps that a product of matrices, or a loop over columns, reads ahead")
+    steps: int = option(4, "least steps of a loop over columns that reads ahead")
+    ahead_bytes: int = option(73728, "shared memory of a program for what a loop over columns reads ahead")
 
     def run(self, op: Operation, ctx: Context) -> None:
         for func in [inner for inner in op.body if isinstance(inner, kernel.FuncOp)]:
@@ -36,9 +40,27 @@ class KernelChooseWarps(Pass):
                 continue
             if func.stages is None and any(isinstance(inner, kernel.DotOp) for inner in func.walk()):
                 func.attrs["stages"] = self.for_steps(func)
+            elif func.stages is None and (stages := self._stages_of_columns(func)) > 1:
+                func.attrs["stages"] = stages
+                ctx.count("kernels that read columns ahead")
             if func.warps is None:
                 func.attrs["warps"] = self._warps(func)
                 ctx.count(f"kernels of {func.warps} warps")
+
+    def _stages_of_columns(self, func: kernel.FuncOp) -> int:
+        """How many steps a loop over tiles of columns reads ahead; 1 for other kernels."""
+        blocks, extents = dict(func.blocks.sizes), {axis.name: axis.extent for axis in func.axes.axes}
+        loops = [inner for inner in func.body if isinstance(inner, kernel.ForOp)]
+        if len(loops) != 1 or func.vector is None or loops[0].axis == func.vector or blocks[func.vector] == 1:
+            return 1
+        (loop,) = loops
+        extent, block = extents[loop.axis], blocks[loop.axis]
+        loads = [inner for inner in loop.body if isinstance(inner, kernel.LoadOp) and {loop.axis, func.vector} <= axes_of(inner.result.type)]
+        nested = any(isinstance(inner, kernel.ForOp) for inner in loop.body)
+        if nested or not loads or (type(extent) is int and extent < self.steps * block):
+            return 1
+        lanes = prod([blocks[axis] for axis in axes_of(loads[0].result.type)])
+        return min(self.stages, self.ahead_bytes // (lanes * sum([element_of(load.result.type).bytes for load in loads])))
 
     def _warps(self, func: kernel.FuncOp) -> int:
         lanes = 1

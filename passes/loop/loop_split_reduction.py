@@ -47,7 +47,7 @@ class LoopSplitReduction(Pass):
     keeps: ClassVar[tuple[str, ...]] = (FORMS,)
     threads: int = option(0, "threads to keep busy; 0: as many as the target has")
     each: int = option(0, "least points of a part; 0: 32768, on a GPU 4096 of columns")
-    shares: int = option(4, "parts for each thread")
+    shares: int = option(0, "parts for each thread; 0: 4, on a GPU 1 of columns")
     gain: int = option(4, "least ratio of the bytes that a split for the sake of fusion saves to those of the partial results")
 
     def run(self, op: Operation, ctx: Context) -> None:
@@ -123,7 +123,8 @@ class Splitter:
             return {}
         near = max(range(len(sizes)), key=lambda k: (votes[k], k))
         each = max(self.each, ROW) if near in nest.reduced and not self.options.each else self.each  # a row that lies on is read at once
-        wanted = min(-(-self.options.shares * self.threads // have), points(nest) // (have * each))
+        shares = self.options.shares or (4 if near in nest.reduced or not self.uneven else 1)
+        wanted = min(-(-shares * self.threads // have), points(nest) // (have * each))
         if have >= self.threads * 2 or wanted < 2:
             return {}
         if symbolic:

@@ -105,6 +105,13 @@ def test_product_of_few_rows_has_a_program_for_most_processors() -> None:
     assert compiled.metadata.num_stages == 6
 
 
+def test_columns_are_read_ahead_by_16_bytes_at_a_time() -> None:
+    first, second = machine_code(lambda x: (x * x).sum(0), [torch.randn(32768, 128)])
+    assert re.search(r"cp\.async\S* \[[^]]*\], \[[^]]*\], 0x10", first.asm["ptx"])
+    assert "cp.async" not in second.asm["ptx"]
+    assert first.metadata.num_stages == 3
+
+
 def test_product_reads_fewer_steps_ahead_where_shared_memory_is_short() -> None:
     x, w = torch.randn(4096, 256, dtype=torch.bfloat16), torch.randn(256, 256, dtype=torch.bfloat16)
     with mock.patch.object(compile_module, "SHARED", {90: 70000}):

@@ -162,7 +162,12 @@ TABLE: Mapping[str, Write] = MappingProxyType(
         "round": _call("libdevice.rint"),
     }
 )
-QUICK: Mapping[str, Write] = MappingProxyType({"div": _call("libdevice.fast_dividef"), "exp": lambda element, approximate, given: Expression(f"tl.exp2(({given[0]}) * {LOG2_E})")})
+QUICK: Mapping[str, Write] = MappingProxyType(
+    {
+        "div": _call("libdevice.fast_dividef"),
+        "exp": lambda element, approximate, given: Expression(f"tl.exp2({given[0]} * {LOG2_E})"),
+    }
+)
 """Forms for operations that are marked as `quick`: with the hardware's instructions, which know no subnormal numbers."""
 OPERATORS = frozenset(INFIX) | {"neg", "not", "isnan"}
 """Operations that are written with operators, which give a Python number the type of the other operand."""

@@ -58,7 +58,7 @@ class _Steps(Maker):
         return self.const(value, f32)
 
     def quick(self, name: str, *operands: Value) -> Value:
-        """An operation by the hardware's instructions for normal numbers: quotients and powers below 2^-126 are zero, which is below any digit of the result."""
+        """An operation by the hardware's instructions for normal numbers: quotients and powers below 2^-126 are zero, which no digit of the result shows."""
         made = kernel.scalar_op(name)(*operands)
         made.attrs["quick"] = QUICK
         return self.insert(made)

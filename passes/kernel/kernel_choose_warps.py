@@ -3,9 +3,9 @@
     kernel.func @n0(..) {blocks = #kernel.blocks<R = 8192>, target = "cuda"}  =>  ... {.., target = "cuda", warps = 16}
 
 A thread gets about `each` elements, so that it moves several times 16 bytes; a tile of at least 1024 elements has four warps or more, and none has more
-than `most`.  A product of tiles has 4 or 8, and reads `stages` steps ahead, one of small tiles twice as many.  A loop of at least `steps` steps over
-tiles of columns reads `stages` steps ahead, as few programs go through much memory; what it has under way lies in shared memory, of which so many programs want a part that it reads fewer steps ahead where it reads
-from several places.  A kernel that has `warps` or `stages` already, because a record of tuning said so, keeps them.
+than `most`.  A product of tiles has 4 or 8, and reads `stages` steps ahead, one of small tiles twice as many.  A loop of at least `steps` steps over tiles of
+columns reads `stages` steps ahead, as few programs go through much memory; what is under way lies in shared memory, so that one which reads from many places
+has fewer steps or none.  A kernel that has `warps` or `stages` already, because a record of tuning said so, keeps them.
 """
 
 from __future__ import annotations

@@ -556,7 +556,9 @@ def tensor_attr(t: Tracer, box: Box, name: str) -> Box:
         return t.static(type(real) if real is not None else torch.Tensor)
     if name == "grad":
         return read_grad(t, box)
-    if name in ("grad_fn", "__dict__", "_backward_hooks", "_version", "_base", "output_nr", "retains_grad"):
+    if name == "grad_fn" and not value.requires_grad:  # which is guarded for inputs
+        return NONE
+    if name in ("data", "grad_fn", "__dict__", "_backward_hooks", "_version", "_base", "output_nr", "retains_grad"):
         raise t.stop("LB0016", name)
     if real is not None and name in real.__dict__:
         return t.wrap(real.__dict__[name], source.attr(name) if source is not None else None)

@@ -191,6 +191,7 @@ REFUSED_METHODS = frozenset(
     {"backward", "register_hook", "set_", "resize_", "share_memory_", "pin_memory", "data", "grad"}
     | {"storage_offset", "is_inference", "is_shared", "is_pinned", "set_data", "swap_tensors", "_version", "type"}
 )
+REFUSED_ATTRIBUTES = REFUSED_METHODS - {"data"}  # which only calls of ours ask for, where what it gives does not leave the graph
 # Methods that change what autograd does with a tensor: the graph that calls one runs through torch.
 GRADIENT_SWITCHES = frozenset({"requires_grad_", "retain_grad", "detach_"})
 # What these answer follows from the metadata of a tensor, if it is no tensor itself.

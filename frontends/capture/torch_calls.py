@@ -16,6 +16,7 @@ from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.found_sizes import found_number, may_find, note_found, note_nonzero, why_not, with_places
 from lect.frontends.capture.gradients import note_switched
 from lect.frontends.capture.known_calls import alike, known_call, with_numbers
+from lect.frontends.capture.momenta import with_moved_statistics
 from lect.frontends.capture.number_ranges import check_numbers
 from lect.frontends.capture.numbers import RunTimeNumber, numbers_in, with_constants, with_symbols, with_values
 from lect.frontends.capture.numpy_values import python_numbers
@@ -84,6 +85,8 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
     """Call a torch function (or an operator on tensors) and record it."""
     if _has_generator(function, args, kwargs):
         return _drawn(t, function, args, kwargs)
+    if t.numbers and (moved := with_moved_statistics(t, function, args, kwargs)) is not None:
+        return moved
     function, args, kwargs = with_places(t, *_as_recorded(t, function, args, kwargs), torch_call)
     name, raw, raw_kwargs = _lowered(t, function, args, kwargs)
     asked = t.repeats.ask(name, raw, raw_kwargs, t.mode.draws) if t.repeats.on else None
@@ -219,7 +222,7 @@ def _check_allowed(t: Tracer, function: Any, name: str, short: str, raw: list[An
         raise t.stop("LB0004", f"{name} with an out that is no tensor")
     if out is not None and any(tensor is out for tensor in traced_tensors(raw)) and not _is_elementwise(short):
         raise t.stop("LB0004", f"{name} with one of its operands as out")
-    if function is setattr or (function is getattr and raw[1] in policy.REFUSED_METHODS):
+    if function is setattr or (function is getattr and raw[1] in policy.REFUSED_ATTRIBUTES):
         raise t.stop("LB0016", str(raw[1]))
 
 

@@ -83,10 +83,9 @@ def _write_counts(tensors: list[LT]) -> list[int]:
 
 def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]) -> Box:
     """Call a torch function (or an operator on tensors) and record it."""
-    if _has_generator(function, args, kwargs):
-        return _drawn(t, function, args, kwargs)
-    if t.numbers and (moved := with_moved_statistics(t, function, args, kwargs)) is not None:
-        return moved
+    other = _taken_apart(t, function, args, kwargs)
+    if other is not None:
+        return other
     function, args, kwargs = with_places(t, *_as_recorded(t, function, args, kwargs), torch_call)
     name, raw, raw_kwargs = _lowered(t, function, args, kwargs)
     asked = t.repeats.ask(name, raw, raw_kwargs, t.mode.draws) if t.repeats.on else None
@@ -188,6 +187,13 @@ def _drawn(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]) ->
     from lect.frontends.capture.generator_states import draws_from_generator
 
     return draws_from_generator(t, function, args, kwargs)
+
+
+def _taken_apart(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]) -> Box | None:
+    """The result of a call that stands in the graph as several; None for others."""
+    if _has_generator(function, args, kwargs):
+        return _drawn(t, function, args, kwargs)
+    return with_moved_statistics(t, function, args, kwargs) if t.numbers else None
 
 
 def _check_out(t: Tracer, name: str, out: LT, returned: Any, layout: Any, written: int) -> None:

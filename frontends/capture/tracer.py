@@ -449,6 +449,8 @@ class Tracer:
         if source is None:
             if type(value) is tuple:
                 self.stored(box)
+            if deep:
+                self._register_found(value, 0)
             return
         done = self.registered.get(id(value))
         known = done is not None and (done[1] or not deep)
@@ -467,6 +469,19 @@ class Tracer:
         elif issubclass(type(value), (set, frozenset, deque, *DICT_VIEWS)):
             self._register_elements(value, source, "nth", deep)
         self.register_depth -= 1
+
+    def _register_found(self, value: Any, depth: int) -> None:
+        """C code is about to read a container that the frame has made, and so those in it that existed before."""
+        kind = type(value)
+        if depth > MAX_NESTING or (kind is not list and kind is not tuple and kind is not dict):
+            return
+        for item in dict.values(value) if kind is dict else value:
+            if issubclass(type(item), list | tuple | dict | set | frozenset | deque):
+                known = self.seen.get(id(item))
+                if known is not None and known[1] is not None and known[0] is item:
+                    self.register(known)
+                else:
+                    self._register_found(item, depth + 1)
 
     def register_keys(self, value: dict[Any, Any], source: Source) -> None:
         """Guard which keys a dictionary has."""

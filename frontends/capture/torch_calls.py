@@ -83,8 +83,7 @@ def _write_counts(tensors: list[LT]) -> list[int]:
 
 def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]) -> Box:
     """Call a torch function (or an operator on tensors) and record it."""
-    other = _taken_apart(t, function, args, kwargs)
-    if other is not None:
+    if (other := _taken_apart(t, function, args, kwargs)) is not None:
         return other
     function, args, kwargs = with_places(t, *_as_recorded(t, function, args, kwargs), torch_call)
     name, raw, raw_kwargs = _lowered(t, function, args, kwargs)

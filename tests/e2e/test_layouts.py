@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import lect
+from tests.e2e.support import same
 
 
 def product(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
@@ -98,3 +99,15 @@ def _outcome(program: Callable, *args: torch.Tensor) -> tuple[torch.Tensor, ...]
     except (RuntimeError, IndexError) as error:
         return str(error)
     return result if isinstance(result, tuple) else (result,)
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128, torch.float32])
+def test_angles_of_complex_numbers_are_row_major(dtype):
+    lect.reset()
+
+    def program(x):
+        return torch.angle(x), x.angle() + 1, x.abs()
+
+    compiled = lect.compile(program)
+    for x in (torch.randn(3, 4, dtype=dtype).T, torch.randn(2, 3, 4, 5, dtype=dtype).to(memory_format=torch.channels_last), torch.randn(3, 8, dtype=dtype)[:, ::2]):
+        same(program(x), compiled(x))

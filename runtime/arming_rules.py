@@ -331,4 +331,5 @@ def arm(arming: Arming, conditions: Sequence[Operation]) -> frozenset[int]:
             rule(arming, op)
         except Exception:  # whatever reading it raises, Python decides
             left.add(number)
+    arming.sizes = None  # a cycle, which would hold what the call was given
     return frozenset(left)

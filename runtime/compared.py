@@ -71,7 +71,7 @@ class Compared:
         own = list(self.inputs)
         more = [type for _, type in program.inputs[len(own) :]]
         training = program.func.attrs.get("training")
-        if self.gradients is not None and training and len(training.get("tangents", ())) == len(more):
+        if more and self.gradients is not None and training and len(training.get("tangents", ())) == len(more):
             return [*own, *[_laid_out(self.gradients.tangents.get(number), type) for number, type in zip(training["tangents"], more)]]
         return [*own, *random_inputs(program, 0)[len(own) :]]
 

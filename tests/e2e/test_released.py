@@ -157,6 +157,19 @@ def test_objects_of_a_call_are_released_with_it(function, level):
     assert ends(function)[1] is False
 
 
+@pytest.mark.parametrize("function", [plain, generator, numbers], ids=lambda function: function.__name__)
+def test_objects_are_released_with_native_guards(function):
+    """Whose rows are written from what the first calls are given."""
+    lect.reset()
+    compiled = lect.compile(function, options={"guards": "both"})
+    gc.collect()
+    gc.disable()
+    try:
+        assert [ends(compiled) for _ in range(4)] == [ends(function)] * 4
+    finally:
+        gc.enable()
+
+
 def weighted(x, weight):
     return (x * weight).sin().sum()
 

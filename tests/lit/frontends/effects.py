@@ -27,7 +27,7 @@ def update_inputs():
 
 # CHECK-LABEL: guard.set @update.guards()
 # CHECK-DAG: guard.equals(%count) {value = 1}
-# CHECK-DAG: guard.keys(%table) {keys = []}
+# CHECK-DAG: guard.type_is(%table)
 # CHECK-LABEL: pyframe.func @update
 # CHECK: %[[GRAPH:.*]] = pyframe.call_graph(%x)
 # CHECK: %[[Y:.*]] = pyframe.load_item(%[[GRAPH]]

@@ -25,8 +25,8 @@ def scale_inputs():
 # CHECK-NEXT: guard.truth(%[[BELOW]]) {value = true}
 # CHECK: guard.equals(%count) {value = 2}
 
-# CHECK-LABEL: fx.graph @scale.graph(%x: !fx.tensor<4x8xf32>, %0: !fx.number<f64>, %rate: !fx.number<f64>)
-# CHECK-NEXT: %[[MUL:.*]] = fx.call(%x, %0) {target = @operator.mul, args = [#fx.operand<0>, #fx.operand<1>]} : !fx.tensor<4x8xf32>
+# CHECK-LABEL: fx.graph @scale.graph(%x: !fx.tensor<(s0 * 2)xs1xf32>, %0: !fx.number<f64>, %rate: !fx.number<f64>)
+# CHECK-NEXT: %[[MUL:.*]] = fx.call(%x, %0) {target = @operator.mul, args = [#fx.operand<0>, #fx.operand<1>]} : !fx.tensor<(s0 * 2)xs1xf32>
 # CHECK-NEXT: fx.call(%[[MUL]], %x, %rate) {target = @torch.add, args = [#fx.operand<0>, #fx.operand<1>], kwargs = {alpha = #fx.operand<2>}}
 
 # CHECK-LABEL: pyframe.func @scale()
@@ -36,7 +36,7 @@ def scale_inputs():
 # CHECK: pyframe.binary(%step, %{{.*}}) {operator = "+"}
 
 # Below, a number is a 0-d tensor: a product reads it as it is, a factor has the dtype of the tensors.
-# FUNCTIONAL-LABEL: functional.func @scale.graph(%x: !functional.tensor<4x8xf32>, %0: !functional.tensor<f64>, %rate: !functional.tensor<f64>)
-# FUNCTIONAL-NEXT: %[[MUL:.*]] = functional.mul(%x, %0) : !functional.tensor<4x8xf32>
+# FUNCTIONAL-LABEL: functional.func @scale.graph(%x: !functional.tensor<(s0 * 2)xs1xf32>, %0: !functional.tensor<f64>, %rate: !functional.tensor<f64>)
+# FUNCTIONAL-NEXT: %[[MUL:.*]] = functional.mul(%x, %0) : !functional.tensor<(s0 * 2)xs1xf32>
 # FUNCTIONAL-NEXT: %[[RATE:.*]] = functional.cast(%rate) {to = f32} : !functional.tensor<f32>
-# FUNCTIONAL-NEXT: functional.add(%[[MUL]], %x; %[[RATE]]) : !functional.tensor<4x8xf32>
+# FUNCTIONAL-NEXT: functional.add(%[[MUL]], %x; %[[RATE]]) : !functional.tensor<(s0 * 2)xs1xf32>

@@ -14,7 +14,8 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from functools import cache
 from typing import TypeVar
 
@@ -45,7 +46,7 @@ class CompilePool:
         """What `work` gives for each item, in the order in which they are done.
 
         The first exception is raised, and what has not begun by then never begins.  Work that itself comes here is done by the thread that it is in, as
-        threads that wait for threads of the same pool would wait for ever.
+        threads that wait for threads of the same pool would wait for ever; and so is what no thread takes any more, as when the interpreter ends.
         """
         given: Sequence[T] = list(items)
         if len(given) < 2 or self.most < 2 or getattr(self._inside, "yes", False):
@@ -53,10 +54,15 @@ class CompilePool:
                 yield work(item)
             return
         threads = self._join()
-        waiting = [threads.submit(work, item) for item in given]
+        waiting: list[Future[R]] = []
         try:
+            with suppress(RuntimeError):  # no thread starts any more
+                for item in given:
+                    waiting.append(threads.submit(work, item))
             for done in as_completed(waiting):
                 yield done.result()
+            for item in given[len(waiting) :]:
+                yield work(item)
         finally:
             for future in waiting:
                 future.cancel()

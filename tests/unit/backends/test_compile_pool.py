@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -140,6 +141,22 @@ def test_a_process_forked_in_the_middle_of_a_compile_has_threads_of_its_own():
     pool.most = most
     assert os.waitstatus_to_exitcode(status) == 0
     assert gone()
+
+
+def test_what_no_thread_takes_any_more_is_done_here(monkeypatch):
+    """The interpreter ends, or there are too many threads."""
+    plain, taken = ThreadPoolExecutor.submit, []
+
+    def submit(self, *args):
+        taken.append(args)
+        if len(taken) > 2:
+            raise RuntimeError("cannot schedule new futures after interpreter shutdown")
+        return plain(self, *args)
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", submit)
+    pool = CompilePool(2)
+    assert sorted(pool.each(doubled, range(5))) == [0, 2, 4, 6, 8]
+    assert pool._threads is None and pool._compiles == 0
 
 
 def test_inside_of_the_loop_of_a_notebook():

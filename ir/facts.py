@@ -138,6 +138,13 @@ def problem_of(declared: Mapping[str, Any]) -> str | None:
 
 
 @lru_cache(maxsize=1 << 14)
+def only_symbol(size: Expr) -> tuple[int, int] | None:
+    """(number, factor) of `factor * s<number> + constant`; None for other expressions."""
+    if len(size.terms) != 1 or len(size.terms[0][0]) != 1 or size.terms[0][0][0].kind != "s":
+        return None
+    return size.terms[0][0][0].index, size.terms[0][1]
+
+
 def symbols_of(size: Size) -> tuple[int, ...]:
     """The numbers of the symbols that occur anywhere in an expression, in order."""
     return () if type(size) is int else tuple(sorted(set(_symbols(size))))  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ from typing import Any
 
 from lect.backends.native_guards.selftest import sized_row
 from lect.backends.native_guards.table import slot
+from lect.ir.facts import only_symbol
 from lect.ir.symbolic import Atom, Expr, Size
 from lect.runtime.arming_places import Arming, Place, Unarmed
 
@@ -43,17 +44,16 @@ class SizeRows:
 
     def _bind(self, size: Expr, found: int) -> bool:
         """Let a size that has a symbol without a value give it; False when there is nothing to bind."""
-        if size.const or len(size.terms) != 1:
+        alone = None if size.const else only_symbol(size)
+        if alone is None or alone[0] in self.bound:
             return False
-        atoms, factor = size.terms[0]
-        if len(atoms) != 1 or atoms[0].kind != "s" or atoms[0].index in self.bound:
-            return False
+        number, factor = alone
         if factor == 1:
-            self.bound[atoms[0].index] = found
+            self.bound[number] = found
             return True
         if factor < 1:
             raise Unarmed
-        self.bound[atoms[0].index] = self._row("floordiv", found, self.value(factor))
+        self.bound[number] = self._row("floordiv", found, self.value(factor))
         return False  # it may leave a rest
 
     def value(self, size: Size) -> int:

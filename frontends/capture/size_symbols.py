@@ -30,7 +30,7 @@ from lect.frontends.tensors import LT, TensorMeta, layout_of, meta_of
 from lect.frontends.tensors.marks import marks_of
 from lect.frontends.tensors.sizes import ARITHMETIC, COMPARISONS, Decision, Dim, SizeNode, Sizes, is_bound, without_common_factor
 from lect.ir import Location
-from lect.ir.facts import symbols_of
+from lect.ir.facts import only_symbol, symbols_of
 from lect.ir.symbolic import Expr, Size, as_size, constant, symbol
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class SizeSymbols:
         if found is not None and self.sizes.hint(found) * factor != value:
             root, found = path, None  # they are not equal any more
         if found is None and type(alike) is Expr:
-            number, times = self.sizes._alone(alike) or (0, 0)
+            number, times = only_symbol(alike) or (0, 0)
             if times == factor:
                 self.by_path[root] = symbol(number)
             return alike
@@ -158,7 +158,7 @@ class SizeSymbols:
         return found
 
     def _number(self, size: Expr) -> RunTimeNumber:
-        alone = self.sizes._alone(size) if not size.const else None
+        alone = only_symbol(size) if not size.const else None
         if alone is not None and self.factors[alone[0]] == alone[1]:
             found = self._read(alone[0], size)
         elif alone is not None and alone[1] == 1:
@@ -312,7 +312,7 @@ class SizeSymbols:
         lines: dict[int, Location] = dict(enumerate(self.origins))
         others = []
         for decision, loc in zip(sizes.decisions, self.lines):
-            alone = sizes._alone(decision.size)
+            alone = only_symbol(decision.size)
             if not self.found.isdisjoint(symbols_of(decision.size)):
                 continue  # the graph checks it
             if alone is not None and not decision.differs:

@@ -48,8 +48,6 @@ def run_on_meta(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tem
     keep_refs_quiet()
     stand_ins = _MetaArguments(func)
     meta_args = stand_ins.convert(args)
-    if func is aten.angle.default and args[0].is_complex():  # whose kernels give a row-major result, unlike that of meta
-        meta_args = (meta_args[0].contiguous(),)
     meta_kwargs = {name: stand_ins.convert(value) for name, value in kwargs.items()}
     device = stand_ins.place(meta_kwargs)
     try:

@@ -257,6 +257,11 @@ def log_sigmoid(x: TensorMeta) -> Result:
     return (x.like(x.shape), x.like(x.shape)) if category(x.dtype) == 2 else None
 
 
+def angle(x: TensorMeta) -> Result:
+    """angle; that of complex numbers is row-major, which torch's meta kernel says otherwise."""
+    return x.like(x.shape)._replace(dtype=x.dtype.to_real()) if x.dtype.is_complex else float_unary(x)
+
+
 def gradient_pair(gradient: TensorMeta, x: TensorMeta, *rest: Any, **options: Any) -> Result:
     """gelu_backward, silu_backward, tanh_backward, ...: gradient and saved tensor of one dtype."""
     if gradient.dtype is not x.dtype or category(x.dtype) != 2:
@@ -321,6 +326,7 @@ TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
     {
         **_overloads(_FLOAT_UNARY, "default", float_unary),
         **_overloads("silu", "default", same_unary),
+        **_overloads("angle", "default", angle),
         **_overloads("neg abs relu sign", "default", numeric_unary),
         **_overloads("floor ceil round trunc", "default", same_unary),
         **_overloads("isnan logical_not", "default", predicate_unary),

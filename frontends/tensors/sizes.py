@@ -19,7 +19,7 @@ import torch
 
 from lect.frontends.tensors.size_truths import Truth
 from lect.ir import SymbolicSizeError
-from lect.ir.facts import symbols_of, value_of
+from lect.ir.facts import only_symbol, symbols_of, value_of
 from lect.ir.symbolic import SIZES, UNBOUNDED, Expr, Ranges, Size, as_size, constant, symbol
 from lect.ir.symbolic_values import replace_symbols
 
@@ -27,6 +27,9 @@ LEAST = 2
 MOST_ASSUMED, LEAST_ASSUMED = 16, 64  # a size that a graph finds may be assumed to be as large as the first, and no larger than the second or more
 ENDLESS = 1 << 61  # no size comes near to it: it stands for "to the end" in a slice
 Bounds = tuple["int | None", "int | None"]
+
+
+Question = Callable[["Sizes", Size, Size], "bool | None"]
 
 
 class Decision(NamedTuple):
@@ -63,7 +66,7 @@ class Sizes:
         self._different: set[Expr] = set()
         self._dims: dict[Expr, Dim] = {}
         self._nodes: dict[Expr, SizeNode] = {}
-        self._known: dict[tuple[str, Size, Size], bool] = {}  # answers, which stay what they are however much more is learned
+        self._known: dict[tuple[Question, Size, Size], bool] = {}  # answers, which stay what they are however much more is learned
 
     def add(self, hint: int, low: int = LEAST, high: int | None = None) -> Expr:
         """A new symbol."""
@@ -140,12 +143,7 @@ class Sizes:
 
     def known_less_equal(self, left: Size, right: Size) -> bool | None:
         """Whether left <= right; None when that is not known."""
-        found = self._known.get(("<=", left, right))
-        if found is None:
-            found = self._less_equal(left, right)
-            if found is not None:
-                self._known["<=", left, right] = found
-        return found
+        return self._kept(Sizes._less_equal, left, right)
 
     def _less_equal(self, left: Size, right: Size) -> bool | None:
         size = as_size(constant(right) - left)
@@ -175,11 +173,15 @@ class Sizes:
 
     def known_same(self, left: Size, right: Size) -> bool | None:
         """Whether left == right; None when that is not known."""
-        found = self._known.get(("==", left, right))
+        return self._kept(Sizes._equal_sizes, left, right)
+
+    def _kept(self, find: Question, left: Size, right: Size) -> bool | None:
+        """The answer to a question about two sizes; one that is known is asked for once."""
+        found = self._known.get((find, left, right))
         if found is None:
-            found = self._equal_sizes(left, right)
+            found = find(self, left, right)
             if found is not None:
-                self._known["==", left, right] = found
+                self._known[find, left, right] = found
         return found
 
     def _equal_sizes(self, left: Size, right: Size) -> bool | None:
@@ -204,7 +206,7 @@ class Sizes:
         if differs:
             self._different.add(size)
             return
-        alone = self._alone(size)
+        alone = only_symbol(size)
         if alone is not None:
             number, factor = alone
             self._tighten(number, factor, None if low is None else low - size.const, None if high is None else high - size.const)
@@ -226,13 +228,6 @@ class Sizes:
             found.hints[number] = facts["hint"]
             found.bounds[number] = (facts.get("min", LEAST), facts.get("max"))
         return found
-
-    @staticmethod
-    def _alone(size: Expr) -> tuple[int, int] | None:
-        """(number, factor) of a size with one symbol, to the first power."""
-        if len(size.terms) != 1 or len(size.terms[0][0]) != 1 or size.terms[0][0][0].kind != "s":
-            return None
-        return size.terms[0][0][0].index, size.terms[0][1]
 
     def _tighten(self, number: int, factor: int, low: int | None, high: int | None) -> None:
         if factor < 0:
@@ -291,7 +286,7 @@ class Sizes:
 
 def is_bound(decision: Decision) -> bool:
     """True when a decision says that one symbol is not small, or not large, which a graph that finds its value can check there."""
-    alone = Sizes._alone(decision.size)
+    alone = only_symbol(decision.size)
     if alone is None or decision.differs:
         return False
     factor, (low, high) = alone[1], [None if bound is None else bound - decision.size.const for bound in (decision.low, decision.high)]

@@ -15,9 +15,9 @@ from typing import ClassVar
 
 from lect.dialects.kernel import ops as kernel
 from lect.dialects.kernel.types import element_of
-from lect.ir import Context, Operation, Pure, Value
+from lect.ir import Context, Operation, Value
 from lect.passes.base import Pass
-from lect.passes.kernel.scalar_maker import Maker
+from lect.passes.kernel.scalar_maker import Maker, erase_unused
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def _rewrite(product: Operation) -> bool:
         if x is not None and tangent is not None and shifted.has_one_use() and tangent.has_one_use():
             make = Maker(product)
             product.replace([make.op("mul", x, make.op("sigmoid", _doubled(make, tangent.op.operands[0])))])  # type: ignore[union-attr]
-            _erase(shifted, tangent, half)
+            erase_unused(shifted, tangent, half)
             return True
     return False
 
@@ -82,16 +82,6 @@ def _factors(value: Value) -> list[Value]:
     if op is None or op.name != "kernel.mul":
         return [value]
     return [factor for each in op.operands for factor in (each.op.operands if each.op is not None and each.op.name == "kernel.mul" else [each])]
-
-
-def _erase(*values: Value) -> None:
-    """Drop values that nothing reads, and what was computed for them alone."""
-    for value in values:
-        op = value.op
-        if op is not None and Pure in op.traits and not any(result.users for result in op.results):
-            operands = tuple(op.operands)
-            op.erase()
-            _erase(*operands)
 
 
 def _constant(value: Value) -> object:

@@ -16,7 +16,7 @@ from lect.dialects.kernel.types import element_of
 from lect.ir import Context, Operation, Value
 from lect.ir.types import f32
 from lect.passes.base import Pass
-from lect.passes.kernel.scalar_maker import Maker
+from lect.passes.kernel.scalar_maker import Maker, erase_unused
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,8 @@ def _one_more_than_exponential(value: Value) -> Operation | None:
 
 def _rewrite(division: Operation, exponential: Operation) -> None:
     make, power = Maker(division), exponential.operands[0]
-    sum = division.operands[-1].op
+    sum = division.operands[-1]
     negated = power.op is not None and power.op.name == "kernel.neg"
     sigmoid = make.op("sigmoid", power.op.operands[0] if negated else make.op("neg", power))  # type: ignore[union-attr]
     division.replace([sigmoid if division.name == "kernel.reciprocal" else make.op("mul", division.operands[0], sigmoid)])
-    for unused in (sum, exponential, power.op if negated else None):
-        if unused is not None and not any(result.users for result in unused.results):
-            unused.erase()
+    erase_unused(sum)

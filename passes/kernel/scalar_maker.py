@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lect.dialects.kernel import ops as kernel
-from lect.ir import Operation, Type, Value
+from lect.ir import Operation, Pure, Type, Value
 
 
 class Maker:
@@ -29,3 +29,13 @@ class Maker:
     def select(self, condition: Value, when_true: Value, when_false: Value) -> Value:
         """A choice."""
         return self.insert(kernel.SelectOp(condition, when_true, when_false))
+
+
+def erase_unused(*values: Value) -> None:
+    """Drop values that nothing reads, and what was computed for them alone."""
+    for value in values:
+        op = value.op
+        if op is not None and Pure in op.traits and not any(result.users for result in op.results):
+            operands = tuple(op.operands)
+            op.erase()
+            erase_unused(*operands)

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from lect.dialects.loop.attributes import ViewAttr
 from lect.dialects.loop.ops import ExternOp, FuncOp, NestOp
 from lect.ir import Value
-from lect.ir.index_map import contiguous_strides, delinearize, is_affine
-from lect.ir.symbolic import Expr, Size, product
+from lect.ir.index_map import contiguous_strides
+from lect.ir.symbolic import Size, product
+from lect.passes.loop.digits import Digits
 from lect.passes.loop.nests import readers
 
 CONVOLUTION = "aten.convolution.default"
@@ -50,10 +51,10 @@ def _takes_rows_of_halves(call: ExternOp) -> bool:
         return False
     transposed, groups = call.args[6], call.args[8]
     alike = transposed is False and groups == 1 and call.operands[0] not in call.operands[1:]
-    return alike and all(is_image(view, value) for view, value in ((call.views[0], call.operands[0]), (call.result_views[0], call.results[0])))
+    return alike and all(_is_image(view, value) for view, value in ((call.views[0], call.operands[0]), (call.result_views[0], call.results[0])))
 
 
-def is_image(view: ViewAttr, value: Value) -> bool:
+def _is_image(view: ViewAttr, value: Value) -> bool:
     """Whether a view shows a whole buffer of 16-bit floats as images row by row; of one channel or one element there is only one order."""
     sizes = view.sizes
     if len(sizes) != 4 or not value.type.element.is_half or not all(type(size) is int for size in sizes):
@@ -74,18 +75,14 @@ def _stored_by_nest(value: Value) -> bool:
 def _followed(value: Value, sizes: tuple[Size, ...], calls: list[ExternOp]) -> bool:
     """Whether the nest that stores an image and all its readers can have it in the new order."""
     producer = value.op
-    if isinstance(producer, NestOp) and not moves(producer.store_of(value.index).map.offset, producer, sizes):
+    digits = Digits(sizes)
+    if isinstance(producer, NestOp) and digits.moved(producer.store_of(value.index).map.offset, producer.space.ranges, ORDER) is None:
         return False
     for user in readers(value):
         if isinstance(user, NestOp):
             loads = [load for load in user.loads if load.buffer is value]
-            if user.products or user.updates or any(load.indices or not moves(load.map.offset, user, sizes) for load in loads):
+            if user.products or user.updates or any(load.indices or digits.moved(load.map.offset, user.space.ranges, ORDER) is None for load in loads):
                 return False
         elif not (isinstance(user, ExternOp) and user in calls and user.operands[0] is value and user.views[0].sizes == sizes):
             return False
     return True
-
-
-def moves(offset: Expr, nest: NestOp, sizes: tuple[Size, ...]) -> bool:
-    """Whether a nest reaches an element of an image without a division, whatever the order of the image's dims is."""
-    return all(map(is_affine, delinearize(offset, sizes, nest.space.ranges)))

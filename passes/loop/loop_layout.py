@@ -21,10 +21,10 @@ stands behind.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, count, permutations
+from itertools import permutations
 from typing import ClassVar
 
 from lect.dialects.loop.attributes import SpaceAttr, ViewAttr
@@ -33,14 +33,16 @@ from lect.dialects.loop.ops import ExternOp, FuncOp, LoadOp, NestOp, StoreOp
 from lect.dialects.loop.types import BufferType
 from lect.ir import Context, Operation, Value
 from lect.ir.facts import facts_of
-from lect.ir.index_map import coefficient, contiguous_strides, delinearize, flat_map, is_affine, linearize, strided, strides_of
+from lect.ir.index_map import coefficient, contiguous_strides, flat_map, linearize, strided, strides_of
 from lect.ir.symbolic import Expr, Ranges, Size, as_size, product, ranges_of
 from lect.passes.base import Pass, option
+from lect.passes.loop.digits import Digits
 from lect.passes.loop.forms import FORMS, Forms, forms_of
+from lect.passes.loop.fusion import Blocked
 from lect.passes.loop.images import ORDER as IMAGE_ORDER
 from lect.passes.loop.images import images_of
 from lect.passes.loop.loop_reorder import reorder_dims
-from lect.passes.loop.nests import functions, readers, weights
+from lect.passes.loop.nests import fresh_name, functions, readers, weights
 from lect.passes.loop.products import CALLS
 from lect.passes.targets import is_gpu
 
@@ -64,24 +66,6 @@ class LoopLayout(Pass):
                 saved = choose(layout, forms)
                 ctx.count("buffers laid otherwise", bool(saved))
                 ctx.count("bytes not crossed", saved)
-
-
-@dataclass(frozen=True)
-class Digits:
-    """The dims of a store, outermost in memory first: their numbers in the nest that stores, and their sizes."""
-
-    dims: tuple[int, ...]
-    sizes: tuple[Size, ...]
-
-    def strides(self, order: Sequence[int]) -> tuple[Size, ...]:
-        """The steps of each dim when the dims lie in another order, `order[0]` outermost."""
-        apart = contiguous_strides(tuple([self.sizes[k] for k in order]))
-        return tuple([apart[list(order).index(k)] for k in range(len(self.sizes))])
-
-    def moved(self, offset: Expr, ranges: Ranges, order: Sequence[int]) -> Expr | None:
-        """Where what lay at `offset` lies in another order; None where that takes a division."""
-        places = delinearize(offset, self.sizes, ranges)
-        return strided(places, self.strides(order)) if all(map(is_affine, places)) else None
 
 
 @dataclass(frozen=True)
@@ -134,7 +118,7 @@ def digits_of(nest: NestOp, number: int) -> Digits | None:
     dims = sorted([k for k, step in enumerate(steps) if step != 0 and sizes[k] != 1], key=lambda k: -facts.hint(steps[k]))
     apart = contiguous_strides(tuple([sizes[k] for k in dims]))
     dense = all(step == steps[k] for k, step in zip(dims, apart)) and product([sizes[k] for k in dims]) == nest.results[number].type.numel
-    return Digits(tuple(dims), tuple([sizes[k] for k in dims])) if dense else None
+    return Digits(tuple([sizes[k] for k in dims])) if dense else None
 
 
 def _may_follow(nest: NestOp, value: Value) -> bool:
@@ -153,16 +137,16 @@ def _takes_any(call: ExternOp, value: Value) -> bool:
 # ---- what an order costs ----------------------------------------------------------------------------------------------
 
 
-def accesses_of(nest: NestOp) -> list[Access]:
+def accesses_of(nest: NestOp, offset_of: Callable[[LoadOp | StoreOp], Expr]) -> list[Access]:
     """The loads and stores of a nest at places that do not depend on data."""
     sizes = weights(nest)
     found = []
     for op in nest.body:
         if isinstance(op, StoreOp) or isinstance(op, LoadOp) and not op.indices:
-            touched = op.value.type.bytes
+            offset, touched = offset_of(op), op.value.type.bytes
             for k, size in enumerate(sizes):
-                touched *= size if coefficient(op.map.offset, k) != 0 else 1
-            found.append((op.map.offset, touched))
+                touched *= size if coefficient(offset, k) != 0 else 1
+            found.append((offset, touched))
     return found
 
 
@@ -174,7 +158,7 @@ def crossed(accesses: Sequence[Access], sizes: Sequence[int]) -> int:
 
 def bytes_crossed(nest: NestOp) -> int:
     """Bytes that a nest crosses as it is; 0 for products, which have panels."""
-    return 0 if nest.products else crossed(accesses_of(nest), weights(nest))
+    return 0 if nest.products else crossed(accesses_of(nest, lambda op: op.map.offset), weights(nest))
 
 
 def choose(layout: Layout, forms: Forms) -> int:
@@ -186,32 +170,36 @@ def choose(layout: Layout, forms: Forms) -> int:
     for order in permutations(now):
         if order == now or not all(_view(call, layout, order) for call in layout.calls):
             continue
-        cost = sum([_cost(nest, layout, order, before) for nest in nests])
-        if cost < fewest:
-            best, fewest = order, cost
+        costs = [_cost(nest, layout, order) for nest in nests]
+        if None in costs:
+            return 0  # nor could the nest follow in any other order
+        if sum(costs) < fewest:  # type: ignore[arg-type]
+            best, fewest = order, sum(costs)  # type: ignore[arg-type]
     if best is now:
         return 0
     _lay(layout, best, f"{before - fewest} of {before} crossed bytes lie so", forms)
     return before - fewest
 
 
-def _cost(nest: NestOp, layout: Layout, order: Sequence[int], refused: int) -> int:
-    """Bytes that a nest crosses when a buffer lies in another order; `refused` when it cannot follow without a division."""
-    accesses = []
-    sizes, buffer = weights(nest), layout.buffer
-    for op in nest.body:
-        if not isinstance(op, StoreOp) and not (isinstance(op, LoadOp) and not op.indices):
-            continue
-        offset: Expr | None = op.map.offset
-        if nest is layout.nest and isinstance(op, StoreOp) and op.to == layout.number or isinstance(op, LoadOp) and op.buffer is buffer:
-            offset = layout.digits.moved(op.map.offset, nest.space.ranges, order)
-        if offset is None:
-            return refused
-        touched = op.value.type.bytes
-        for k, size in enumerate(sizes):
-            touched *= size if coefficient(offset, k) != 0 else 1
-        accesses.append((offset, touched))
-    return crossed(accesses, sizes)
+def _cost(nest: NestOp, layout: Layout, order: Sequence[int]) -> int | None:
+    """Bytes that a nest crosses when a buffer lies in another order; None when it cannot follow without a division."""
+    digits, ranges = layout.digits, nest.space.ranges
+
+    def is_of_buffer(op: LoadOp | StoreOp) -> bool:
+        return nest is layout.nest and op.to == layout.number if isinstance(op, StoreOp) else op.buffer is layout.buffer
+
+    try:
+        return crossed(accesses_of(nest, lambda op: _moved(digits, op, ranges, order) if is_of_buffer(op) else op.map.offset), weights(nest))
+    except Blocked:
+        return None
+
+
+def _moved(digits: Digits, op: LoadOp | StoreOp, ranges: Ranges, order: Sequence[int]) -> Expr:
+    """Where a load or store finds its element in another order.  Raises `Blocked` where that takes a division."""
+    offset = digits.moved(op.map.offset, ranges, order)
+    if offset is None:
+        raise Blocked("it would divide")
+    return offset
 
 
 def _view(call: ExternOp, layout: Layout, order: Sequence[int]) -> dict[int, ViewAttr]:
@@ -276,16 +264,13 @@ def _move(buffer: Value, digits: Digits, order: Sequence[int], forms: Forms) -> 
 
 def _load(nest: NestOp, buffer: Value, digits: Digits, order: Sequence[int]) -> None:
     for load in [load for load in nest.loads if load.buffer is buffer]:
-        offset = digits.moved(load.map.offset, nest.space.ranges, order)
-        assert offset is not None
-        load.map = flat_map(len(nest.space.sizes), offset)
+        load.map = flat_map(len(nest.space.sizes), _moved(digits, load, nest.space.ranges, order))
 
 
 def _store(nest: NestOp, number: int, digits: Digits, order: Sequence[int]) -> None:
     store = nest.store_of(number)
-    offset = digits.moved(store.map.offset, nest.space.ranges, order)
-    assert offset is not None
-    store.map = flat_map(len(nest.space.sizes), offset)
+    assert isinstance(store, StoreOp)
+    store.map = flat_map(len(nest.space.sizes), _moved(digits, store, nest.space.ranges, order))
 
 
 # ---- images -----------------------------------------------------------------------------------------------------------
@@ -304,7 +289,7 @@ def lay_images(func: FuncOp, forms: Forms) -> int:
     for value in images.moved:
         calls = [user for user in readers(value) if isinstance(user, ExternOp)]
         sizes = (value.op.result_views[0] if isinstance(value.op, ExternOp) else calls[0].views[0]).sizes
-        _move(value, Digits((), sizes), IMAGE_ORDER, forms)
+        _move(value, Digits(sizes), IMAGE_ORDER, forms)
         for call in calls:
             call.views = (_by_channels(call.views[0]), *call.views[1:])
         if isinstance(value.op, ExternOp):
@@ -319,7 +304,7 @@ def lay_images(func: FuncOp, forms: Forms) -> int:
 
 def _by_channels(view: ViewAttr) -> ViewAttr:
     """Images of the same sizes whose channels lie together."""
-    return ViewAttr(view.sizes, Digits((), view.sizes).strides(IMAGE_ORDER), 0)
+    return ViewAttr(view.sizes, Digits(view.sizes).strides(IMAGE_ORDER), 0)
 
 
 def _copied(value: Value, call: ExternOp, func: FuncOp) -> Value:
@@ -330,9 +315,7 @@ def _copied(value: Value, call: ExternOp, func: FuncOp) -> Value:
     dims = builder.space.dims
     where = strided(dims, tuple([contiguous_strides(sizes)[k] for k in IMAGE_ORDER]))
     builder.store(builder.load(value, where), BufferType(order, value.type.element), linearize(dims, order))
-    names = {op.sym_name for op in func.body if isinstance(op, (NestOp, ExternOp))}
-    name = next(each for each in map(f"{call.sym_name}.image{{}}".format, chain([""], count(1))) if each not in names)
-    nest = builder.finish(name)
+    nest = builder.finish(fresh_name(f"{call.sym_name}.image", {op.symbol for op in func.body}))
     nest.realize = (f"operand of {call.callee.leaf}",)
     nest.layout = f"result 0 as {'x'.join(map(str, order))}: for @{call.sym_name}"
     assert call.parent is not None

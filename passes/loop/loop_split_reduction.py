@@ -30,7 +30,7 @@ from lect.ir.symbolic import dim
 from lect.passes.base import Pass, option
 from lect.passes.loop.forms import FORMS, Forms, forms_of
 from lect.passes.loop.fusion import Blocked, Joint, joint_by_offset
-from lect.passes.loop.nests import functions, has_scan, nbytes, points, readers, reduced, unit_stride_bytes, weights
+from lect.passes.loop.nests import fresh_name, functions, has_scan, nbytes, points, readers, reduced, unit_stride_bytes, weights
 from lect.passes.loop.splitting import Each, Factors, count, first_reductions, loads_of, split_reduction
 from lect.passes.targets import is_gpu
 
@@ -105,10 +105,7 @@ class Splitter:
 
     def fresh(self, name: str) -> str:
         """A name that nothing has."""
-        number, found = 1, name
-        while found in self.names:
-            number += 1
-            found = f"{name}{number}"
+        found = fresh_name(name, self.names)
         self.names.add(found)
         return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from math import prod
 from typing import Final
@@ -26,6 +26,15 @@ HEAVY_OPS: Final = frozenset({f"loop.{name}" for name in HEAVY | {"div", "floor_
 def functions(module: Operation) -> list[FuncOp]:
     """The loop functions of a module."""
     return [op for op in module.body if isinstance(op, FuncOp)]
+
+
+def fresh_name(name: str, taken: Collection[str]) -> str:
+    """A name that is not taken: this one, or this one with a number."""
+    number, found = 1, name
+    while found in taken:
+        number += 1
+        found = f"{name}{number}"
+    return found
 
 
 def nests_of(module: Operation) -> list[NestOp]:

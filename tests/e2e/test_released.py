@@ -143,11 +143,12 @@ def ends(function):
     return found, alive() is not None
 
 
-@pytest.mark.parametrize("level", ["fx", None])
+@pytest.mark.parametrize("options", [{"level": "fx"}, {}, {"guards": "both"}], ids=["fx", "native", "native guards"])
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
-def test_objects_of_a_call_are_released_with_it(function, level):
+def test_objects_of_a_call_are_released_with_it(function, options):
+    """Also where rows of native guards are written from what the first calls are given."""
     lect.reset()
-    compiled = lect.compile(function, options={"level": level} if level else {})
+    compiled = lect.compile(function, options=options)
     gc.collect()
     gc.disable()
     try:
@@ -155,19 +156,6 @@ def test_objects_of_a_call_are_released_with_it(function, level):
     finally:
         gc.enable()
     assert ends(function)[1] is False
-
-
-@pytest.mark.parametrize("function", [plain, generator, numbers], ids=lambda function: function.__name__)
-def test_objects_are_released_with_native_guards(function):
-    """Whose rows are written from what the first calls are given."""
-    lect.reset()
-    compiled = lect.compile(function, options={"guards": "both"})
-    gc.collect()
-    gc.disable()
-    try:
-        assert [ends(compiled) for _ in range(4)] == [ends(function)] * 4
-    finally:
-        gc.enable()
 
 
 def weighted(x, weight):

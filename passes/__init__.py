@@ -65,6 +65,7 @@ PASSES: Mapping[str, str] = MappingProxyType(
         "kernel-prefetch-rows": "lect.passes.kernel.kernel_prefetch_rows:KernelPrefetchRows",
         "kernel-note-nans": "lect.passes.kernel.kernel_note_nans:KernelNoteNans",
         "kernel-cascade-sums": "lect.passes.kernel.kernel_cascade_sums:KernelCascadeSums",
+        "kernel-parallelize": "lect.passes.kernel.kernel_parallelize:KernelParallelize",
         "kernel-approximate-halves": "lect.passes.kernel.kernel_approximate_halves:KernelApproximateHalves",
         "kernel-halve-tanh": "lect.passes.kernel.kernel_halve_tanh:KernelHalveTanh",
         "kernel-quick-erf": "lect.passes.kernel.kernel_quick_erf:KernelQuickErf",

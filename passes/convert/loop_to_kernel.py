@@ -23,13 +23,11 @@ from lect.dialects.kernel.attributes import TileAxis, TilesAttr
 from lect.dialects.kernel.ops import FuncOp
 from lect.dialects.loop import ops as loop
 from lect.ir import Context, Operation, PassFailure, SymbolTable, print_op
-from lect.ir.facts import facts_of
-from lect.passes.base import Pass, option
+from lect.passes.base import Pass
 from lect.passes.convert.loop_to_kernel_host import HostProgram
 from lect.passes.convert.loop_to_kernel_sweeps import lower_nest
 from lect.passes.kernel.kernel_choose_tiles import choose_tiles
 from lect.passes.loop.forms import Forms, forms_of
-from lect.passes.loop.nests import points
 from lect.passes.targets import is_gpu
 from lect.passes.tuning import DECISIONS
 
@@ -41,7 +39,6 @@ class LoopToKernel(Pass):
     """Replace every `loop.func` by one `kernel.func` for each different nest and one `host.func` of the same name."""
 
     name: ClassVar[str] = "loop-to-kernel"
-    grain: int = option(32768, "points of an index space that are worth a thread")
 
     def run(self, op: Operation, ctx: Context) -> None:
         symbols = SymbolTable(op)
@@ -55,7 +52,7 @@ class LoopToKernel(Pass):
         for inner in func.body:
             if isinstance(inner, loop.NestOp):
                 kernel = self._kernel(inner, shared, forms, symbols, func, ctx)
-                program.launch(inner, kernel, self._grain(inner, kernel), forms.ask(inner, updated))
+                program.launch(inner, kernel, forms.ask(inner, updated))
             elif isinstance(inner, loop.ExternOp):
                 program.extern(inner)
             elif isinstance(inner, loop.WriteOp):
@@ -110,11 +107,6 @@ class LoopToKernel(Pass):
         kernel = lower_nest(nest, TilesAttr(variant, [TileAxis(axis.name, axis.dim, step, "loop") for axis in whole], whole[0].name))
         kernel.attrs["target"] = "cuda"
         return kernel
-
-    def _grain(self, nest: loop.NestOp, kernel: FuncOp) -> int:
-        """How many programs are worth a thread."""
-        each = max(points(nest) // max(facts_of(kernel).hint(kernel.programs), 1), 1)
-        return max(-(-self.grain // each), 1)
 
 
 def updated(nest: loop.NestOp) -> list[tuple[int, int]]:

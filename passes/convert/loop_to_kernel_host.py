@@ -121,7 +121,7 @@ class HostProgram:
 
     # ---- operations --------------------------------------------------------------------------------------------------
 
-    def launch(self, nest: loop.NestOp, kernel: FuncOp, grain: int, updated: Iterable[tuple[int, int]]) -> None:
+    def launch(self, nest: loop.NestOp, kernel: FuncOp, updated: Iterable[tuple[int, int]]) -> None:
         """The results' memory and the launch of a nest's kernel; `updated` are results and the inputs that they begin with."""
         shared = {result: nest.inputs[position] for result, position in nest.in_place}
         begins = {result: nest.inputs[position] for result, position in updated}
@@ -140,7 +140,7 @@ class HostProgram:
         symbols = {new: old for old, new in symbols_in(nest).items()} if kernel.symbols else {}
         sizes = tuple([symbol(symbols[number]) for number in range(len(symbols))])
         grid = substituted(kernel.programs, dict(enumerate(sizes)))
-        self.insert(host.LaunchOp(buffers, _symbol(kernel.sym_name), grid, grain, kernel.target, sizes), nest)
+        self.insert(host.LaunchOp(buffers, _symbol(kernel.sym_name), grid, target=kernel.target, sizes=sizes), nest)
 
     def _may_take(self, source: Value, result: Value) -> bool:
         """Whether a result may live in the memory of an input, which is of equal size: this function's own, or a parameter that the result is for."""

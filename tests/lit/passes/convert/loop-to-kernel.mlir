@@ -12,7 +12,7 @@
 // CHECK-NEXT: %y = host.empty() {reason = "graph output"} : !host.tensor<10x10xf32>
 // CHECK-NEXT: %[[XM:.*]] = host.memory(%x) : !host.buffer<100xf32>
 // CHECK-NEXT: %[[YM:.*]] = host.memory(%y) : !host.buffer<100xf32>
-// CHECK-NEXT: host.launch(%[[XM]], %[[YM]]) {kernel = @flat, grid = 4, grain = 1311}
+// CHECK-NEXT: host.launch(%[[XM]], %[[YM]]) {kernel = @flat, grid = 4}
 // CHECK-NEXT: host.return(%y)
 loop.func @pointwise(%x: !loop.buffer<10x10xf32>) {
   %y = loop.nest @flat(%x) {space = #loop.space<d0: 100>, realize = ["graph output"]} : !loop.buffer<10x10xf32> {
@@ -170,11 +170,11 @@ loop.func @picked(%at: !loop.buffer<100xi64>, %x: !loop.buffer<50xf32>) {
 // CHECK-NOT: kernel.func
 // CHECK-LABEL: host.func @around_a_library_call(%x: !host.tensor<4x8xf32>, %w: !host.tensor<8x8xf32>) {
 // CHECK-NEXT: %a = host.empty() : !host.tensor<4x8xf32>
-// CHECK: host.launch(%{{.*}}, %{{.*}}) {kernel = @first, grid = 1, grain = 1024}
+// CHECK: host.launch(%{{.*}}, %{{.*}}) {kernel = @first, grid = 1}
 // CHECK-NEXT: %m = host.extern(%a, %w) {callee = @aten.mm.default, args = [#host.operand<0>, #host.operand<1>]} : !host.tensor<4x8xf32>
 // CHECK-NEXT: host.free(%a)
 // CHECK-NEXT: %[[V:.*]] = host.empty() : !host.tensor<4x8xf32>
-// CHECK: host.launch(%{{.*}}, %{{.*}}) {kernel = @first, grid = 1, grain = 1024}
+// CHECK: host.launch(%{{.*}}, %{{.*}}) {kernel = @first, grid = 1}
 // CHECK-NEXT: host.free(%m)
 // CHECK-NEXT: host.return(%[[V]])
 loop.func @around_a_library_call(%x: !loop.buffer<4x8xf32>, %w: !loop.buffer<8x8xf32>) {
@@ -400,7 +400,7 @@ loop.func @columns_at_once(%x: !loop.buffer<64x32xf32>) {
 // CHECK-LABEL: host.func @sizes_are_parameters
 // CHECK-NEXT:  host.size(%x) {dim = 0, symbol = 0} : index
 // CHECK-NEXT:  host.size(%x) {dim = 1, symbol = 2, divisor = 2} : index
-// CHECK:       grid = #lect.size<s0>, grain = 328, sizes = [#lect.size<s0>, #lect.size<s2>]}
+// CHECK:       grid = #lect.size<s0>, sizes = [#lect.size<s0>, #lect.size<s2>]}
 loop.func @sizes_are_parameters(%x: !loop.buffer<s0xs2xf32>) {symbols = {s0 = {hint = 30, argument = 0, dim = 0}, s2 = {hint = 50, argument = 0, dim = 1, divisor = 2}}, arguments = [#loop.view<s0x(s2 * 2)>]} {
   %0 = loop.nest @n0(%x) {space = #loop.space<d0: s0, d1: s2 * 2>, tiles = #kernel.tiles<"row", R: d1 by 8 loop, vector R>} : !loop.buffer<s0xf32> {
   ^bb0(%d0: index, %d1: index):

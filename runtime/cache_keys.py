@@ -53,10 +53,22 @@ def _state(guards: Operation | None) -> Iterator[str]:
         yield f"{name} = {value()!r}"
 
 
+def _precision() -> tuple[str, ...]:
+    """How exact the library's products of f32 are.  torch refuses its older question where a program has set an answer for one backend alone."""
+    try:
+        whole = torch.get_float32_matmul_precision()
+    except RuntimeError:
+        whole = "by backend"
+    backends: tuple[Any, ...] = (torch.backends.cuda.matmul, torch.backends.cudnn, torch.backends.mkldnn)
+    parts = [getattr(backend, part, None) for backend in backends for part in ("matmul", "conv", "rnn")]
+    found = [getattr(each, "fp32_precision", "") for each in (*backends, *parts) if each is not None]
+    return (whole, *["ieee" if each == "none" else each for each in found])  # a backend without an answer gives the one for all, if there is one
+
+
 SWITCHES = MappingProxyType(
     {
         "mkldnn": lambda: torch.backends.mkldnn.enabled,
-        "float32_matmul_precision": torch.get_float32_matmul_precision,
+        "float32_matmul_precision": _precision,
         "flash_sdp": torch.backends.cuda.flash_sdp_enabled,
         "math_sdp": torch.backends.cuda.math_sdp_enabled,
         "mem_efficient_sdp": torch.backends.cuda.mem_efficient_sdp_enabled,

@@ -230,6 +230,7 @@ class _Writer:
         device = op.buffers[0].type.device
         given = list(dict.fromkeys(self._whole(value) for value in op.buffers))
         self.source.streams = True
+        self.source.device = device if device.startswith("cuda") else None
         pointers = ", ".join([f"t{given.index(self._whole(value))}.data_ptr()" for value in op.buffers])
         lines = [f"stream = current_stream({device_index(device)})", f"{kernel_name(self.source, op)}(stream, {pointers})"]
         name = self._shared_function(len(given), lines, "")

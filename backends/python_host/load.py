@@ -77,7 +77,7 @@ def namespace_of(source: Source, kernels: Mapping[str, Any], launch: Launch | No
         "written": written,
     }
     if source.streams:
-        namespace["current_stream"] = getattr(torch._C, "_cuda_getCurrentRawStream", first_stream)
+        namespace["current_stream"] = torch._C._cuda_getCurrentRawStream if source.device is not None else first_stream  # type: ignore[attr-defined]
     for name, spelling in source.dtypes.items():
         namespace[name] = DTYPES[spelling]
     for name, (kind, constant) in source.named.items():
@@ -95,7 +95,7 @@ def namespace_of(source: Source, kernels: Mapping[str, Any], launch: Launch | No
 
 
 def first_stream(device: int) -> int:
-    """The stream of a build of torch without CUDA, in which kernels for a GPU run in Triton's interpreter."""
+    """The stream of tensors of a CPU, whose kernels for a GPU run in Triton's interpreter; torch has none without a driver."""
     return 0
 
 

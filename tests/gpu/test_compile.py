@@ -81,8 +81,9 @@ def test_matrix_product_with_epilogue() -> None:
 
 
 @pytest.mark.parametrize("allowed", [False, True])
-def test_small_products_of_floats(allowed: bool) -> None:
+def test_small_products_of_floats(allowed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Exact to f32, whether the program allows shorter factors or not."""
+    monkeypatch.setattr(torch.backends.cuda.matmul, "allow_tf32", allowed)
     x, weights = make(64, 64), make(12, 64, 64) * 0.1
 
     def run(x, weights):
@@ -90,10 +91,22 @@ def test_small_products_of_floats(allowed: bool) -> None:
             x = torch.tanh(x @ w) + x
         return x
 
-    with mock.patch.object(torch.backends.cuda.matmul, "allow_tf32", allowed):
-        lect.reset()
-        error = (compiled(run)(x, weights).double() - run(x.double(), weights.double())).abs().max()
-        assert error < 2e-5
+    error = (compiled(run)(x, weights).double() - run(x.double(), weights.double())).abs().max()
+    assert error < 2e-5
+
+
+@pytest.mark.parametrize("setting", ["ieee", "tf32"])
+def test_large_products_of_floats_are_as_exact_as_the_program_asks(setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.cuda.matmul, "fp32_precision", setting)
+    x, w = make(512, 4096), make(4096, 512)
+
+    def run(x, w):
+        return (x @ w).relu() * 2
+
+    exact = run(x.double(), w.double())
+    eager, found = [(each - exact).abs().max().item() for each in (run(x, w), compiled(run)(x, w))]
+    assert found <= 1.2 * eager
+    assert (found > 1e-3) == (setting == "tf32")
 
 
 def test_convolution() -> None:

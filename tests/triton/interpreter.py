@@ -90,6 +90,19 @@ def masks_of_bits() -> Iterator[None]:
         yield
 
 
+def numbers_of_tensors() -> Any:
+    """A context in which a tensor of one element bounds a loop of the interpreter; Triton 3.6 asks NumPy for a number in a way that NumPy 2.4 refuses."""
+    from triton.runtime import interpreter
+
+    plain = interpreter._patch_lang_tensor
+
+    def patch(tensor: Any, scope: Any) -> None:
+        plain(tensor, scope)
+        scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.item()))
+
+    return mock.patch.object(interpreter, "_patch_lang_tensor", patch)
+
+
 def product_of_halves() -> Any:
     """A context in which the interpreter multiplies tiles of bf16 as numbers; it takes their bits for integers by itself."""
     import triton.language as tl
@@ -137,7 +150,7 @@ class Interpreted(CompiledKernels):
                 table = torch.tensor(values)
                 pointers, sizes = (table.data_ptr(),), ()
             programs = value_of(kernel.programs, dict(enumerate(sizes)))
-            with np.errstate(all="ignore"), rounding_conversion(), product_of_halves(), masks_of_bits():
+            with np.errstate(all="ignore"), rounding_conversion(), product_of_halves(), masks_of_bits(), numbers_of_tensors():
                 function[(programs,)](*[memory_at(pointer, dtype) for pointer, dtype in zip(pointers, types)], *sizes)
 
         return launch

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from lect.backends.bytecode.frame import FrameAssembler
 
 CALLS = ("pyframe.call", "pyframe.call_ex")
+MOST_ARGUMENTS = 255  # of a call in 3.11, whose quick forms jump behind a CALL as if it had no EXTENDED_ARG; Python's own compiler writes none with more
 _ENTERS = frozenset({"CALL_FUNCTION_EX", "CALL_KW"})  # a Python function, as some instructions with a cache do
 PAIRING = ("pyframe.load_global", "pyframe.load_attr", "pyframe.load_super_attr")  # instructions that push the NULL or its like themselves
 
@@ -332,7 +333,7 @@ def call(a: BlockAssembler, op: Any) -> None:
     a.use(op.operands)
     if null is not None:
         wanted: list[Entry] = [callee, null, *arguments] if SINCE_313 else [null, callee, *arguments]
-    elif count:
+    elif 0 < count <= MOST_ARGUMENTS:
         wanted = [callee, *arguments]
         count -= 1
     else:
@@ -340,7 +341,7 @@ def call(a: BlockAssembler, op: Any) -> None:
         null = Null()
         a.emit("PUSH_NULL", 0)
         a.stack.push(null)
-        wanted = [callee, null] if SINCE_313 else [null, callee]
+        wanted = [callee, null, *arguments] if SINCE_313 else [null, callee, *arguments]
     a.stack.bring(wanted, a.alive)
     emit_call(a, count, op.keywords)
     del a.stack.entries[-len(wanted) :]
@@ -357,6 +358,10 @@ def emit_call(a: BlockAssembler, count: int, keywords: tuple[str, ...]) -> None:
             a.emit("CALL_KW", count)
             return
         a.emit("KW_NAMES", number)
+    if OLDER_THAN_312 and count > MOST_ARGUMENTS and not keywords:
+        a.emit("BUILD_TUPLE", count)
+        a.emit("CALL_FUNCTION_EX", 0)
+        return
     if OLDER_THAN_312:
         a.emit("PRECALL", count)
     a.emit("CALL", count)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from types import MappingProxyType
+from typing import Any
 
 import torch
 

@@ -266,7 +266,8 @@ def flags():
     yield "options", lambda: {"numerics": "fused"}, lambda: None
     yield "threads", lambda: torch.set_num_threads(3), lambda: torch.set_num_threads(2)
     yield "precision", lambda: torch.set_float32_matmul_precision("medium"), lambda: torch.set_float32_matmul_precision("highest")
-    yield "precision of one backend", lambda: setattr(torch.backends.cuda.matmul, "fp32_precision", "tf32"), lambda: setattr(torch.backends.cuda.matmul, "fp32_precision", "none")
+    one = torch.backends.cuda.matmul
+    yield "precision of one backend", lambda: setattr(one, "fp32_precision", "tf32"), lambda: setattr(one, "fp32_precision", "none")
     yield "attention", lambda: torch.backends.cuda.enable_flash_sdp(False), lambda: torch.backends.cuda.enable_flash_sdp(True)
     yield "deterministic", lambda: torch.use_deterministic_algorithms(True), lambda: torch.use_deterministic_algorithms(False)
 

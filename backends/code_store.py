@@ -13,3 +13,13 @@ class CodeStore(Protocol):
 
     def keep(self, key: str, code: bytes) -> None:
         """Keep object code; nothing happens when that is not possible."""
+
+
+class NamedCode(CodeStore, Protocol):
+    """Object code that can also be asked for by a name, which says all that its key does."""
+
+    def name_of(self, key: str) -> str:
+        """The name of what is kept under this key."""
+
+    def named(self, name: str) -> bytes | None:
+        """The object code of this name, or None."""

@@ -83,8 +83,11 @@ def build(module: Operation, ctx: Context, name: str | None = None, code: Any = 
     `code` are its kernels as a backend compiled and checked them before; then the module need not have them.
     """
     func = find_host_function(module, name)
-    if code is not None:
+    if code is not None and not code.on_gpu:
         return _executable(func, {symbol: code.entry(symbol) for symbol in code.symbols}, code, ctx)
+    if code is not None:
+        with current_device_of(func):
+            return _executable(func, code.launchers(), code, ctx, on_gpu=True)
     kernels = [op for op in module.body if op.name == "kernel.func"]
     check_launches(func, kernels)
     compiled: Any = None

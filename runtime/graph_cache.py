@@ -5,9 +5,10 @@ object code of the kernels.  Neither passes nor the code generator run.  Backwar
 
 An entry of the level `graph` holds
 
-    host.mlir        the host function; for a GPU also the kernels, whose machine code is found by their source
-    facts.json       what the runtime knows beside the text: which entry of the level `kernel` has the object code, what autograd is told, which
-                     records of tuning were asked for and what they said
+    host.mlir        the host function
+    kernels.mlir     for a GPU, the kernels: read where memory lies otherwise than their machine code was made for, and where they have sizes as parameters
+    facts.json       what the runtime knows beside the text: which entries of the level `kernel` have the machine code, for a GPU how each kernel is started,
+                     what autograd is told, which records of tuning were asked for and what they said
 
 What cannot be read back is removed and made again.
 """
@@ -16,11 +17,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
+from lect.dialects import make_context
 from lect.ir import Context, LectError, Operation, parse_module, print_op
 from lect.passes.tuning import TUNING
 from lect.runtime.cache_keys import graph_key
@@ -29,6 +31,7 @@ from lect.runtime.store import Damaged, Entry, Store, digest_of
 from lect.runtime.stored_sizes import size_from_json, size_to_json
 from lect.runtime.tuning_records import UNTUNED
 
+KERNELS = "kernels.mlir"
 COUNTED = ("random calls", "random operators seeded")  # statistics of the passes that the runtime reads
 
 
@@ -99,11 +102,15 @@ class Place:
         facts, records = entry.facts(), ctx.resources.get(TUNING)
         if not (records.still(facts["tuning"]) if records is not None else not any((facts["tuning"] or {}).values())):
             raise _Gone
-        module = parse_module(entry.text("host.mlir"), ctx, "host.mlir")
+        text = entry.text("host.mlir")
+        named = None if facts["named"] is None else self._named(entry, facts["named"], ctx)
+        if named is None and facts["object"] is None:
+            text = "\n\n".join([text, *([entry.text(KERNELS)] if KERNELS in entry.parts else [])])
+        module = parse_module(text, ctx, "host.mlir")
         ctx.statistics.update({name: int(number) for name, number in facts["statistics"].items()})
         ctx.resources["code_store"] = self.objects  # also for what all programs share, which runs kernels and host programs
         if facts["object"] is None:  # for a GPU, or without kernels
-            return Restored(module, None, facts)
+            return Restored(module, named, facts)
         from lect.backends.llvm.jit import load_object
         from lect.backends.llvm.loaded import CompiledKernels
 
@@ -113,8 +120,28 @@ class Place:
         grids = {name: size_from_json(programs) for name, programs in facts["kernels"].items()}
         return Restored(module, CompiledKernels(grids, load_object(found.parts["code.o"])), facts)
 
-    def keep(self, module: Operation, ctx: Context, facts: dict[str, Any]) -> None:
-        """Write a lowered module here, with further facts for who restores it."""
+    def _named(self, entry: Entry, told: Mapping[str, Any], ctx: Context) -> Any:
+        """The kernels for a GPU by the names of their machine code.  Their text is parsed at once by who asks for other code of theirs."""
+        from lect.backends.triton.compile import find_kernels, kernel_table
+        from lect.backends.triton.named import KernelFacts, named_kernels
+
+        text, target = entry.parts[KERNELS], dict(ctx.target)
+
+        @cache
+        def others() -> Mapping[str, Any]:
+            own = make_context()
+            own.target.update(target)
+            own.resources["code_store"] = self.objects
+            return find_kernels(list(parse_module(text.decode(), own, KERNELS).body), own, kernel_table())
+
+        facts = {symbol: KernelFacts(*each) for symbol, each in told.items()}
+        found = named_kernels(facts, self.objects, others)
+        if found is None:
+            raise _Gone
+        return found
+
+    def keep(self, module: Operation, ctx: Context, facts: dict[str, Any], compiled: Any) -> None:
+        """Write a lowered module here, with further facts for who restores it; `compiled` are its kernels."""
         if ctx.resources.get(UNTUNED):
             return
         kernels = [op for op in module.body if op.name == "kernel.func"]
@@ -122,17 +149,29 @@ class Place:
         digest = None if on_gpu else self.objects.last
         if kernels and digest is None and not on_gpu:
             return  # the object code could not be kept
+        named = self._facts_of(compiled) if on_gpu else None
         records = ctx.resources.get(TUNING)
         told = {
             "object": digest,
+            "named": named,
             "kernels": {str(op.attrs["sym_name"]): size_to_json(op.programs) for op in kernels},  # type: ignore[attr-defined]
             "tuning": None if records is None else records.consulted,
             "statistics": {name: ctx.statistics[name] for name in COUNTED if name in ctx.statistics},
             **facts,
         }
-        wanted = [op for op in module.body if op.name == "host.func" or digest is None]
-        text = "\n\n".join([print_op(op)[0] for op in wanted]) + "\n"
-        self.cache.store.put(Entry("graph", self.key, {"host.mlir": text.encode(), "facts.json": json.dumps(told).encode()}))
+        parts = {"host.mlir": _text([op for op in module.body if op.name == "host.func"])}
+        if on_gpu:
+            parts[KERNELS] = _text(kernels)
+        self.cache.store.put(Entry("graph", self.key, {**parts, "facts.json": json.dumps(told).encode()}))
+
+    def _facts_of(self, compiled: Any) -> Mapping[str, Any] | None:
+        from lect.backends.triton.named import facts_of_kernels
+
+        return facts_of_kernels(compiled, self.objects)
+
+
+def _text(ops: Sequence[Operation]) -> bytes:
+    return ("\n\n".join([print_op(op)[0] for op in ops]) + "\n").encode()
 
 
 class _Gone(Exception):
@@ -154,6 +193,15 @@ class Objects:
             return None
         self.last = digest
         return entry.parts["code.o"]
+
+    def name_of(self, key: str) -> str:
+        """The name of what is kept under this key."""
+        return digest_of(key)
+
+    def named(self, name: str) -> bytes | None:
+        """The object code of this name, or None."""
+        entry = self.store.get("kernel", name)
+        return None if entry is None else entry.parts.get("code.o")
 
     def keep(self, key: str, code: bytes) -> None:
         """Keep object code; nothing happens when that is not possible."""

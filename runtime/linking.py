@@ -36,7 +36,7 @@ def link_graph(module: Operation, ctx: Context, code: Any = None, consuming: boo
     else:
         from lect.runtime.graphs.attach import recorded
 
-        fastest = recorded(executable, module, func, ctx, consuming)
+        fastest = recorded(executable, func, ctx, consuming)
     return executable, with_own_outputs(on_device(fastest, func), shared_outputs(func))
 
 

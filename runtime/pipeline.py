@@ -271,7 +271,8 @@ def _lower(
         if place is not None:
             decided = decisions_to_json(symbolic_guards(made.guards)[captured:])
             facts = {"training": training.facts.to_json() if training is not None else None, "decided": decided}
-            _timed(made, "cache", lambda: place.keep(module, ctx, facts))
+            compiled = made.run.__dict__["executable"].kernels
+            _timed(made, "cache", lambda: place.keep(module, ctx, facts, compiled))
     except (TextError, RoundTripError):
         raise
     except NumberNeeded as error:

@@ -264,7 +264,7 @@ class Training:
             watch.refused(error)
             raise
         if place is not None:
-            place.keep(module, ctx, {"backward": backward_to_json(made)})
+            place.keep(module, ctx, {"backward": backward_to_json(made)}, executable.kernels)
         return _without_autocast(run, executable)
 
 

@@ -14,6 +14,8 @@ from lect.ir.symbolic import Size
 class CompiledKernels:
     """Native code of several kernels, of which `grids` says names and numbers of programs; addresses are valid as long as this object is alive."""
 
+    on_gpu = False
+
     def __init__(self, grids: Mapping[str, Size], code: LoadedCode) -> None:
         self.grids = dict(grids)
         self._code = code
@@ -22,6 +24,11 @@ class CompiledKernels:
     def symbols(self) -> tuple[str, ...]:
         """Names of the kernels."""
         return tuple(self.grids)
+
+    @property
+    def alone(self) -> frozenset[str]:
+        """Those that take their addresses one by one: all of them."""
+        return frozenset(self.grids)
 
     def entry(self, symbol: str) -> int:
         """The address of a kernel's entry point.  Raises KeyError for an unknown name."""

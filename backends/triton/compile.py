@@ -18,7 +18,7 @@ from threading import Lock
 from types import MappingProxyType
 from typing import Any, Union
 
-from lect.backends.code_store import CodeStore
+from lect.backends.code_store import CodeStore, NamedCode
 from lect.backends.compile_pool import compile_pool
 from lect.backends.kernel_texts import GivenText, KernelTexts
 from lect.backends.python_source import load_source
@@ -26,7 +26,7 @@ from lect.backends.triton.edited import assembled, check_source, refused_by
 from lect.backends.triton.sizes import Fit, fit_of, hinted
 from lect.backends.triton.source import ENTRY, Source, renamed, triton_source
 from lect.dialects.kernel.fitting import is_longer, with_blocks
-from lect.ir import Context, LectError, Operation
+from lect.ir import Context, LectError, Location, Operation
 from lect.ir.symbolic import Size
 
 ALIGNMENT = 16
@@ -99,13 +99,18 @@ def triton_version() -> str:
     return version_of("triton")
 
 
+def code_key(source: Source, arch: int, aligned: Sequence[int]) -> str:
+    """All that the machine code of a source depends on."""
+    depends = {"triton": triton_version(), "arch": arch, "aligned": list(map(int, aligned)), "warps": source.warps, "stages": source.stages}
+    depends["signature"] = source.signature
+    return "\n".join(["lect cubin 1", *[f"{name} {value}" for name, value in depends.items()], _without_comments(source.text)])
+
+
 def find_or_compile(source: Source, arch: int, aligned: Sequence[int], store: CodeStore | None) -> Any:
     """The compiled kernel of a source, out of the store where it is there; Triton is imported only where it is not."""
     if store is None:
         return compile_source(source, arch, aligned)
-    depends = {"triton": triton_version(), "arch": arch, "aligned": list(map(int, aligned)), "warps": source.warps, "stages": source.stages}
-    depends["signature"] = source.signature
-    key = "\n".join(["lect cubin 1", *[f"{name} {value}" for name, value in depends.items()], _without_comments(source.text)])
+    key = code_key(source, arch, aligned)
     kept = store.find(key)
     found = KeptKernel.unpack(kept) if kept is not None else None
     if found is not None:
@@ -186,6 +191,25 @@ class Kernel:
         """Whether the version for aligned memory is there."""
         return bool(self._versions)
 
+    @property
+    def title(self) -> str:
+        """The name and the place of the kernel, for people."""
+        return title_of(self.func)
+
+    @property
+    def loc(self) -> Location:
+        """The place in the program that the kernel computes."""
+        return self.func.loc  # type: ignore[no-any-return]
+
+    def kept_in(self, store: NamedCode) -> str | None:
+        """The name in a store of the version for aligned memory, which is put there if it is not there yet; None when that is not possible."""
+        key = code_key(self.source, self.arch, (True,) * self.pointers)
+        name = store.name_of(key)
+        if store.named(name) is None:
+            compiled = self.version()
+            store.keep(key, KeptKernel(metadata_of(compiled), compiled.asm).pack())
+        return name if store.named(name) is not None else None
+
     def version(self, aligned: tuple[bool, ...] | None = None) -> Any:
         """The compiled kernel for pointers aligned as given, all if left out.
 
@@ -251,6 +275,16 @@ class SizedKernel:
         """Whether the version for the sizes of the captured call is there."""
         return self.first.is_compiled
 
+    @property
+    def title(self) -> str:
+        """The name and the place of the kernel, for people."""
+        return title_of(self.func)
+
+    @property
+    def loc(self) -> Location:
+        """The place in the program that the kernel computes."""
+        return self.func.loc  # type: ignore[no-any-return]
+
     def version(self) -> Any:
         """The compiled version for the sizes of the captured call.  Raises what `Kernel.version` does."""
         return self.first.version()
@@ -272,15 +306,32 @@ class SizedKernel:
 class CompiledKernels:
     """The kernels of a graph by symbol; equal sources are one kernel."""
 
+    on_gpu = True
+
     def __init__(self, kernels: Mapping[str, AnyKernel]) -> None:
         self.kernels = kernels
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """Names of the kernels."""
+        return tuple(self.kernels)
+
+    @property
+    def alone(self) -> frozenset[str]:
+        """Those that take their addresses one by one, and not a table of them."""
+        return frozenset([symbol for symbol, kernel in self.kernels.items() if not kernel.grouped])
 
     def launchers(self) -> dict[str, Callable[..., None]]:
         """For each symbol `launch(stream, *addresses)`, on the current device.  Raises `LectError` when its driver does not take a kernel."""
         from lect.backends.triton.launcher import make_launcher, make_sized_launcher
 
-        made = {id(kernel): make_launcher(kernel) if isinstance(kernel, Kernel) else make_sized_launcher(kernel) for kernel in self.kernels.values()}
+        made = {id(kernel): make_sized_launcher(kernel) if isinstance(kernel, SizedKernel) else make_launcher(kernel) for kernel in self.kernels.values()}
         return {symbol: made[id(kernel)] for symbol, kernel in self.kernels.items()}
+
+
+def title_of(func: Any) -> str:
+    """The name and the place of a kernel, for people."""
+    return f"{func.symbol} of {func.loc}" if func.loc.known else str(func.symbol)
 
 
 class KernelTable:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from functools import reduce
+from functools import cached_property, reduce
 from operator import or_
 from typing import Any
 
@@ -16,6 +16,7 @@ import torch
 
 from lect.backends.triton.compile import ALIGNMENT, Kernel, SizedKernel
 from lect.backends.triton.driver import NO_CONTEXT, DriverError, check, enter_context, has_context, launch_address, load_function
+from lect.backends.triton.named import NamedKernel
 from lect.backends.triton.sizes import hinted
 from lect.backends.triton.trampoline import NOT_ALIGNED, NOT_LOADED, LaunchInfo, room_for, trampoline
 from lect.ir import LectError
@@ -36,7 +37,7 @@ def load(info: LaunchInfo, compiled: Any, programs: int, mask: int) -> None:
     info.function = load_function(compiled.asm["cubin"], metadata.name, metadata.shared)  # last: from here on it is ready
 
 
-def load_now(kernel: Kernel | SizedKernel, work: Callable[[], Any]) -> None:
+def load_now(kernel: Kernel | NamedKernel | SizedKernel, work: Callable[[], Any]) -> None:
     """Load a version of a kernel on the current device by `work`.
 
     Raises `LectError` when the driver does not take it, while the graph can still run some other way; short memory is left to the launch.
@@ -49,26 +50,24 @@ def load_now(kernel: Kernel | SizedKernel, work: Callable[[], Any]) -> None:
         return
     except (DriverError, OSError) as error:
         reason = f"the driver does not take the kernel: {error}; it must be as new as CUDA {torch.version.cuda}, for which torch was built"
-        raise LectError(reason, op=kernel.func) from None
-
-
-def start_of(kernel: Kernel | SizedKernel) -> str:
-    """What a launch does, in words."""
-    loc = kernel.func.loc
-    return f"starting the kernel {kernel.func.symbol}{f' of {loc}' if loc.known else ''}"
+        raise LectError(reason, kernel.loc) from None
 
 
 class Launcher:
     """The versions of one kernel: for aligned addresses, and for each combination of others that occurred."""
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel | NamedKernel) -> None:
         self.kernel = kernel
-        self.what = start_of(kernel)
+        self.what = f"starting the kernel {kernel.title}"
         self.programs = value_of(kernel.programs, {})
-        room = room_for(kernel.pointers)
-        self.native = trampoline(room)
-        self.rest = (0,) * (room - kernel.pointers)
+        self.room = room_for(kernel.pointers)
+        self.rest = (0,) * (self.room - kernel.pointers)
         self.infos: dict[tuple[bool, ...] | None, LaunchInfo] = {None: LaunchInfo()}
+
+    @cached_property
+    def native(self) -> Callable[..., int]:
+        """What starts the kernel, made when Python first starts it: a native host program does without."""
+        return trampoline(self.room)
 
     def load(self) -> None:
         """Load the version for aligned addresses on the current device."""
@@ -76,11 +75,11 @@ class Launcher:
 
     def plain(self) -> Callable[..., None]:
         """`launch(stream, *addresses)`."""
-        start, slowly, rest = self.native, self.slowly, self.rest
+        slowly, rest = self.slowly, self.rest
         info = ctypes.addressof(self.infos[None])
 
         def launch(stream: int, *pointers: int) -> None:
-            status = start(info, stream, *pointers, *rest)
+            status = self.native(info, stream, *pointers, *rest)
             if status:
                 slowly(status, stream, pointers)
 
@@ -142,7 +141,7 @@ class SizedLauncher:
 
     def __init__(self, kernel: SizedKernel) -> None:
         self.kernel = kernel
-        self.what = start_of(kernel)
+        self.what = f"starting the kernel {kernel.title}"
         self.pointers = len(kernel.func.pointers)
         count = self.pointers + len(kernel.func.symbols)
         self.native = trampoline(room_for(count), self.pointers)
@@ -193,7 +192,7 @@ def make_sized_launcher(kernel: SizedKernel) -> Callable[..., None]:
     return launcher.launch
 
 
-def make_launcher(kernel: Kernel) -> Callable[..., None]:
+def make_launcher(kernel: Kernel | NamedKernel) -> Callable[..., None]:
     """`launch(stream, *addresses)` for a kernel, on the device that is current.  Raises `LectError` when its driver does not take the kernel."""
     launcher = Launcher(kernel)
     load_now(kernel, launcher.load)

@@ -34,16 +34,16 @@ def device_of(func: Operation, kind: str) -> tuple[str, Device] | None:
     return (name, simulated_device()) if name == "cpu" and kind == "simulated" else None
 
 
-def recorded(executable: Any, module: Operation, func: Operation, ctx: Context, consuming: bool) -> Callable[..., list[Any]]:
+def recorded(executable: Any, func: Operation, ctx: Context, consuming: bool) -> Callable[..., list[Any]]:
     """The fastest form of a program, with recordings as the option `graphs` says; with `consuming` it takes a list of its arguments, which it empties."""
     plain = executable.consuming if consuming else executable.fastest
     found = device_of(func, ctx.options["graphs"])
     if found is None:
         return plain  # type: ignore[no-any-return]
     name, device = found
-    kernels = {op.attrs["sym_name"]: op for op in module.body if op.name == "kernel.func"}
     title, _, rest = func.attrs["sym_name"].partition(".graph")
-    facts = facts_of(func, kernels, f"{title} ({rest.lstrip('.') or 'graph'})" if rest or consuming else title, name)
+    alone = executable.kernels.alone if executable.kernels is not None else frozenset()
+    facts = facts_of(func, alone, f"{title} ({rest.lstrip('.') or 'graph'})" if rest or consuming else title, name)
     if name != "cpu":  # what is captured is the host program in Python, so that the calls before set up the same
         plain = executable.consuming_python if consuming else executable.run
     consumes = plain

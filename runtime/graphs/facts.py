@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,8 +33,8 @@ class ProgramFacts:
     obstacle: str
 
 
-def facts_of(func: Operation, kernels: Mapping[str, Operation], name: str, device: str) -> ProgramFacts:
-    """The facts about a `host.func` whose kernels these are, to be run on `device`."""
+def facts_of(func: Operation, alone: Collection[str], name: str, device: str) -> ProgramFacts:
+    """The facts about a `host.func`, to be run on `device`; `alone` names its kernels that take addresses one by one."""
     arguments = {value: number for number, value in enumerate(func.body.args)}
     written: set[int] = set()
     versions: dict[int, int] = {}
@@ -46,7 +46,7 @@ def facts_of(func: Operation, kernels: Mapping[str, Operation], name: str, devic
         written.add(number)
         if not isinstance(op, UpdateOp) and op.versions:  # type: ignore[attr-defined]
             versions[number] = versions.get(number, 0) + op.versions  # type: ignore[attr-defined]
-    launched = frozenset(number for value, number in arguments.items() if _only_launched(value, kernels))
+    launched = frozenset(number for value, number in arguments.items() if _only_launched(value, alone))
     symbols = any(_has_symbols(value) for value in func.body.args)
     weights = {LaunchOp: 1, ExternOp: LIBRARY, UpdateOp: LIBRARY, WriteOp: LIBRARY}
     launches = sum(weights.get(type(op), 0) for op in func.body)
@@ -60,15 +60,14 @@ def root(value: Value) -> Value:
     return value
 
 
-def _only_launched(value: Value, kernels: Mapping[str, Operation]) -> bool:
+def _only_launched(value: Value, alone: Collection[str]) -> bool:
     """Whether kernels that take addresses one by one are all on the device that looks at a value."""
     for user in value.users:
         if isinstance(user, ViewOp | MemoryOp):
-            if not _only_launched(user.results[0], kernels):
+            if not _only_launched(user.results[0], alone):
                 return False
         elif isinstance(user, LaunchOp):
-            kernel = kernels.get(user.kernel.leaf)
-            if kernel is None or kernel.attrs.get("groups") is not None:
+            if user.kernel.leaf not in alone:
                 return False
         elif not isinstance(user, FreeOp | SizeOp | WrittenOp | ReturnOp):
             return False

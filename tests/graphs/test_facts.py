@@ -11,21 +11,9 @@ from lect.runtime.graphs.facts import ProgramFacts, facts_of
 X = '!host.tensor<4xf32, "cuda:0">'
 
 
-def facts(lines: str, parameters: str = f"%x: {X}, %y: {X}", kernels: dict | None = None) -> ProgramFacts:
+def facts(lines: str, parameters: str = f"%x: {X}, %y: {X}", alone: tuple[str, ...] = ("k",)) -> ProgramFacts:
     module = parse_module(f"host.func @f.graph({parameters}) {{\n{lines}\n}}\n", make_context())
-    return facts_of(module.body.first, {"k": _Kernel()} if kernels is None else kernels, "f", "cuda:0")
-
-
-class _Kernel:
-    """A kernel that takes addresses one by one."""
-
-    attrs: dict = {}  # noqa: RUF012
-
-
-class _Grouped:
-    """A kernel that takes a table of addresses."""
-
-    attrs: dict = {"groups": 4}  # noqa: RUF012
+    return facts_of(module.body.first, alone, "f", "cuda:0")
 
 
 LAUNCH = """
@@ -43,7 +31,7 @@ def test_what_kernels_alone_read_may_be_patched() -> None:
 
 
 def test_what_a_table_names_or_the_library_reads_is_not_patched() -> None:
-    assert facts(LAUNCH + "  host.return()", kernels={"k": _Grouped()}).launched == set()
+    assert facts(LAUNCH + "  host.return()", alone=()).launched == set()
     read = f"  %e = host.extern(%y) {{callee = @aten.clone.default, args = [#host.operand<0>]}} : {X}\n  host.return(%e)"
     assert facts(LAUNCH + read).launched == {0}
 

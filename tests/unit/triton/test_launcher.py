@@ -79,7 +79,7 @@ class Kernel:
     """Stands for a kernel: notes which versions were asked for."""
 
     pointers, programs, grouped = 2, 9, False
-    func = SimpleNamespace(symbol="n0", loc=UNKNOWN)
+    title, loc = "n0", UNKNOWN
 
     def __init__(self) -> None:
         self.versions: list[tuple[bool, ...]] = []

@@ -29,7 +29,8 @@ class Sized:
 
     def __init__(self) -> None:
         facts = {"s0": {"hint": 4}, "s1": {"hint": 6}}
-        self.func = SimpleNamespace(pointers=[1, 2], symbols=facts, symbol="n0", loc=UNKNOWN)
+        self.func = SimpleNamespace(pointers=[1, 2], symbols=facts)
+        self.title, self.loc = "n0", UNKNOWN
         self.versions = [Version(0), Version(1)]
         self.asked: list[tuple[int, ...]] = []
 

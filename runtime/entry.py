@@ -154,6 +154,17 @@ def compile(
         raise TypeError(f"lect.compile takes a function or a module, got {type(fn_or_module).__name__}")
     if disable or RUNTIME.environment.disabled:
         return fn_or_module
+    try:
+        return _compiled(fn_or_module, settings)
+    except LectError:
+        raise
+    except Exception as error:  # of lect, or of an object whose attributes raise
+        name = fn_or_module.__qualname__ if isinstance(fn_or_module, FunctionType) else type(fn_or_module).__qualname__
+        return _refuse(fn_or_module, fallback(name, "LB0020", f"{type(error).__name__}: {str(error)[:300]}"), settings)
+
+
+def _compiled(fn_or_module: Any, settings: Settings) -> Any:
+    """The callable that stands for a function, method, module or object with a `__call__`."""
     original = getattr(fn_or_module, "_lect_original", None)
     if original is not None and not isinstance(fn_or_module, type):
         bound = type(fn_or_module) is MethodType  # which shows the attributes of its function

@@ -44,6 +44,7 @@ NEVER_COMPILED = frozenset({"LB0009", "LB0026", "LB0031"})
 
 DEFAULT_GUARDS = "native"
 CHANGED = object()
+MOST_FAILURES = 8  # of lect itself, of one function
 WRONG_ASSUMPTIONS = 8  # of branches that raise; each costs a run of the graph
 MOST_VALUES = 3  # of what is another one in each turn of a loop, in a rest, that get versions of their own
 MOST_FOLLOWED = 300_000  # basic blocks in the rests of one function: about 13 seconds
@@ -83,6 +84,7 @@ class CompiledFrame:
         self.cache = CodeCache(function, settings.options.get("version_limit", VERSION_LIMIT), native)
         self.numbers = self._new_policy()
         self.assumed_wrongly = 0
+        self.failed = 0  # compiles that ended in an error of lect
         whole = settings.fullgraph or settings.options.get("breaks") == "eager"
         self.points: ResumePoints | None = None if whole else ResumePoints(self._frame_of_rest, self.in_place)
         self.calls: CompiledFrame | None = None  # of the module as a whole, while that does more than its forward
@@ -114,7 +116,7 @@ class CompiledFrame:
         with cache.lock:
             version = None if cache.gave_up else cache.find(args, kwargs)
             if version is None and not cache.gave_up:
-                version = self._make(args, kwargs)
+                version = self.new_version(args, kwargs)
         try:
             if version is None:
                 return self.eager(*args, **kwargs)
@@ -165,6 +167,22 @@ class CompiledFrame:
             self.calls = type(self)(function, function, self.eager, self.settings, self.log, self.code_table, self.observe, self.graphs)
         version = self.calls.cache.find(args, kwargs)
         return self.calls.miss(args, kwargs) if version is None else version.run(*args, **kwargs)
+
+    def new_version(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version | None:
+        """A version that is compiled for this call; None when it runs eagerly, as it does where lect fails outside of what `compile_call` catches.
+
+        Raises `LectError` where the user has asked for it, and warnings that the program makes errors.
+        """
+        try:
+            return self._make(args, kwargs)
+        except (LectError, Warning):
+            raise
+        except Exception as error:
+            self._fail(Failure.of(self.function.__qualname__, "compile", error), args[1:] if isinstance(self.target, torch.nn.Module) else args, kwargs)
+        self.failed += 1
+        if self.failed >= MOST_FAILURES:
+            self.cache.gave_up = True
+        return None
 
     @collector_off()
     def _make(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Version | None:
@@ -251,7 +269,7 @@ class CompiledFrame:
         """Forget all versions."""
         self.cache.clear()
         self.calls = None
-        self.numbers, self.assumed_wrongly = self._new_policy(), 0
+        self.numbers, self.assumed_wrongly, self.failed = self._new_policy(), 0, 0
         if self.points is not None:
             self.points.clear()
 

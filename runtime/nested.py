@@ -73,7 +73,7 @@ class NestedFrame(CompiledFrame):
         with self.cache.lock:
             version = self.cache.find(args, kwargs)
             if version is None and not self.cache.gave_up:
-                version = self._make(args, kwargs)
+                version = self.new_version(args, kwargs)
         return version if isinstance(version, FrameVersion) else None
 
 

@@ -99,7 +99,7 @@ def _special(t: Tracer, value: Any) -> Any:
     if type(value) is types.MethodWrapperType and issubclass(type(value.__self__), type):
         rule = t.code_table.specials.get(value.__objclass__.__dict__.get(value.__name__))
         return None if rule is None else lambda t, args, kwargs: rule(t, [t.static(value.__self__), *args], kwargs)
-    if issubclass(type(value), C_FUNCTIONS) or type(value) in (type, FunctionType, type(torch.Generator)):
+    if issubclass(type(value), C_FUNCTIONS) or type(value) in (type, FunctionType, functools._lru_cache_wrapper, type(torch.Generator)):
         return t.code_table.specials.get(value) or rule_of_type(value)
     return rule_of_getter(value)
 

@@ -10,7 +10,7 @@ import torch
 import lect
 from lect.frontends.capture import interpreter
 from lect.frontends.capture.rules import RULES
-from lect.runtime import entry
+from lect.runtime import entry, frame
 from lect.runtime.failure_files import FailureFiles
 from lect.tools.capture_file import load_file
 from lect.tools.replay import main
@@ -69,4 +69,48 @@ def test_a_fault_in_a_rule(name, reached, monkeypatch, capsys, tmp_path):
         script = load_file(Path(event.file))
         assert main(script.call, *script.call_inputs(), {"level": "fx"}) == 1, "the file replays it"
     assert "KeyError: 'a fault of lect'" in capsys.readouterr().out
+    lect.reset()
+
+
+@pytest.mark.parametrize("part", ["compile_call", "tell_of", "_is_spent"])
+def test_a_fault_around_a_compile(part, monkeypatch, tmp_path):
+    """What fails outside of the stages gives eager's value, too, and is not tried for ever."""
+    calls = []
+
+    def broken(*args, **kwargs):
+        calls.append(args)
+        raise KeyError("a fault of lect")
+
+    monkeypatch.setattr(frame.CompiledFrame if part.startswith("_") else frame, part, broken)
+    lect.reset()
+    monkeypatch.setattr(entry.RUNTIME.log, "files", FailureFiles(str(tmp_path)))
+    x = torch.randn(2)
+    compiled = lect.compile(lambda x: x + 1, options={"level": "fx"})
+    for _ in range(3 * frame.MOST_FAILURES):
+        assert torch.equal(compiled(x), x + 1)
+    assert len(calls) == frame.MOST_FAILURES
+    failed = lect.events("fallback")
+    assert {(event.number, bool(event.file), "a fault of lect" in event.detail) for event in failed} == {("LB0020", True, True)}
+    lect.reset()
+    monkeypatch.undo()
+    assert torch.equal(compiled(x), x + 1)
+    assert lect.events("fallback") == []
+    lect.reset()
+
+
+class Hidden:
+    """Nothing can be asked of it but what it gives."""
+
+    def __getattr__(self, name):
+        raise ValueError(name)
+
+    def __call__(self, x):
+        return x + 1
+
+
+def test_an_object_that_answers_no_question():
+    lect.reset()
+    x, hidden = torch.randn(2), Hidden()
+    assert torch.equal(lect.compile(hidden, options={"level": "fx"})(x), hidden(x))
+    assert [(event.number, event.detail) for event in lect.events("fallback")] == [("LB0020", "ValueError: _lect_original")]
     lect.reset()

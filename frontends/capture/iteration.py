@@ -26,11 +26,12 @@ from lect.frontends.tensors import LT
 
 COMPARED_AGAIN = 200  # items of a container, behind each comparison of one of them
 MAX_ITEMS = 1_000_000  # of iterators in one trace: some seconds
+_SHALLOW = (list, tuple)  # a loop over them gets the items themselves
 _ITERABLE: tuple[type, ...] = (*CONTAINERS, tuple, frozenset, range, *DICT_VIEWS)
 
 
-def get_iter(t: Tracer, box: Box) -> Box:
-    """`iter(x)`."""
+def get_iter(t: Tracer, box: Box, in_loop: bool = False) -> Box:
+    """`iter(x)`; `in_loop` says that nothing but a loop of the program asks for items, so that no C code reads what lies in them."""
     from lect.frontends.capture.calls import call_function
 
     box = plain(box)
@@ -58,7 +59,10 @@ def get_iter(t: Tracer, box: Box) -> Box:
         t.leak(box)
     elif not t.is_fresh(value) and not issubclass(type(value), _ITERABLE):
         raise t.stop("LB0003", f"iteration over a {kind.__module__}.{kind.__qualname__}")
-    t.register(box)
+    if in_loop and kind is dict and source is not None and id(value) not in t.shadows and all(type(key) in SCALAR_TYPES for key in value):
+        t.register_keys(value, source)
+    else:
+        t.register(box, deep=not in_loop or kind not in _SHALLOW)
     t.check_current(value)
     made = run_real(iter, t.in_order(box))
     if made is value:

@@ -64,7 +64,7 @@ def return_(frame: Any, op: Any) -> None:
 
 def get_iter_rule(frame: Any, op: Any) -> None:
     frame.t.frame = frame
-    frame.env[op.results[0]] = get_iter(frame.t, frame.env[op.operands[0]])
+    frame.env[op.results[0]] = get_iter(frame.t, frame.env[op.operands[0]], in_loop=True)
 
 
 def raise_(frame: Any, op: Any) -> None:

@@ -469,7 +469,7 @@ def test_a_loop_over_a_list_asks_for_what_it_reads():
         return x
 
     compiled = compile_graph(f)
-    for step in range(4):
+    for _ in range(4):
         groups[1]["rate"] += 1
         groups[1]["note"] += "b"
         notes["first"] += 1

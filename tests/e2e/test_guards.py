@@ -448,43 +448,6 @@ def test_unrelated_changes_make_no_new_version(monkeypatch):
     assert versions() == 1
 
 
-def test_a_loop_over_a_list_asks_for_what_it_reads():
-    """A learning rate among the groups of an optimizer is not guarded by who goes through their parameters."""
-    groups = [{"params": [torch.ones(4), torch.ones(4)], "rate": 0.1, "note": "a"}, {"params": [torch.ones(4)], "rate": 0.2, "note": "b"}]
-    notes = {"first": 0, "second": 1}
-
-    def f(x):
-        for group in groups:
-            for each in group["params"]:
-                x = x + each
-        for name in notes:
-            x = x * len(name)
-        return x, ["rate" in group for group in groups]
-
-    def g(x):
-        for group in groups:
-            x = x * group["rate"]
-        for name in notes:
-            x = x + notes[name]
-        return x
-
-    compiled = compile_graph(f)
-    for _ in range(4):
-        groups[1]["rate"] += 1
-        groups[1]["note"] += "b"
-        notes["first"] += 1
-        same(f(X), compiled(X))
-    assert versions() == 1
-    compiled = compile_graph(g)
-    for step in range(3):
-        groups[step % 2]["rate"] += 1
-        notes["second"] += 1
-        same(g(X), compiled(X))
-    notes["third"] = 4
-    groups.append({"rate": 7.0})
-    same(g(X), compiled(X))
-
-
 def test_a_version_is_found_again_after_others():
     f = lambda x: x * 2  # noqa: E731
     compiled = compile_graph(f)

@@ -541,13 +541,17 @@ def _meta_entry(t: Tracer, box: Box, name: str, meta: Found) -> Box:
 
 def tensor_attr(t: Tracer, box: Box, name: str) -> Box:
     """An attribute of a traced tensor."""
+    from lect.frontends.capture.data_aliases import data_attribute, read_data
     from lect.frontends.capture.tensor_methods import guard_tensor_method
     from lect.frontends.capture.torch_calls import torch_call
 
     value, source = box
     real = t.real_of.get(id(value))
     if name in METADATA:
+        data_attribute(t, value, name)
         return (sized(t, getattr(value, name)), None)
+    if name == "data":
+        return read_data(t, box)
     if name == "is_leaf":
         if real is not None and real.requires_grad:
             raise t.stop("LB0016", "is_leaf of an input that requires gradients")
@@ -558,7 +562,7 @@ def tensor_attr(t: Tracer, box: Box, name: str) -> Box:
         return read_grad(t, box)
     if name == "grad_fn" and not value.requires_grad:  # which is guarded for inputs
         return NONE
-    if name in ("data", "grad_fn", "__dict__", "_backward_hooks", "_version", "_base", "output_nr", "retains_grad"):
+    if name in ("grad_fn", "__dict__", "_backward_hooks", "_version", "_base", "output_nr", "retains_grad"):
         raise t.stop("LB0016", name)
     if real is not None and name in real.__dict__:
         return t.wrap(real.__dict__[name], source.attr(name) if source is not None else None)

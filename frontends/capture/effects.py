@@ -20,6 +20,7 @@ from lect.dialects.guard.containers import base_of, compares_in_c, elements, is_
 from lect.frontends.capture.attributes import MISSING, Found, find_in_type, forget_lookups, instance_dict, load_attr, lookup, python_method
 from lect.frontends.capture.breaks import Crossing, GraphBreak, UserError
 from lect.frontends.capture.class_guards import guard_no_descriptor
+from lect.frontends.capture.data_aliases import store_data
 from lect.frontends.capture.gradients import store_grad, switch
 from lect.frontends.capture.identities import pin, tell_tensor
 from lect.frontends.capture.keys import check_compared, check_held, key_of, keys_added
@@ -299,6 +300,9 @@ def store_attr(t: Tracer, box: Box, name: str, item: Box) -> None:
         return
     if kind is LT and name == "grad":
         store_grad(t, box, item)
+        return
+    if kind is LT and name == "data":
+        store_data(t, box, item)
         return
     if kind is LT:
         raise t.stop("LB0016", f"assignment to {name}")

@@ -50,6 +50,8 @@ class GraphRecorder:
         self.foreign_numbers = False  # a number of numpy was written as Python's
         self.rebound: list[tuple[LT, Value]] = []  # calls gave a tensor that was there before, for which this value stands then
         self.writers: set[int] = set()  # ids of the operations that wrote to a tensor in place
+        self.data_of: dict[int, LT] = {}  # by identity: the tensor whose `data` a traced one is
+        self.replaced: dict[int, LT] = {}  # by identity: what was assigned to the `data` of a traced tensor
 
     @property
     def writes(self) -> bool:
@@ -144,6 +146,8 @@ class GraphRecorder:
         found = self.values.get(id(tensor))
         if found is None:
             raise GraphBreak("LB0007", "a tensor that no recorded call has made")
+        if self.replaced and id(tensor) in self.replaced:
+            raise GraphBreak("LB0016", "a tensor whose data was replaced is read")
         return found
 
     def knows(self, tensor: LT) -> bool:

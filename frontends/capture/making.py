@@ -14,6 +14,7 @@ from lect.dialects.guard.containers import redefines
 from lect.frontends.capture import calls, policy
 from lect.frontends.capture.attributes import MISSING, find_in_type, lookup, python_method
 from lect.frontends.capture.breaks import UserError
+from lect.frontends.capture.data_aliases import NEW_VARIABLE, make_variable
 from lect.frontends.capture.effects import items_to_add, run_real
 from lect.frontends.capture.exception_groups import given_exceptions
 from lect.frontends.capture.iteration import iterate_raw
@@ -86,6 +87,8 @@ def new_object(t: Tracer, new: Any, cls: type, args: list[Box], kwargs: Kwargs) 
         return t.made(run_real(new, cls, *t.leak_all(args)))
     if issubclass(cls, weakref.ref) and not kwargs and 1 <= len(args) <= 2:
         return _make_reference(t, new, cls, args)
+    if new is NEW_VARIABLE:
+        return make_variable(t, args, kwargs)
     raise t.stop("LB0003", f"making a {describe(cls)}")
 
 

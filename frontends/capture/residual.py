@@ -26,6 +26,7 @@ from lect.dialects.pyframe.attributes import from_python
 from lect.dialects.pyframe.types import OBJECT
 from lect.frontends.capture.attributes import MISSING, find_in_type
 from lect.frontends.capture.breaks import GraphBreak
+from lect.frontends.capture.data_aliases import data_value
 from lect.frontends.capture.generator_states import generator_value as random_generator_value
 from lect.frontends.capture.generator_values import ITERATORS, generator_value, iterator_value
 from lect.frontends.capture.generators import IndexIterator, IteratorForC, TracedGenerator, check_finished
@@ -301,7 +302,7 @@ class ResidualBuilder:
     def _make(self, value: Any, kind: type) -> Value:
         t = self.t
         if kind is LT:
-            return self._tensor(value)
+            return data_value(self, value) or self._tensor(value)
         if not t.is_fresh(value):
             known = t.seen.get(id(value))
             if known is not None and known[1] is not None:

@@ -268,7 +268,16 @@ class Execution:
         aliases: list[Any] = []
         for position, entry in enumerate(entries):
             aliases.append(self._alias(entries[:position], entry))
+            if aliases[-1] is not None:
+                self._check_counter(op, entry, entries[:position])
         return aliases
+
+    def _check_counter(self, op: FxReturnOp, entry: Entry, earlier: list[Entry]) -> None:
+        """A result is shown as a view of a tensor whose memory it lies in, so autograd has to count the writes to both together: not where it is of `data`."""
+        tensor, kinds = entry.tensor, [other for _, other in self.inputs] if entry.storage.source is not None else earlier
+        for other in kinds:
+            if other.storage is entry.storage and not tensor.is_inference() and not other.tensor.is_inference() and not _counted_together(tensor, other.tensor):
+                raise LectError("a result shares the memory of another tensor by way of its data, which the counts of writes tell", op=op)
 
     def append_return(self, op: FxReturnOp, values: list[Value], aliases: list[Any]) -> None:
         """End the function."""
@@ -293,6 +302,15 @@ class Execution:
             if other.storage is entry.storage:
                 return "result", number, as_size(offset - size_of(layout_of(other.tensor).storage_offset))
         return None
+
+
+def _counted_together(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """True when a write to one tensor without elements counts for the other.  Counts are as they were behind this."""
+    before = one._version, other._version
+    torch._C._autograd._unsafe_set_version_counter((one,), (before[0] + 1,))
+    together = other._version != before[1]
+    torch._C._autograd._unsafe_set_version_counter((one,), (before[0],))
+    return together
 
 
 def _functorch_is_off() -> bool:

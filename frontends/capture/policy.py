@@ -204,7 +204,7 @@ STATISTICS = frozenset({"batch_norm", "instance_norm", "native_batch_norm"})
 WITHOUT_TENSOR = frozenset(
     "arange as_tensor bartlett_window blackman_window broadcast_shapes can_cast empty empty_permuted empty_strided eye finfo full hamming_window "
     "hann_window iinfo kaiser_window linspace logspace normal ones promote_types rand randint randn randperm range result_type scalar_tensor tensor "
-    "tril_indices triu_indices zeros generator_state _none_or_dtype _canonical_mask _set_grad_enabled Size device".split()
+    "fftfreq rfftfreq tril_indices triu_indices zeros generator_state _none_or_dtype _canonical_mask _set_grad_enabled Size device".split()
 )
 # Python functions of torch that look at their numbers no further than the function in C that they call.
 TAKES_NUMBERS = frozenset(f"torch.Tensor.__{name}__" for name in "rsub rdiv rtruediv rfloordiv rpow rmod pow ipow floordiv".split())

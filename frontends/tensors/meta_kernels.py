@@ -26,14 +26,12 @@ _MISLEADING = frozenset(
     {
         aten.max_unpool2d.default,
         aten.nonzero_static.default,
-        aten._fft_r2c.default,
-        aten._fft_c2r.default,
-        aten._linalg_svd.default,
-        aten.linalg_eig.default,
         aten._batch_norm_with_update.default,  # of halves: the elements of the statistics
         aten._batch_norm_with_update_functional.default,
     }
 )
+# How they lay out their results hangs on the library that torch was built with, and on the strides they are given: it is found by running them.
+_BY_LIBRARY = frozenset({aten._fft_r2c.default, aten._fft_c2r.default, aten._fft_c2c.default, aten._linalg_svd.default, aten.linalg_eig.default})
 # Their meta kernels are right only where the first argument is contiguous; the kernels make it so.
 _OF_CONTIGUOUS = frozenset({aten._transformer_encoder_layer_fwd.default, aten._native_multi_head_attention.default})
 
@@ -45,6 +43,8 @@ def run_on_meta(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tem
         raise DataDependent(f"{func} needs the elements of a traced tensor")
     if func in _MISLEADING or (func in _OF_CONTIGUOUS and not args[0].is_contiguous()):
         raise UnsupportedTensor(f"how {func} lays out its result is not known before it runs")
+    if func in _BY_LIBRARY:
+        return _run_on_zeros(func, args, kwargs)
     keep_refs_quiet()
     stand_ins = _MetaArguments(func)
     meta_args = stand_ins.convert(args)
@@ -60,6 +60,26 @@ def run_on_meta(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tem
     if device.type == "cpu":
         template = laid_out(func, args, template)
     return _with_statistics_of_halves(template, args) if func in _NORMALISING_BATCHES and device.type == "cpu" else template
+
+
+def _run_on_zeros(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Template:
+    """The template of a call of the kernel itself, on tensors of zeros with the metadata of the arguments.  Raises `UnsupportedTensor` where the device is
+    not there."""
+
+    def real(value: Any) -> Any:
+        if not isinstance(value, torch.Tensor):
+            return value
+        meta = layout_of(value)
+        try:
+            return torch.empty_strided(meta.shape, meta.strides, dtype=meta.dtype, device=meta.device).zero_()
+        except (RuntimeError, AssertionError) as error:
+            raise UnsupportedTensor(f"how {func} lays out its result is not known before it runs: {str(error).partition(chr(10))[0]}") from None
+
+    with torch.no_grad(), without_symbols():
+        given = [real(value) for value in args]
+        named = {name: real(value) for name, value in kwargs.items()}
+        device = next((value.device for value in given if isinstance(value, torch.Tensor)), torch.device("cpu"))
+        return _template(func(*given, **named), given, named, device)
 
 
 # All results but the first are statistics.

@@ -17,11 +17,17 @@ def _cov_reads(x: Any, *, correction: int = 1, fweights: Any = None, aweights: A
     return (*[True] * len(given), *[True] * bool(given), False)
 
 
+def _istft_reads(*args: Any, **kwargs: Any) -> tuple[bool, ...]:
+    """The sum of the windows is zero nowhere."""
+    return (False,)
+
+
 # They read numbers to raise or to warn; these are the numbers, in order, that they read where they do neither.  They are checked when the graph runs.
 READ_TO_RAISE: Final[Mapping[str, Answers]] = MappingProxyType(
     {
         "torch.nn.functional.gaussian_nll_loss": lambda *args, **kwargs: (False,),
         **dict.fromkeys(("torch.cov", "torch.Tensor.cov"), _cov_reads),
+        "torch.functional.istft": _istft_reads,
         **dict.fromkeys(("torch.corrcoef", "torch.Tensor.corrcoef"), lambda x: (False,)),
         # Up to torch 2.11 they read whether all quantiles lie in 0..1.
         **{f"{owner}.{name}": lambda *args, **kwargs: (True,) for owner in ("torch", "torch.Tensor") for name in ("quantile", "nanquantile")},

@@ -104,7 +104,7 @@ class Execution:
         self.environment: dict[Value, Any] = {}
         self.blocks = ExitStack()
         self.inference: list[ExitStack] = []
-        self.in_backward = False
+        self.in_backward = self.reads_data = False
         self.answers: list[bool] = []  # what the running call reads, the last one first
         self.given: list[Any] = []
         self.stated: dict[Type, tuple[Any, ...]] = {}  # shape, dtype, strides and device of values of a type
@@ -145,6 +145,7 @@ class Execution:
     def _call(self, op: CallOp) -> None:
         operands = [self.environment[value] for value in op.operands]
         args, kwargs = op.args, op.kwargs
+        self.reads_data = self.reads_data or (op.target.leaf == "builtins.getattr" and args[1] == "data")
         _refuse_objects(op, args)
         _refuse_objects(op, kwargs.values())
         if op.target.leaf in RANDOM_STATE_CALLS:
@@ -268,7 +269,7 @@ class Execution:
         aliases: list[Any] = []
         for position, entry in enumerate(entries):
             aliases.append(self._alias(entries[:position], entry))
-            if aliases[-1] is not None:
+            if aliases[-1] is not None and self.reads_data:
                 self._check_counter(op, entry, entries[:position])
         return aliases
 

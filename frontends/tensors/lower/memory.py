@@ -9,23 +9,33 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final
 
 import torch
 
 from lect.dialects.functional import gather, view
 from lect.dialects.functional.creation import CopyOp
+from lect.dialects.functional.ops import OpaqueOp, OperandRef
 from lect.dialects.functional.types import TensorType
 from lect.frontends.tensors.lower.emitter import Emitter, type_of
 from lect.frontends.tensors.lt import layout_of
 from lect.frontends.tensors.metadata import TensorMeta
-from lect.ir import LectError, Operation, Value
+from lect.ir import LectError, Operation, SymbolRef, Value
 
 Path = tuple[Operation, ...]
 # What a write covers: sizes, strides, and the offset from the first element of the input.
 Place = tuple[tuple[int, ...], tuple[int, ...], int]
 
 VIEWS: Final = frozenset({view.ReshapeOp, view.PermuteOp, view.ExpandOp, view.SliceOp, view.DiagonalOp, view.AsStridedOp, CopyOp})
+# Calls that show a part of complex numbers, for which there are no operations, and those that give the whole with another part; both lay it out alike.
+TURNED: Final = MappingProxyType(
+    {
+        "aten.slice.Tensor": "aten.slice_scatter.default",
+        "aten.select.int": "aten.select_scatter.default",
+        "aten.diagonal.default": "aten.diagonal_scatter.default",
+    }
+)
 WHOLE: Final = frozenset({view.ReshapeOp, view.PermuteOp, CopyOp})
 MAX_WRITES = 4  # parts of one input; beyond that the whole input is written
 
@@ -150,7 +160,7 @@ def path_between(value: Value, base: Value) -> Path | None:
     found: list[Operation] = []
     while value is not base:
         op = value.op
-        if op is None or type(op) not in VIEWS:
+        if op is None or not (type(op) in VIEWS or (type(op) is OpaqueOp and op.target.leaf in TURNED)):
             return None
         found.append(op)
         value = op.operands[0]
@@ -179,6 +189,8 @@ def put(e: Emitter, path: Path, base: Value, value: Value) -> Value:
 def _turned(e: Emitter, op: Any, around: Value, value: Value) -> Value:
     """`around` with `value` where `op` shows it."""
     outer = type_of(around)
+    if isinstance(op, OpaqueOp):
+        return _turned_call(e, op, around, value)
     if isinstance(op, CopyOp):
         return value
     if isinstance(op, view.PermuteOp):
@@ -192,3 +204,10 @@ def _turned(e: Emitter, op: Any, around: Value, value: Value) -> Value:
     if type_of(value).count != outer.count:
         raise LectError("this writes to a tensor that repeats its elements", op=op)
     return e.reshape(value, outer.shape)
+
+
+def _turned_call(e: Emitter, op: OpaqueOp, around: Value, value: Value) -> Value:
+    """The same for a view that is a library call, whose first argument is its only operand."""
+    args = (OperandRef(0), OperandRef(1), *op.args[1:])
+    made = OpaqueOp([around, value], SymbolRef(TURNED[op.target.leaf]), args=args, kwargs=dict(op.kwargs), result_types=[type_of(around)], loc=e.loc)
+    return e.block.append(made).results[0]

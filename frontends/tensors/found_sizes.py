@@ -1,6 +1,6 @@
 """Operators whose results have sizes that the elements of their operands decide, and what these results are for a size that is a symbol.
 
-Each has one such size, here `n`: as many elements as are not zero, as differ, as are repeated.  Nothing is known of it before the operator runs; what is
+Each has one such size, here `n`: as many elements as are not zero, as differ, as are repeated, as values are counted.  Nothing is known of it before the operator runs; what is
 written for `n` of at least 2 is right for these, and whoever runs the graph checks that.
 """
 
@@ -58,6 +58,23 @@ def _unique_dim(n: Any, x: torch.Tensor, dim: int, sorted: bool = True, return_i
     return (TensorMeta(shape, own.dtype, strides, own.device), _new((own.shape[dim],), torch.int64, own.device), _new((n,), torch.int64, own.device))
 
 
+def _bincount(n: Any, x: torch.Tensor, weights: torch.Tensor | None = None, minlength: int = 0) -> Any:
+    own = layout_of(x)
+    if len(own.shape) != 1 or own.dtype.is_floating_point or own.dtype.is_complex or own.dtype is torch.bool or type(minlength) is not int or minlength < 0:
+        return None
+    if weights is None:
+        return _new((n,), torch.int64, own.device)
+    return _new((n,), weights.dtype if weights.dtype is torch.float32 else torch.float64, own.device) if layout_of(weights).shape == own.shape else None
+
+
+def _ctc_loss(n: Any, scores: torch.Tensor, targets: torch.Tensor, lengths: Any, target_lengths: Any, blank: int = 0, zero_infinity: bool = False) -> Any:
+    own = layout_of(scores)
+    if len(own.shape) != 3 or not own.dtype.is_floating_point or not all(layout_of(each).shape == own.shape[1:2] for each in (lengths, target_lengths)):
+        return None
+    steps, batch, _ = own.shape
+    return (_new((batch,), own.dtype, own.device), _new((batch, steps, n), own.dtype, own.device))  # the second has a place for each label and each gap
+
+
 RESULTS: Final[Mapping[Any, Callable[..., Any]]] = MappingProxyType(
     {
         aten.nonzero.default: _nonzero,
@@ -65,6 +82,8 @@ RESULTS: Final[Mapping[Any, Callable[..., Any]]] = MappingProxyType(
         aten._unique2.default: _unique2,
         aten.unique_consecutive.default: _unique_consecutive,
         aten.unique_dim.default: _unique_dim,
+        aten.bincount.default: _bincount,
+        aten._ctc_loss.Tensor: _ctc_loss,
     }
 )
 """What gives the metadata of the results of an operator, called with the size in front of its arguments; None where it is another operator for these."""

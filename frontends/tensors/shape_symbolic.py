@@ -17,7 +17,7 @@ from lect.frontends.tensors.lt import layout_of, make_lt
 from lect.frontends.tensors.meta_kernels import run_on_meta
 from lect.frontends.tensors.metadata import TensorMeta
 from lect.frontends.tensors.shape_pointwise import broadcast_as_eager, pointwise_meta
-from lect.frontends.tensors.sizes import Dim
+from lect.frontends.tensors.sizes import Dim, size_of
 from lect.frontends.tensors.templates import Alias, Template
 
 aten = torch.ops.aten
@@ -70,7 +70,7 @@ def _at_hand(value: Any) -> Any:
         return value.node.env.hint(value.node.expr)
     if isinstance(value, torch.Tensor):
         meta = layout_of(value)
-        return make_lt(meta._replace(shape=_at_hand(meta.shape), strides=_at_hand(meta.strides), storage_offset=_at_hand(meta.storage_offset)))
+        return make_lt(_hand_of(meta))
     return kind([_at_hand(item) for item in value]) if kind in (tuple, list) else value
 
 
@@ -174,6 +174,40 @@ def likelihood(x: TensorMeta, target: TensorMeta, weight: Any, reduction: int, i
     return (x.like(points if reduction == 0 else ()), x.like(()))
 
 
+def _spectrum(func: Any) -> Callable[..., Template]:
+    """A Fourier transform of a row-major tensor: laid out with the dims in the order that the kernel has for the sizes at hand, which are not all it looks at."""
+
+    def rule(x: TensorMeta, dims: Any, norm: int, last: Any) -> Template:
+        own = contiguous_strides(x.shape)
+        if not dims or size_of(x.strides) != size_of(own):
+            return None
+        found = run_on_meta(func, (make_lt(_hand_of(x)), dims, norm, _at_hand(last)), {})
+        if type(found) is not TensorMeta:
+            return None
+        shape, half = list(x.shape), normalize_dim(dims[-1], len(x.shape))
+        if func is aten._fft_r2c.default and last:
+            shape[half] = shape[half] // 2 + 1
+        elif func is aten._fft_c2r.default:
+            shape[half] = last
+        order = sorted(range(len(shape)), key=lambda dim: -found.strides[dim])
+        strides, step = [1] * len(shape), 1
+        for dim in reversed(order):
+            strides[dim], step = step, step * shape[dim]
+        made = TensorMeta(tuple(shape), found.dtype, tuple(strides), found.device)
+        return made if _hand_of(made).layout == found.layout else None
+
+    return rule
+
+
+def _hand_of(meta: TensorMeta) -> TensorMeta:
+    return meta._replace(shape=_at_hand(meta.shape), strides=_at_hand(meta.strides), storage_offset=_at_hand(meta.storage_offset))
+
+
+def ctc_loss_backward(gradient: TensorMeta, scores: TensorMeta, *others: Any, **options: Any) -> Template:
+    """_ctc_loss_backward: gradients of the scores, row-major."""
+    return TensorMeta(scores.shape, scores.dtype, contiguous_strides(scores.shape), scores.device)
+
+
 FUNCTIONS: Final[Mapping[Any, Callable[..., Template]]] = MappingProxyType(
     {
         aten.eye.default: eye,
@@ -183,6 +217,8 @@ FUNCTIONS: Final[Mapping[Any, Callable[..., Template]]] = MappingProxyType(
         aten.diagonal.default: diagonal,
         aten.nll_loss_forward.default: likelihood,
         aten.nll_loss2d_forward.default: likelihood,
+        **{func: _spectrum(func) for func in (aten._fft_r2c.default, aten._fft_c2c.default, aten._fft_c2r.default)},
+        aten._ctc_loss_backward.Tensor: ctc_loss_backward,
     }
 )
 

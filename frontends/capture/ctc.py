@@ -1,0 +1,76 @@
+"""`F.ctc_loss`, which looks at its lengths to know how large a table it needs: a size that the graph finds.
+
+    F.ctc_loss(scores, targets, lengths, target_lengths)
+=>
+    losses, table = torch.ops.aten._ctc_loss.Tensor(scores, targets, lengths, target_lengths)
+    (losses / target_lengths.clamp_min(1)).mean()
+
+The function is made of these calls in torch too; the table is what its backward reads.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.nn import functional as F
+
+from lect.frontends.capture.found_sizes import may_find
+from lect.frontends.tensors import LT
+from lect.frontends.tensors.lt import layout_of
+
+if TYPE_CHECKING:
+    from lect.frontends.capture.tracer import Box, Tracer
+
+_SIGNATURE = inspect.signature(F.ctc_loss)
+
+
+def with_found_table(t: Tracer, args: list[Box], kwargs: dict[str, Box]) -> Box | None:
+    """The result of `ctc_loss` recorded as above; None for other arguments, and where the frame is to be cut in front of it."""
+    if not may_find(t):
+        return None
+    try:
+        bound = _SIGNATURE.bind(*args, **kwargs)
+    except TypeError:  # which the call raises itself
+        return None
+    given = dict(bound.arguments)
+    scores, targets = given["log_probs"], given["targets"]
+    blank, reduction, quiet = [t.leak(given[name]) if name in given else default for name, default in (("blank", 0), ("reduction", "mean"), ("zero_infinity", False))]
+    lengths = [_as_tensor(t, given[name]) for name in ("input_lengths", "target_lengths")]
+    tensors = [scores, targets, *[each for each in lengths if each is not None]]
+    if len(tensors) < 4 or any(type(box[0]) is not LT or box[0].device.type != "cpu" for box in tensors) or type(blank) is not int:
+        return None
+    if len(layout_of(scores[0]).shape) != 3 or any(len(layout_of(box[0]).shape) != 1 for box in tensors[2:]) or reduction not in ("mean", "sum", "none"):
+        return None
+    return _taken_apart(t, tensors, blank, str(reduction), bool(quiet))
+
+
+def _as_tensor(t: Tracer, box: Box) -> Box | None:
+    """Lengths as a tensor; None for what is neither one nor whole numbers."""
+    from lect.frontends.capture.torch_calls import torch_call
+
+    if type(box[0]) is LT:
+        return box
+    if type(box[0]) not in (list, tuple) or not box[0] or any(type(item) is not int for item in t.now(box)):
+        return None
+    return torch_call(t, torch.tensor, [box], {"dtype": (torch.int64, None)})
+
+
+def _taken_apart(t: Tracer, tensors: list[Box], blank: int, reduction: str, quiet: bool) -> Box:
+    from lect.frontends.capture.torch_calls import torch_call
+
+    def call(function: Any, *args: Any) -> Box:
+        return torch_call(t, function, [value if type(value) is tuple else (value, None) for value in args], {})
+
+    tensors[1] = call(torch.Tensor.to, tensors[1], torch.int64)
+    losses, _ = call(torch.ops.aten._ctc_loss.Tensor, *tensors, blank, quiet)[0]
+    if quiet:
+        losses = call(torch.masked_fill, losses, call(torch.eq, losses, math.inf), 0.0)[0]
+    if reduction == "none":
+        return t.wrap(losses)
+    if reduction == "sum":
+        return call(torch.sum, losses)
+    lengths = call(torch.Tensor.to, call(torch.clamp_min, tensors[3], 1), losses.dtype)
+    return call(torch.mean, call(torch.div, losses, lengths))

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from types import BuiltinFunctionType, FunctionType, MappingProxyType
 from typing import Any
 
+from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.tracer import NONE, Box, Effect, Tracer
 
 Kwargs = dict[str, Box]
@@ -76,6 +77,36 @@ class Raises:
         return bool(warnings._defaultaction == "error")  # type: ignore[attr-defined]
 
 
+class Registers:
+    """In residual code: what a warning that no filter lets through does to the module that it is for."""
+
+    __slots__ = ("warn",)
+
+    def __init__(self, warn: WarnAt) -> None:
+        self.warn = warn
+
+    def __call__(self, category: type[Warning]) -> None:
+        self.warn.names.setdefault("__warningregistry__", {})
+
+
+def _decided(t: Tracer, category: type[Warning], text: str, warn: WarnAt | WarnAbove) -> str:
+    """What a filter says of a warning that the frame itself has added, in front of all that were there; empty where there is none that fits."""
+    now = t.shadows.get(id(vars(warnings))) if t.shadows.some else None
+    filters = dict.get(now, "filters") if now is not None else None
+    if type(filters) is not list or not t.is_fresh(filters) or not isinstance(warn, WarnAt):
+        return ""
+    before = {id(entry) for entry in warnings.filters}
+    for entry in filters:
+        if type(entry) is not tuple or len(entry) != 5 or id(entry) in before:
+            return ""
+        action, message, kind, module, line = entry
+        if type(kind) is not type or t.is_fresh(kind):
+            return ""
+        if _fits(message, text) and issubclass(category, kind) and _fits(module, warn.names.get("__name__", "<string>")) and line in (0, warn.line):
+            return str(action)
+    return ""
+
+
 def _fits(pattern: Any, text: Any) -> bool:
     """True when a part of a filter fits."""
     return pattern is None or (pattern == text if type(pattern) is str else pattern.match(text) is not None)
@@ -122,9 +153,19 @@ def _warn(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     kind = category[0] if category[0] is not None else UserWarning
     known = len(args) <= len(_PARAMETERS) and not given.keys() - {*_PARAMETERS} and len(given) == len(args) + len(kwargs)
     plain = type(message[0]) is str and source[0] is None and type(kind) is type and issubclass(kind, Warning) and not t.is_fresh(kind)
-    if not known or not plain or type(level) is not int or not t.as_before(vars(warnings), "filters"):
+    if not known or not plain or type(level) is not int:
         raise t.stop("LB0013", "the program warns")
     warn = _for_line(t, level)
+    decided = _decided(t, kind, t.leak(message), warn)
+    if decided in ("ignore", "error"):
+        if category[1] is not None:
+            t.guards.is_object(category[1], kind)
+        if decided == "error":
+            raise UserError(kind(t.leak(message)))
+        t.effects.append(Effect(Registers(warn), t.static(kind), [], {}, t.loc))  # type: ignore[arg-type]
+        return NONE
+    if not t.as_before(vars(warnings), "filters"):
+        raise t.stop("LB0013", "the program warns")
     raises = Raises(kind, t.leak(message), warn)
     if raises():
         raise t.stop("LB0013", "the program warns, and a filter makes an error of it")
@@ -140,9 +181,13 @@ def _warn(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
 def warned_by_torch(t: Tracer, given: Any, in_python: bool) -> bool:
     """Warn for the line of the program that calls torch: in each call where a function in Python warns, now where C++ does, which may warn but once."""
     kind, text, loc = given.category, str(given.message), t.loc
-    if not loc.known or t.is_fresh(kind) or not t.as_before(vars(warnings), "filters"):
+    if not loc.known or t.is_fresh(kind):
         return False
     warn = WarnAt(t.frame.program.code.co_filename, loc.line, t.frame.globals)
+    if _decided(t, kind, text, warn) == "ignore":
+        return True
+    if not t.as_before(vars(warnings), "filters"):
+        return False
     raises = Raises(kind, text, warn)
     if raises():
         return False

@@ -174,14 +174,39 @@ def made_an_error(x):
     return x, len(warnings.filters)
 
 
-@pytest.mark.parametrize("program", [read_behind_a_warning, silenced, made_an_error])
+def warned_while_silenced(x):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "never", UserWarning)
+        warnings.filterwarnings("ignore", category=UserWarning, message="(a|Implicit).*")
+        warnings.warn("a word")  # noqa: B028
+        y = F.softmax(x) * 2
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.warn("never", UserWarning)  # noqa: B028
+            y = y + F.softmax(x)
+    return y, len(warnings.filters), "__warningregistry__" in globals()
+
+
+def two_filters(x):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.filterwarnings("error", category=DeprecationWarning)
+        warnings.warn("quiet")  # noqa: B028
+        try:
+            warnings.warn("old", DeprecationWarning)  # noqa: B028
+        except DeprecationWarning as error:
+            x = x * len(str(error))
+    return x * 2
+
+
+@pytest.mark.parametrize("program", [read_behind_a_warning, silenced, made_an_error, warned_while_silenced, two_filters])
 def test_filters_of_a_block_and_what_it_records(program):
     lect.reset()
     compiled = lect.compile(program)
     for _ in range(3):
         x = torch.randn(3)
         same(program(x), compiled(x))
-    assert program is not silenced or not stops()
+    assert program is read_behind_a_warning or not stops()
 
 
 SHOWN = []

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 import torch
@@ -57,7 +58,9 @@ FILLS_IN_MEMORY_ORDER = frozenset(
     }
 )
 # Views that set a bit of the tensor and leave its elements as they are.
-LAZY = frozenset({aten._conj.default, aten._neg_view.default})
+# Views that differ from their operands in a bit that says how to read the memory, and the calls that compute what they show.
+RESOLVED = MappingProxyType({aten._conj.default: aten.conj_physical.default, aten._neg_view.default: aten.neg.default})
+LAZY = frozenset(RESOLVED)
 
 
 def memory_order(strides: Sequence[int]) -> list[int]:
@@ -267,6 +270,9 @@ class Recorder(Propagation):
         An opaque one gives these types if they are `exact` or `known`.
         """
         e = self.emitter
+        if func in RESOLVED:  # values have no such bits, and calls behind it may look for them
+            (value,) = self._emit(RESOLVED[func], args, kwargs, types, False)
+            return [e.laid_out(value, types[0])]  # type: ignore[arg-type]
         e.results = types
         arguments = self._values(args)
         named = {name: self._values(value) for name, value in kwargs.items()}

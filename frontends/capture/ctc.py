@@ -37,7 +37,8 @@ def with_found_table(t: Tracer, args: list[Box], kwargs: dict[str, Box]) -> Box 
         return None
     given = dict(bound.arguments)
     scores, targets = given["log_probs"], given["targets"]
-    blank, reduction, quiet = [t.leak(given[name]) if name in given else default for name, default in (("blank", 0), ("reduction", "mean"), ("zero_infinity", False))]
+    defaults: dict[str, Any] = {"blank": 0, "reduction": "mean", "zero_infinity": False}
+    blank, reduction, quiet = [t.leak(given[name]) if name in given else default for name, default in defaults.items()]
     lengths = [_as_tensor(t, given[name]) for name in ("input_lengths", "target_lengths")]
     tensors = [scores, targets, *[each for each in lengths if each is not None]]
     if len(tensors) < 4 or any(type(box[0]) is not LT or box[0].device.type != "cpu" for box in tensors) or type(blank) is not int:

@@ -103,4 +103,3 @@ def make_variable(t: Tracer, args: list[Box], kwargs: dict[str, Box]) -> Box:
         raise t.stop("LB0003", "making a torch.autograd.Variable of what is no tensor, or with further arguments")
     made = torch_call(t, torch.Tensor.detach, [data], {})
     return switch(t, [made], {}) if wanted else made
-

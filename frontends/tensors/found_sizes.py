@@ -1,7 +1,7 @@
 """Operators whose results have sizes that the elements of their operands decide, and what these results are for a size that is a symbol.
 
-Each has one such size, here `n`: as many elements as are not zero, as differ, as are repeated, as values are counted.  Nothing is known of it before the operator runs; what is
-written for `n` of at least 2 is right for these, and whoever runs the graph checks that.
+Each has one such size, here `n`: as many elements as are not zero, as differ, as are repeated, as values are counted.
+Nothing is known of it before the operator runs; what is written for `n` of at least 2 is right for these, and whoever runs the graph checks that.
 """
 
 from __future__ import annotations

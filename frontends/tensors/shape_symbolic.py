@@ -175,7 +175,7 @@ def likelihood(x: TensorMeta, target: TensorMeta, weight: Any, reduction: int, i
 
 
 def _spectrum(func: Any) -> Callable[..., Template]:
-    """A Fourier transform of a row-major tensor: laid out with the dims in the order that the kernel has for the sizes at hand, which are not all it looks at."""
+    """A Fourier transform of a row-major tensor: its dims lie in the order that the kernel gives them for the sizes at hand."""
 
     def rule(x: TensorMeta, dims: Any, norm: int, last: Any) -> Template:
         own = contiguous_strides(x.shape)

@@ -277,6 +277,28 @@ class GraphRecorded(Event):
 
 
 @dataclass(frozen=True)
+class RecordingChoice(Event):
+    """In the default mode a graph was measured, and is recorded from now on, or is not; behind that its replays were measured, and recordings stay or go.
+
+    The times are those of a call in microseconds: how long the host works for it, and how long the device does from its begin to its end, in which it may wait for
+    the host; `recorded_host` and `recorded_device` are the same of a replay.
+    """
+
+    kind: ClassVar[str] = "recording choice"
+    choice: str = ""
+    host: float = 0.0
+    device: float = 0.0
+    recorded_host: float = 0.0
+    recorded_device: float = 0.0
+
+    def text(self) -> str:
+        before = f"host {self.host:.0f} us, device {self.device:.0f} us a call"
+        if not self.recorded_host and not self.recorded_device:
+            return f"{self.choice}: {before}"
+        return f"{self.choice}: {before}, with them host {self.recorded_host:.0f} us, device {self.recorded_device:.0f} us"
+
+
+@dataclass(frozen=True)
 class GraphDropped(Event):
     """A recording was dropped after so many uses, as there are too many others or its results are kept for long; these stay valid."""
 

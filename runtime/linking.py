@@ -17,11 +17,11 @@ def module_of(op: Operation) -> Operation:
     return ModuleOp(regions=[Region([block])])
 
 
-def link_graph(module: Operation, ctx: Context, code: Any = None, consuming: bool = False) -> tuple[Any, Callable[..., list[Any]]]:
+def link_graph(module: Operation, ctx: Context, code: Any = None, consuming: bool = False, seen: int | None = None) -> tuple[Any, Callable[..., list[Any]]]:
     """What keeps the code alive, and the function from a graph's inputs to its results, at the level that the option `level` says.
 
     `code` are the kernels of a module out of the cache, where they were compiled before.  With `consuming` the function takes one list of the inputs and
-    may empty it, so that what nobody else has is freed behind its last use.
+    may empty it, so that what nobody else has is freed behind its last use.  The first `seen` results go to the program, of all when that is None.
     """
     if ctx.options.get("level", "native") != "native":
         run = interpreted(module)
@@ -31,12 +31,12 @@ def link_graph(module: Operation, ctx: Context, code: Any = None, consuming: boo
     from lect.runtime.residual import shared_outputs, with_own_outputs
 
     executable, func = build(module, ctx, code=code), find_host_function(module, None)
-    if ctx.options.get("graphs", "off") == "off":
+    if ctx.options.get("graphs", "auto") == "off":
         fastest = executable.consuming if consuming else executable.fastest
     else:
         from lect.runtime.graphs.attach import recorded
 
-        fastest = recorded(executable, func, ctx, consuming)
+        fastest = recorded(executable, module, func, ctx, consuming, seen)
     return executable, with_own_outputs(on_device(fastest, func), shared_outputs(func))
 
 

@@ -438,7 +438,7 @@ def _link(
     from lect.runtime.residual import with_numbers, without_autocast
     from lect.runtime.training import refuse_to_keep
 
-    executable, graph = link_graph(module, ctx, code)
+    executable, graph = link_graph(module, ctx, code, seen=training.facts.results if training is not None else None)
     keeps_state = ctx.resources["draws"] and ctx.resources["assumed"] and not ctx.resources["other_generators"]
     may_repeat = keeps_state or not ctx.resources["draws"]
     if executable is not None and may_repeat and changes_nothing_before_it_raises(find_host_function(module, None)):

@@ -42,8 +42,9 @@ OPTIONS: Mapping[str, tuple[tuple[Any, ...] | None, str]] = MappingProxyType(
             "what is printed is read back and compared, at the end of each level or behind each pass: for tests of lect itself",
         ),
         "graphs": (
-            ("off", "device", "simulated"),
-            "device work is recorded and started again as one: never, on GPUs (mode='reduce-overhead'), or on the CPU too, for tests of lect itself",
+            ("auto", "off", "device", "simulated"),
+            "device work is recorded and started again as one: where the host is measured to be slower than a GPU, never, on GPUs (mode='reduce-overhead'), or on the"
+            " CPU too, for tests of lect itself",
         ),
         "seed_bug": (("", "fusion"), "a wrong fusion on purpose, to try the tools that look for one"),
         "version_limit": (None, "the number of versions of one function before it runs eagerly"),

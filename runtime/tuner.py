@@ -179,7 +179,7 @@ class Tuner:
             short = now < SHORT or now < job.least(job.forms[0]) * NEAR
             again += [] if short else [(job, form) for form in job.forms[1:] if job.least(form) < now]
         self._try(again)
-        if self.ctx.options.get("graphs", "off") == "off":  # a graph that is started again costs the host next to nothing
+        if self.ctx.options.get("graphs", "auto") in ("auto", "off"):  # a graph that is started again costs the host next to nothing
             weigh_host(jobs)
         for job in jobs:
             if job.times:

@@ -10,8 +10,10 @@ import torch
 
 from lect.ir import Context, Operation
 from lect.runtime.events import EventLog
+from lect.runtime.graphs.automatic import AutomaticProgram
 from lect.runtime.graphs.device import Device
-from lect.runtime.graphs.facts import facts_of
+from lect.runtime.graphs.facts import ProgramFacts, facts_of
+from lect.runtime.graphs.family import Limits
 from lect.runtime.graphs.program import RecordedProgram
 from lect.runtime.graphs.simulated import SimulatedDevice
 from lect.runtime.graphs.table import table
@@ -34,21 +36,41 @@ def device_of(func: Operation, kind: str) -> tuple[str, Device] | None:
     return (name, simulated_device()) if name == "cpu" and kind == "simulated" else None
 
 
-def recorded(executable: Any, func: Operation, ctx: Context, consuming: bool) -> Callable[..., list[Any]]:
-    """The fastest form of a program, with recordings as the option `graphs` says; with `consuming` it takes a list of its arguments, which it empties."""
+def recorded(executable: Any, module: Operation, func: Operation, ctx: Context, consuming: bool, seen: int | None) -> Callable[..., list[Any]]:
+    """The fastest form of a program, with recordings as the option `graphs` says; with `consuming` it takes a list of its arguments, which it empties.
+
+    The first `seen` of its results go to the program, of all when that is None.
+    """
     plain = executable.consuming if consuming else executable.fastest
-    found = device_of(func, ctx.options["graphs"])
+    kind = ctx.options.get("graphs", "auto")
+    found = device_of(func, kind)
     if found is None:
         return plain  # type: ignore[no-any-return]
     name, device = found
     title, _, rest = func.attrs["sym_name"].partition(".graph")
     alone = executable.kernels.alone if executable.kernels is not None else frozenset()
     facts = facts_of(func, alone, f"{title} ({rest.lstrip('.') or 'graph'})" if rest or consuming else title, name)
+    log = ctx.resources.get("log") or EventLog()
+    if kind == "auto":
+        return _automatic(executable, facts, device, log, consuming, seen)
     if name != "cpu":  # what is captured is the host program in Python, so that the calls before set up the same
         plain = executable.consuming_python if consuming else executable.run
     consumes = plain
     run = (lambda *tensors: consumes(list(tensors))) if consuming else plain
-    program = RecordedProgram(run, facts, device, table(), ctx.resources.get("log") or EventLog())
+    program = RecordedProgram(run, facts, device, table(), log)
     if program.off:
         return executable.consuming if consuming else executable.fastest  # type: ignore[no-any-return]
     return program.consume(plain) if consuming else program
+
+
+def _automatic(executable: Any, facts: ProgramFacts, device: Device, log: EventLog, consuming: bool, seen: int | None) -> Callable[..., list[Any]]:
+    """The program, which is recorded when that is measured to be worth it; the host program in Python, which is what is captured, is made then."""
+    plain = executable.consuming if consuming else executable.fastest
+    if facts.launches < Limits().least:
+        return plain  # type: ignore[no-any-return]
+    if not consuming:
+        return AutomaticProgram(plain, lambda *tensors: executable.run(*tensors), facts, device, table(), log, seen)
+    program = AutomaticProgram(
+        lambda *tensors: plain(list(tensors)), lambda *tensors: executable.consuming_python(list(tensors)), facts, device, table(), log, seen
+    )
+    return program.consume(plain, lambda tensors: executable.consuming_python(tensors))

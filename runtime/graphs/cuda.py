@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
@@ -41,6 +42,28 @@ class CudaDevice:
     def busy(self) -> bool:
         """Whether the program itself captures on the current stream."""
         return torch._C._cuda_isCurrentStreamCapturing()  # type: ignore[no-any-return]
+
+    def now(self) -> float:
+        """The clock of the host, in microseconds."""
+        return time.perf_counter() * 1e6
+
+    def mark(self) -> Any:
+        """An event that takes the time."""
+        mark = torch.cuda.Event(enable_timing=True)
+        mark.record(torch.cuda.current_stream(self.number))
+        return mark
+
+    def reached(self, mark: Any) -> bool:
+        """Whether the event has happened."""
+        return mark.query()  # type: ignore[no-any-return]
+
+    def between(self, first: Any, second: Any) -> float:
+        """Microseconds between two events that have happened."""
+        return first.elapsed_time(second) * 1e3  # type: ignore[no-any-return]
+
+    def peak(self) -> int:
+        """The most bytes that tensors have taken."""
+        return torch.cuda.max_memory_allocated(self.number)
 
     def capture(self, run: Callable[..., list[Any]], arguments: Sequence[Any], written: frozenset[int], launched: frozenset[int]) -> CudaRecording:
         """Capture `run(*arguments)`.  Raises `CaptureError`; then nothing has run."""

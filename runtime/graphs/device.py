@@ -39,6 +39,21 @@ class Device(Protocol):
     def busy(self) -> bool:
         """Whether somebody else is recording on the current stream."""
 
+    def now(self) -> float:
+        """The time of the host, in microseconds."""
+
+    def mark(self) -> Any:
+        """A mark in the current stream, which the device comes to behind all that is queued there."""
+
+    def reached(self, mark: Any) -> bool:
+        """Whether the device has come to a mark; nobody waits for it."""
+
+    def between(self, first: Any, second: Any) -> float:
+        """Microseconds from one mark to another, both of which were reached."""
+
+    def peak(self) -> int:
+        """The most bytes that tensors have taken on the device so far."""
+
     def capture(self, run: Callable[[], list[Any]], arguments: Tensors, written: frozenset[int], launched: frozenset[int]) -> Captured:
         """Record what `run` does to these arguments, without doing it.
 

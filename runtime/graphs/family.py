@@ -17,7 +17,7 @@ class Limits:
     a small one may have, and a large one; how many one family may have, and how many families a graph; behind how many changes an argument is copied.
 
     Programs with fewer than `least` launches are not recorded: on a device these take no longer than to start a recording.  Behind `trial`
-    recordings a family makes no more unless each was replayed `worth` times in the mean.
+    recordings a family makes no more unless each was replayed `worth` times in the mean.  With `sparing` nothing is copied out that is not cheap.
     """
 
     small: int = 32 << 20
@@ -30,6 +30,7 @@ class Limits:
     least: int = 8
     trial: int = 24
     worth: int = 4
+    sparing: bool = False
 
 
 # Microseconds, measured on an H200: patching one step, and copying an argument beyond what a replay costs, with its bytes in each.
@@ -175,8 +176,10 @@ class Family:
         if len(alive) < (limits.alike if small else 1):
             return Wanted(copied, reason)
         sizes = recording.results.bytes
-        if small or sum(sizes[number] for number in new) <= max(limits.cheap, sum(sizes) // 8) or len(alive) >= limits.alike_large:
-            self.kept |= new
+        cheap = sum(sizes[number] for number in new) <= max(limits.cheap, sum(sizes) // 8)
+        if small or cheap or len(alive) >= limits.alike_large:
+            if cheap or not limits.sparing:
+                self.kept |= new
             return None
         return Wanted(copied, reason)
 

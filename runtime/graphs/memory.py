@@ -65,10 +65,22 @@ class Results:
         self.storages = storages
         self.ids = [storage._cdata for storage in storages]
         self.uses = counts
+        self.wholes: dict[int, torch.Tensor] = {}
         self.names: list[int] = []
         self.simple: list[tuple[Any, Any, Any]] | None = None  # tensors, sizes and strides, where all results are the recording's own
         if all(isinstance(place, OwnResult) for place in self.places):
             self.simple = [(place.held, tuple(place.held.shape), place.held.stride()) for place in self.places if isinstance(place, OwnResult)]
+
+    def storages_of(self, first: int) -> frozenset[int]:
+        """The numbers of the storages in which the first so many results lie."""
+        return frozenset(place.storage for place in self.places[:first] if isinstance(place, OwnResult))
+
+    def copy_always(self, numbers: frozenset[int]) -> None:
+        """Get ready for copies of these storages in each replay."""
+        for place in self.places:
+            if isinstance(place, OwnResult) and place.storage in numbers and place.storage not in self.wholes:
+                self.wholes[place.storage] = _whole(place.held)
+                self.uses[place.storage] += 1
 
     def settle(self) -> None:
         """Take down how often the storages have names in Python while nobody else sees them.  Raises `Unsuitable` when somebody does."""
@@ -89,7 +101,7 @@ class Results:
         if self.simple is not None and not copied:
             return [SEEN_AS(held, sizes, strides, 0) for held, sizes, strides in self.simple]
         found: list[Any] = []
-        copies: dict[int, torch.Tensor] = {}
+        copies = self._copies(copied) if copied else {}
         for place in self.places:
             if isinstance(place, GivenResult):
                 found.append(place.show(arguments[place.number]))
@@ -98,12 +110,22 @@ class Results:
             if place.storage not in copied:
                 found.append(SEEN_AS(held, held.shape, held.stride(), 0))
                 continue
-            memory = copies.get(place.storage)
-            if memory is None:
-                memory = copies[place.storage] = _whole(held).clone()
-            view = memory if held.dtype is torch.uint8 else memory.view(held.dtype)
+            memory = copies[place.storage]
+            view = memory if held.dtype is memory.dtype else memory.view(held.dtype)
             found.append(SEEN_AS(view, held.shape, held.stride(), held.storage_offset()))
         return found
+
+    def _copies(self, numbers: frozenset[int]) -> dict[int, torch.Tensor]:
+        """Copies of these storages, which are made at once."""
+        wholes = dict(self.wholes)
+        for place in self.places:
+            if isinstance(place, OwnResult) and place.storage in numbers and place.storage not in wholes:
+                wholes[place.storage] = _whole(place.held)
+        copies = {number: torch.empty_like(whole) for number, whole in wholes.items() if number in numbers}
+        for dtype in {copy.dtype for copy in copies.values()}:
+            those = [number for number, copy in copies.items() if copy.dtype is dtype]
+            torch._foreach_copy_([copies[number] for number in those], [wholes[number] for number in those])
+        return copies
 
 
 def without_bases(results: Sequence[Any]) -> list[Any]:
@@ -113,8 +135,9 @@ def without_bases(results: Sequence[Any]) -> list[Any]:
 
 
 def _whole(tensor: torch.Tensor) -> torch.Tensor:
-    """All bytes of the storage of a tensor."""
-    return torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(tensor.untyped_storage())
+    """All bytes of the storage of a tensor, eight at a time where they are so many."""
+    storage = tensor.untyped_storage()
+    return torch.empty(0, dtype=torch.uint8 if storage.nbytes() % 8 else torch.int64, device=tensor.device).set_(storage)
 
 
 def _given(result: Any, arguments: Sequence[Any], numbers: list[int]) -> GivenResult:

@@ -21,6 +21,13 @@ SCALAR = 16  # bytes of results that are copied out of large recordings from the
 Run = Callable[..., list[Any]]
 
 
+class SetUp:
+    """Stands for the results of a call that has to run as it will be recorded, without being recorded: libraries and kernels set themselves up in it."""
+
+
+SET_UP = SetUp()
+
+
 class RecordedProgram:
     """`run` with recordings.  The first call of a thread with new sizes runs as it is: libraries and kernels set themselves up then.
 
@@ -37,23 +44,24 @@ class RecordedProgram:
         self.lock = threading.RLock()
         self.families: dict[Any, Family] = {}
         self.failures = 0
+        self.replays = 0
         self.off = ""
         table.programs.add(self)
         if facts.obstacle:
-            self._turn_off(facts.obstacle)
+            self.turn_off(facts.obstacle)
         elif facts.launches < self.limits.least and facts.device != "cpu":
-            self._turn_off(f"so few launches ({facts.launches}) take no longer by themselves")
+            self.turn_off(f"so few launches ({facts.launches}) take no longer by themselves")
 
     def __call__(self, *arguments: Any) -> list[Any]:
-        found = self._recorded(arguments)
-        return self.run(*arguments) if found is None else found
+        found = self.recorded(arguments)
+        return self.run(*arguments) if found is None or isinstance(found, SetUp) else found
 
     def consume(self, run: Callable[[list[Any]], list[Any]]) -> Callable[[list[Any]], list[Any]]:
         """The same for a program that takes a list, which it empties; `run` does so without recordings."""
 
         def call(arguments: list[Any]) -> list[Any]:
-            found = self._recorded(arguments)
-            if found is None:
+            found = self.recorded(arguments)
+            if found is None or isinstance(found, SetUp):
                 return run(arguments)
             arguments.clear()
             return found
@@ -66,8 +74,8 @@ class RecordedProgram:
             self.families = {}
             self.failures = 0
 
-    def _recorded(self, arguments: Sequence[Any]) -> list[Any] | None:
-        """The results of a replay; None when this call runs without one.  Then nothing has been done."""
+    def recorded(self, arguments: Sequence[Any]) -> list[Any] | SetUp | None:
+        """The results of a replay; None, or `SET_UP`, when this call runs without one.  Then nothing has been done."""
         if self.off or torch.is_grad_enabled() or self.device.busy():
             return None
         with self.lock:
@@ -75,17 +83,25 @@ class RecordedProgram:
             if family is None:
                 return None
             addresses = [each.data_ptr() for each in arguments]
-            choice = family.choose(arguments, addresses, self.table.storages)
+            choice, thread = family.choose(arguments, addresses, self.table.storages), threading.get_ident()
             if isinstance(choice, Wanted):
-                thread = threading.get_ident()
                 if thread in family.threads:
                     return self._record(family, arguments, addresses, choice)
-                family.threads.add(thread)
-                return None
-            if isinstance(choice, Chosen):
+            elif isinstance(choice, Chosen):
+                self.replays += 1
                 return choice.recording.run(arguments, addresses, choice.changes, family.kept, False)
-            family.threads.add(threading.get_ident())
-            return None
+            if thread in family.threads:
+                return None
+            family.threads.add(thread)
+            return SET_UP
+
+    def always_copied(self, results: Results) -> frozenset[int]:
+        """The numbers of storages that are copied out in each replay of a new recording, whoever sees them."""
+        return frozenset()
+
+    def refused(self, recording: Recording) -> str:
+        """Why a recording that was made is not taken, and none are made any more; empty when it is taken."""
+        return ""
 
     def _family(self, arguments: Sequence[Any]) -> Family | None:
         """The recordings for these sizes, on this stream, in this mode of autograd; None when there are too many families."""
@@ -106,14 +122,20 @@ class RecordedProgram:
             captured = self.device.capture(self.run, given, self.facts.written, self.facts.launched)
             results = Results(captured.results, given)
             captured.results = []  # they are held there
+            family.kept |= self.always_copied(results)
+            results.copy_always(family.kept)
             results.settle()
         except (CaptureError, Unsuitable) as error:
             self.failures += 1
             if self.failures >= FAILURES or isinstance(error, Unsuitable):
-                self._turn_off(str(error))
+                self.turn_off(str(error))
             return None
         places = [buffers[number].data_ptr() if number in buffers else address for number, address in enumerate(addresses)]
         recording = Recording(captured, results, places, buffers, self.facts, wanted.reason)
+        refused = self.refused(recording)
+        if refused:
+            self.turn_off(refused)
+            return None
         if recording.bytes > self.limits.small:  # such as a loss, which is alive in the next call, where a second recording would cost too much memory
             family.kept |= {number for number, size in enumerate(results.bytes) if 0 < size <= SCALAR}
         family.add(recording)
@@ -125,7 +147,7 @@ class RecordedProgram:
         self.log.add(GraphRecorded(self.facts.name, captured.nodes, recording.bytes, tuple(wanted.copied), len(recording.patchable), wanted.reason))
         return recording.run(arguments, addresses, [], family.kept, True)
 
-    def _turn_off(self, reason: str) -> None:
+    def turn_off(self, reason: str) -> None:
         """Record nothing of this graph any more."""
         self.off = reason
         self.families = {}

@@ -19,9 +19,14 @@ JUNK = 0xA7
 
 
 class SimulatedDevice:
-    """The device; `current` is its stream.  `recorded` counts its recordings, `replayed` their replays, `patched` changed addresses."""
+    """The device; `current` is its stream.  `recorded` counts its recordings, `replayed` their replays, `patched` changed addresses.
+
+    Time stands still but for what tests say: `host` is the host's clock in microseconds, `ready` when the device will have done all that is queued.
+    """
 
     def __init__(self) -> None:
+        self.host = self.ready = 0.0
+        self.most = 1 << 40
         self.current = 0
         self.recording = False
         self.recorded = self.replayed = self.patched = 0
@@ -33,6 +38,32 @@ class SimulatedDevice:
     def busy(self) -> bool:
         """Whether a recording is being made."""
         return self.recording
+
+    def takes(self, host: float, device: float, pieces: int = 10) -> None:
+        """Let the host queue work in some pieces, one after the other, each of which the device begins when it is queued and the one before is done."""
+        for _ in range(pieces):
+            self.host += host / pieces
+            self.ready = max(self.ready, self.host) + device / pieces
+
+    def now(self) -> float:
+        """The time of the host."""
+        return self.host
+
+    def mark(self) -> float:
+        """When the device will have come here."""
+        return max(self.ready, self.host)
+
+    def reached(self, mark: float) -> bool:
+        """Whether that time has come."""
+        return mark <= self.host
+
+    def between(self, first: float, second: float) -> float:
+        """The time between."""
+        return second - first
+
+    def peak(self) -> int:
+        """What tests say."""
+        return self.most
 
     def capture(self, run: Callable[..., list[Any]], arguments: Sequence[Any], written: frozenset[int], launched: frozenset[int]) -> SimulatedRecording:
         """Record `run(*arguments)`.  Raises `CaptureError` for what the program raises."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lect.runtime.graphs.program import RecordedProgram
+    from lect.runtime.graphs.recording import Recording
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,11 @@ class Table:
         """The storages of the results of all recordings: what lies there now will lie there again."""
         families = [family for program in list(self.programs) for family in list(program.families.values())]
         return frozenset(id for family in families for each in list(family.recordings) for id in each.results.ids)
+
+    def recordings(self, kind: type) -> list[Recording]:
+        """The recordings of all programs of a kind."""
+        programs = [program for program in list(self.programs) if isinstance(program, kind)]
+        return [each for program in programs for family in list(program.families.values()) for each in list(family.recordings)]
 
     def rows(self, function: str | None = None) -> list[Row]:
         """What there is, of all graphs or of those of one function."""

@@ -8,9 +8,11 @@ import pytest
 import torch
 
 import lect
+from lect.runtime.graphs import attach, automatic
 from lect.runtime.graphs import program as programs
 from lect.runtime.graphs.attach import simulated_device
 from lect.runtime.graphs.family import Limits
+from lect.runtime.graphs.measure import Plan
 from tests.graphs.natural_loops import LOOPS
 
 # With the first, every result counts as small; with the second none, so that second recordings and copies are decided as for large ones.
@@ -51,4 +53,18 @@ def test_loop_has_the_values_of_eager(name: str, limits: Limits) -> None:
     check(found, expected)
     assert [str(each) for each in lect.events("recording off", "fallback", "note", "backward fallback")] == []
     assert device.recorded > recorded
+    assert device.replayed > replayed
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loop_has_the_values_of_eager_where_it_is_recorded_by_itself(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the default mode, on a device that takes no time, so that each graph is taken to wait for the host."""
+    device = simulated_device()
+    monkeypatch.setattr(attach, "device_of", lambda func, kind: ("cpu", device))
+    monkeypatch.setattr(attach, "Limits", lambda: Limits(least=0))
+    monkeypatch.setattr(automatic, "Plan", lambda: Plan(warm=0, samples=1, settle=0))
+    expected = LOOPS[name](lambda target: target, "cpu")
+    replayed = device.replayed
+    check(LOOPS[name](lect.compile, "cpu"), expected)
+    assert lect.events("recording choice", "recording off") != []
     assert device.replayed > replayed

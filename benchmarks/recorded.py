@@ -77,8 +77,8 @@ def measure(name: str, mode: str, accumulate: bool) -> str:
     step, count = stepper(name, mode, accumulate)
     for _ in range(WARM):
         step()
-    wall = wall_ms(step, max(1, 20 // count)) / count
-    host = host_us(step, 8)[0] / 1e3 / count
+    wall = wall_ms(step, max(1, 12 // count), 3) / count
+    host = host_us(step, 4)[0] / 1e3 / count
     peak, reserved = torch.cuda.max_memory_allocated() / 1e9, torch.cuda.max_memory_reserved() / 1e9
     way = "accumulated" if accumulate else "reset"
     return f"{name:26} {way:12} {mode:16} {wall:9.3f} {host:9.3f} {peak:7.2f} {reserved:9.2f} {len(table().rows()):5}"

@@ -18,7 +18,7 @@ class ProgramFacts:
     """Facts about the program called `name` on `device`, by the numbers of its arguments.
 
     `written` are those whose memory it changes, `versions` how often autograd counts that; `launched` are those that only own kernels read, each by its
-    address.  `symbols` says that sizes are known at run time.  `launches` counts what is started, a library call as several launches.  `obstacle` names the
+    address.  `symbols` are those with sizes that are known at run time.  `launches` counts what is started, a library call as several launches.  `obstacle` names the
     operation that cannot be recorded; empty when there is none.
     """
 
@@ -28,7 +28,7 @@ class ProgramFacts:
     written: frozenset[int]
     versions: tuple[tuple[int, int], ...]
     launched: frozenset[int]
-    symbols: bool
+    symbols: tuple[int, ...]
     launches: int
     obstacle: str
 
@@ -47,7 +47,7 @@ def facts_of(func: Operation, alone: Collection[str], name: str, device: str) ->
         if not isinstance(op, UpdateOp) and op.versions:  # type: ignore[attr-defined]
             versions[number] = versions.get(number, 0) + op.versions  # type: ignore[attr-defined]
     launched = frozenset(number for value, number in arguments.items() if _only_launched(value, alone))
-    symbols = any(_has_symbols(value) for value in func.body.args)
+    symbols = tuple([number for value, number in arguments.items() if _has_symbols(value)])
     weights = {LaunchOp: 1, ExternOp: LIBRARY, UpdateOp: LIBRARY, WriteOp: LIBRARY}
     launches = sum(weights.get(type(op), 0) for op in func.body)
     return ProgramFacts(name, device, len(arguments), frozenset(written), tuple(sorted(versions.items())), launched, symbols, launches, _obstacle(func, device))

@@ -14,7 +14,10 @@ from lect.runtime.graphs.recording import Recording
 @dataclass(frozen=True)
 class Limits:
     """Up to how many bytes a recording counts as small, and a result or argument as cheap to copy; how many recordings that differ in nothing but their memory
-    a small one may have, and a large one; how many one family may have, and how many families a graph; behind how many changes an argument is copied.
+    a small one may have, and a large one; how many one family may have, and how many families with recordings a graph; behind how many changes an argument is copied.
+
+    Where there are more sets of sizes than families, one that had no call among the last `stale` of the graph gives way to another; sizes that came once are remembered
+    for up to `candidates` sets.
 
     Programs with fewer than `least` launches are not recorded: on a device these take no longer than to start a recording.  Behind `trial`
     recordings a family makes no more unless each was replayed `worth` times in the mean.  With `sparing` nothing is copied out that is not cheap.
@@ -26,6 +29,8 @@ class Limits:
     alike_large: int = 2
     recordings: int = 8
     families: int = 16
+    candidates: int = 64
+    stale: int = 256
     changes: int = 2
     least: int = 8
     trial: int = 24
@@ -67,6 +72,7 @@ class Family:
         self.dear = [0] * facts.arguments  # how often it would have been cheaper to copy what was patched
         self.threads: set[int] = set()
         self.calls = 0
+        self.last = 0  # the number of the last call among all of the graph
         self.pinned = 0
         self.dropped: list[Recording] = []
         self.made = 0

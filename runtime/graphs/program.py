@@ -45,6 +45,8 @@ class RecordedProgram:
         self.families: dict[Any, Family] = {}
         self.failures = 0
         self.replays = 0
+        self.asked = 0
+        self.full = False
         self.off = ""
         table.programs.add(self)
         if facts.obstacle:
@@ -80,11 +82,11 @@ class RecordedProgram:
             return None
         with self.lock:
             family = self._family(arguments)
-            if family is None:
-                return None
             addresses = [each.data_ptr() for each in arguments]
             choice, thread = family.choose(arguments, addresses, self.table.storages), threading.get_ident()
             if isinstance(choice, Wanted):
+                if not self._has_room(family):
+                    return None
                 if thread in family.threads:
                     return self._record(family, arguments, addresses, choice)
             elif isinstance(choice, Chosen):
@@ -103,14 +105,37 @@ class RecordedProgram:
         """Why a recording that was made is not taken, and none are made any more; empty when it is taken."""
         return ""
 
-    def _family(self, arguments: Sequence[Any]) -> Family | None:
-        """The recordings for these sizes, on this stream, in this mode of autograd; None when there are too many families."""
-        sizes = tuple([(tuple(each.shape), each.stride()) for each in arguments]) if self.facts.symbols else None
+    def _family(self, arguments: Sequence[Any]) -> Family:
+        """The recordings for these sizes, on this stream, in this mode of autograd."""
+        sizes = tuple([(tuple(arguments[number].shape), arguments[number].stride()) for number in self.facts.symbols])
         key = (self.device.stream(), torch.is_inference_mode_enabled(), sizes)
         found = self.families.get(key)
-        if found is None and len(self.families) < self.limits.families:
+        self.asked += 1
+        if found is None:
             found = self.families[key] = Family(self.facts, self.limits)
+            found.last = self.asked
+            candidates = [each for each, family in self.families.items() if not family.recordings]
+            if len(candidates) > self.limits.candidates:
+                del self.families[min(candidates, key=lambda each: self.families[each].last)]
+        found.last = self.asked
         return found
+
+    def _has_room(self, family: Family) -> bool:
+        """Whether a family may have its first recording, for which another one that is not used any more may lose its own."""
+        if family.recordings:
+            return True
+        others = {key: each for key, each in self.families.items() if each.recordings}
+        if len(others) < self.limits.families:
+            return True
+        key = min(others, key=lambda each: others[each].last)
+        if self.asked - others[key].last > self.limits.stale:
+            for recording in self.families.pop(key).recordings:
+                self.log.add(GraphDropped(self.facts.name, recording.bytes, recording.uses))
+            return True
+        if not self.full:
+            self.full = True
+            self.log.add(RecordingOff(self.facts.name, f"{len(others)} sets of sizes or streams have recordings; others run as they are"))
+        return False
 
     def _record(self, family: Family, arguments: Sequence[Any], addresses: list[int], wanted: Wanted) -> list[Any] | None:
         """Make a recording and replay it; None when that cannot be done."""

@@ -9,8 +9,10 @@ import torch
 import torch.nn.functional as F
 
 import lect
+from lect.runtime.graphs import attach, automatic
 from lect.runtime.graphs import program as programs
 from lect.runtime.graphs.family import Limits
+from lect.runtime.graphs.measure import Plan
 from lect.runtime.graphs.table import table
 from tests.graphs.natural_loops import LOOPS, STEPS, batch
 
@@ -144,3 +146,61 @@ def test_numbers_on_the_cpu_are_filled_in() -> None:
     assert lect.events("recording") != []
     for step, found in enumerate(kept):
         torch.testing.assert_close(found, torch.sin(x * (0.5 * step)) @ x.t(), rtol=1e-3, atol=1e-4)
+
+
+def layers(x: torch.Tensor, count: int = 20) -> torch.Tensor:
+    for _ in range(count):
+        x = torch.tanh(x @ x).sum(0, keepdim=True) * 1e-3 + x
+    return x
+
+
+def test_small_work_is_recorded_by_itself_in_the_default_mode() -> None:
+    run, x, kept = lect.compile(layers), torch.randn(64, 64, device="cuda") * 0.1, []
+    with torch.no_grad():
+        for step in range(40):
+            kept.append(run(x * (step + 1)))
+            torch.cuda.synchronize()
+    assert [event.choice for event in lect.events("recording choice")] == ["recorded", "recordings stay"]  # type: ignore[attr-defined]
+    assert [row.uses > 20 for row in table().rows()] == [True]
+    for step, found in enumerate(kept):
+        torch.testing.assert_close(found, layers(x * (step + 1)), rtol=1e-3, atol=1e-4)
+
+
+def test_large_work_is_not_recorded_by_itself() -> None:
+    run, x = lect.compile(lambda x: layers(x, 12)), torch.randn(4096, 4096, device="cuda") * 0.01
+    with torch.no_grad():
+        for _ in range(30):
+            run(x)
+            torch.cuda.synchronize()
+    assert [event.choice for event in lect.events("recording choice")] == ["not recorded"]  # type: ignore[attr-defined]
+    assert table().rows() == []
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loop_has_the_values_of_eager_where_it_is_recorded_by_itself(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attach, "Limits", lambda: Limits(least=0))
+    monkeypatch.setattr(automatic, "Plan", lambda: Plan(warm=1, samples=1, settle=0, longer=1000.0, slack=1e6, gain=1000.0))  # all that can be is recorded
+    expected = LOOPS[name](lambda target: target, "cuda")
+    found = LOOPS[name](lect.compile, "cuda")
+    for number, (a, b) in enumerate(zip(found, expected, strict=True)):
+        torch.testing.assert_close(a, b, rtol=1e-3, atol=1e-4, msg=lambda text, number=number: f"tensor {number}: {text}")
+
+
+@pytest.mark.parametrize("rng", ["counter", "eager"])
+def test_random_numbers_are_the_same_where_a_graph_is_recorded_by_itself(rng: str) -> None:
+    def noisy(x: torch.Tensor) -> torch.Tensor:
+        for _ in range(10):
+            x = F.dropout(torch.tanh(x @ x), 0.5) * 0.1
+        return x
+
+    x, found = torch.randn(64, 64, device="cuda"), {}
+    for graphs in ("auto", "off"):
+        lect.reset()
+        run = lect.compile(noisy, options={"graphs": graphs, "rng": rng})
+        torch.manual_seed(3)
+        with torch.no_grad():
+            found[graphs] = [run(x) for _ in range(40)]
+            found[graphs].append(torch.rand(4, device="cuda"))
+        if graphs == "auto":
+            assert [event.choice for event in lect.events("recording choice")] == ["recorded", "recordings stay"]  # type: ignore[attr-defined]
+    assert all(torch.equal(a, b) for a, b in zip(found["auto"], found["off"], strict=True))

@@ -28,7 +28,7 @@ def fresh() -> Any:
 
 
 def facts(arguments: int = 1, **others: Any) -> ProgramFacts:
-    known: dict[str, Any] = {"written": frozenset(), "versions": (), "launched": frozenset(), "symbols": False, "launches": 1, "obstacle": ""}
+    known: dict[str, Any] = {"written": frozenset(), "versions": (), "launched": frozenset(), "symbols": (), "launches": 1, "obstacle": ""}
     return ProgramFacts("f", "cpu", arguments, **{**known, **others})
 
 
@@ -189,6 +189,42 @@ def test_streams_have_recordings_of_their_own() -> None:
             device.current = step % 2
             made(torch.full((4,), float(step)))
     assert device.recorded == 2
+
+
+def sized(program: RecordedProgram, *sizes: int) -> None:
+    """Calls with vectors of these sizes, which have the right values."""
+    with torch.no_grad():
+        for step, size in enumerate(sizes):
+            assert program(torch.full((size,), float(step)))[0].tolist() == [step + 1.0] * size
+
+
+def test_sizes_have_recordings_of_their_own_up_to_a_limit() -> None:
+    device = SimulatedDevice()
+    made = program(lambda x: [x + 1], device, limits=Limits(families=3), symbols=(0,))
+    sized(made, *[3, 4, 5, 6, 7] * 8)
+    assert device.recorded == 3
+    assert sum(len(family.recordings) for family in made.families.values()) == 3
+    assert [event.text() for event in made.log.events(("recording off",))] == [
+        "runs without recordings: 3 sets of sizes or streams have recordings; others run as they are"
+    ]
+
+
+def test_sizes_that_come_no_longer_give_way() -> None:
+    device = SimulatedDevice()
+    made = program(lambda x: [x + 1], device, limits=Limits(families=2, stale=10), symbols=(0,))
+    sized(made, *[3] * 6, *[4] * 6, *[5] * 20, *[6] * 20)
+    assert device.recorded == 4
+    assert [event.uses for event in made.log.events(("recording dropped",))] == [5, 5]  # type: ignore[attr-defined]
+    assert len(made.families) == 2
+
+
+def test_sizes_that_come_once_take_no_place() -> None:
+    device = SimulatedDevice()
+    made = program(lambda x: [x + 1], device, limits=Limits(families=2, candidates=8), symbols=(0,))
+    sized(made, *range(1, 100), *[200] * 5)
+    assert device.recorded == 1
+    assert device.replayed == 4
+    assert len(made.families) <= 9
 
 
 def test_results_seen_by_others_are_refused() -> None:

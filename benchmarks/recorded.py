@@ -3,9 +3,9 @@
     python -m benchmarks.recorded                                       four models that train
     python -m benchmarks.recorded --only many_small_mm --modes off,default
 
-A mode is `off` (nothing is recorded), `default` (recorded where the host is measured to be what a step waits for) or `reduce-overhead`.  `wall` is the best mean of a
-few rounds, in milliseconds a step; `host` is the median time until a step is queued with an idle device in front; `peak` is the most memory that tensors took, in
-GB, and `reserved` what torch's allocator took, both from the first call on; `recordings` is how many there are at the end.
+A mode is `off` (nothing is recorded), `default` (recorded where the host is measured to be what a step waits for) or `reduce-overhead`.  `wall` is the best
+mean of a few rounds, in milliseconds a step; `host` is the median time until a step is queued with an idle device in front; `peak` is the most memory that
+tensors took, in GB, and `reserved` what torch's allocator took, both from the first call on; `recordings` is how many there are at the end.
 """
 
 from __future__ import annotations

@@ -280,8 +280,8 @@ class GraphRecorded(Event):
 class RecordingChoice(Event):
     """In the default mode a graph was measured, and is recorded from now on, or is not; behind that its replays were measured, and recordings stay or go.
 
-    The times are those of a call in microseconds: how long the host works for it, and how long the device does from its begin to its end, in which it may wait for
-    the host; `recorded_host` and `recorded_device` are the same of a replay.
+    The times are those of a call in microseconds: how long the host works for it, and how long the device does from its begin to its end, in which it may wait
+    for the host; `recorded_host` and `recorded_device` are the same of a replay.
     """
 
     kind: ClassVar[str] = "recording choice"

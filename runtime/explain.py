@@ -16,7 +16,7 @@ from lect.ir import Operation, print_module
 from lect.runtime.continuation import ResumePoints
 from lect.runtime.events import Break, Compile, EventLog, Fallback, Note
 from lect.runtime.frame import CompiledFrame, tell_of
-from lect.runtime.graphs.table import Row, table
+from lect.runtime.graphs.table import Left, Row, table
 from lect.runtime.module_calls import call_of, does_more
 from lect.runtime.pipeline import Compiled, break_event, compile_call
 from lect.runtime.settings import Settings
@@ -115,6 +115,11 @@ class Explanation:
         return [row for part in dict.fromkeys(part.function for part in self.parts) for row in table().rows(part)]
 
     @property
+    def left(self) -> list[Left]:
+        """The graphs that calls of the function have now and that were to be recorded, and are not, with the reasons."""
+        return [row for part in dict.fromkeys(part.function for part in self.parts) for row in table().left(part)]
+
+    @property
     def text(self) -> str:
         """The captured modules."""
         return "\n".join(part.text for part in self.parts if part.text)
@@ -135,6 +140,7 @@ class Explanation:
     def __str__(self) -> str:
         lines = [line for part in self.parts for line in part.lines()]
         lines += [f"  recording: {row.text()}" for row in self.recordings]
+        lines += [f"  not recorded: {row.text()}" for row in self.left]
         if self.raised is not None:
             lines.append(f"the call raises {type(self.raised).__name__}")
         if len(self.parts) > 1:

@@ -43,7 +43,7 @@ OPTIONS: Mapping[str, tuple[tuple[Any, ...] | None, str]] = MappingProxyType(
         ),
         "graphs": (
             ("auto", "off", "device", "simulated"),
-            "device work is recorded and started again as one: where the host is measured to be slower than a GPU, never, on GPUs (mode='reduce-overhead'), or on the"
+            "device work is recorded and started again as one: where a GPU is measured to wait for the host, never, on GPUs (mode='reduce-overhead'), or on the"
             " CPU too, for tests of lect itself",
         ),
         "seed_bug": (("", "fusion"), "a wrong fusion on purpose, to try the tools that look for one"),

@@ -2,12 +2,12 @@
 
 Here recordings promise more than where they were asked for:
 
-- *What the program sees lies in memory of its own.*  Results are copied out of a recording, so they are as without it also for what liveness cannot tell: streams
-  that read a result without holding it (`Tensor.record_stream`), other processes, and the size of a storage.  Only what a forward keeps for its backward stays
-  in the recording, where autograd holds it.
+- *What the program sees lies in memory of its own.*  Results are copied out of a recording, so they are as without it also for what liveness cannot tell:
+  streams that read a result without holding it (`Tensor.record_stream`), other processes, and the size of a storage.  Only what a forward keeps for its
+  backward stays in the recording, where autograd holds it.
 - *Memory grows little.*  What recordings hold beyond that is counted, over all graphs of the process; one that would be too much is not made.
-- *Where they do not pay, they go.*  A graph is recorded when the host is what its calls wait for, and is not when it costs as much with recordings as without, or
-  when half of the calls find none that they can use.
+- *Where they do not pay, they go.*  A graph is recorded when the host is what its calls wait for, and is not when it costs as much with recordings as without,
+  or when half of the calls find none that they can use.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ class ProgramFacts:
     """Facts about the program called `name` on `device`, by the numbers of its arguments.
 
     `written` are those whose memory it changes, `versions` how often autograd counts that; `launched` are those that only own kernels read, each by its
-    address.  `symbols` are those with sizes that are known at run time.  `launches` counts what is started, a library call as several launches.  `obstacle` names the
-    operation that cannot be recorded; empty when there is none.
+    address.  `symbols` are those with sizes that are known at run time.  `launches` counts what is started, a library call as several launches.  `obstacle`
+    names the operation that cannot be recorded; empty when there is none.
     """
 
     name: str

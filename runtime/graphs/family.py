@@ -14,10 +14,11 @@ from lect.runtime.graphs.recording import Recording
 @dataclass(frozen=True)
 class Limits:
     """Up to how many bytes a recording counts as small, and a result or argument as cheap to copy; how many recordings that differ in nothing but their memory
-    a small one may have, and a large one; how many one family may have, and how many families with recordings a graph; behind how many changes an argument is copied.
+    a small one may have, and a large one; how many one family may have, and how many families with recordings a graph; behind how many changes an argument is
+    copied.
 
-    Where there are more sets of sizes than families, one that had no call among the last `stale` of the graph gives way to another; sizes that came once are remembered
-    for up to `candidates` sets.
+    Where there are more sets of sizes than families, one that had no call among the last `stale` of the graph gives way to another; sizes that came once are
+    remembered for up to `candidates` sets.
 
     Programs with fewer than `least` launches are not recorded: on a device these take no longer than to start a recording.  Behind `trial`
     recordings a family makes no more unless each was replayed `worth` times in the mean.  With `sparing` nothing is copied out that is not cheap.

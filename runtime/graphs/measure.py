@@ -1,7 +1,7 @@
 """Whether a graph gains by being recorded, measured in a few calls of the program as it runs, in which nobody waits for the device.
 
-In front of a call and behind it a mark goes into the stream, and the host's clock is read.  By the next calls the device has come to both marks, so that the time
-between them is known.  The host holds the device up where this is so in most of the calls:
+In front of a call and behind it a mark goes into the stream, and the host's clock is read.  By the next calls the device has come to both marks, so that the
+time between them is known.  The host holds the device up where this is so in most of the calls:
 
 - the device had begun with the call when the host had queued it: it was not busy with what came before;
 - from begin to end it needed no longer than the host did to queue it: it waited for one piece of work after the other.
@@ -23,9 +23,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Plan:
-    """How a graph is measured: behind `warm` calls in `samples`, of which most have to agree.  Where it is not recorded it is looked at again behind so many calls
-    (`rests`).  A device that needs `longer` times the host's time, and `slack` microseconds, waits for nothing.  Recorded calls are measured behind `settle` replays;
-    they must not cost more than `gain` times what others do.  Of `window` calls at least half have to be replays from then on.
+    """How a graph is measured: behind `warm` calls in `samples`, of which most have to agree.  Where it is not recorded it is looked at again behind so many
+    calls (`rests`).  A device that needs `longer` times the host's time, and `slack` microseconds, waits for nothing.  Recorded calls are measured behind
+    `settle` replays; they must not cost more than `gain` times what others do.  Of `window` calls at least half have to be replays from then on.
 
     Of the memory that tensors take at most, recordings may add the part `share`, or so many `bytes` where that is more.
     """

@@ -1,7 +1,7 @@
 // The page as a whole: parts, the chosen compile, light and dark, keys.
 
 const VIEWS = {};
-const PARTS = { overview: OverviewView, levels: LevelsView, passes: PassesView, fusion: FusionView, timeline: TimelineView, memory: MemoryView, guards: GuardsView, events: EventsView };
+const PARTS = { overview: OverviewView, levels: LevelsView, passes: PassesView, fusion: FusionView, timeline: TimelineView, memory: MemoryView, guards: GuardsView, events: EventsView, recordings: RecordingsView };
 const TABS = Object.keys(PARTS);
 const NEEDS_COMPILE = new Set(["levels", "passes", "fusion", "timeline", "memory", "guards"]);
 const shownCompile = {}; // part -> the compile that it shows
@@ -38,7 +38,7 @@ function dark() {
 }
 
 const KEYS = [
-  ["1 … 8", "the parts: overview, levels, passes, fusion, timeline, memory, guards, events"],
+  ["1 … 9", "the parts: overview, levels, passes, fusion, timeline, memory, guards, events, recordings"],
   ["[  ]", "previous and next compile"],
   ["arrows, PgUp, PgDn, Home, End", "move in a list or a picture"],
   ["Enter", "choose the line, node, event or compile: the levels mark what belongs to it"],
@@ -56,7 +56,7 @@ function pressed(event) {
   if (event.key === "Escape") { chosenPlace.set(-1); if (typing) event.target.blur(); return; }
   if (typing) return;
   const step = { "]": 1, "[": -1 }[event.key];
-  if (/^[1-8]$/.test(event.key)) chosenTab.set(TABS[Number(event.key) - 1]);
+  if (/^[1-9]$/.test(event.key)) chosenTab.set(TABS[Number(event.key) - 1]);
   else if (step && DATA.compiles.length) chosenCompile.set((chosenCompile.value + step + DATA.compiles.length) % DATA.compiles.length);
   else if ((event.key === "n" || event.key === "N") && chosenTab.value === "levels" && VIEWS.levels.step) VIEWS.levels.step(event.key === "n" ? 1 : -1);
   else if (event.key === "t") setTheme(dark() ? "light" : "dark");

@@ -21,11 +21,12 @@ import torch
 import lect
 from lect.ir import LectError, Location
 from lect.passes.instrument import write_whole
+from lect.runtime.graphs.table import table
 from lect.runtime.report.backend_texts import backend_texts
 from lect.runtime.report.recording import LineTable, Record, Recorder
 from lect.runtime.report.sources import SourceTable
 
-SCRIPTS = ("data", "text", "list", "levels", "diff", "passes", "picture", "fusion", "timeline", "memory", "guards", "events", "overview", "page")
+SCRIPTS = ("data", "text", "list", "levels", "diff", "passes", "picture", "fusion", "timeline", "memory", "guards", "events", "recordings", "overview", "page")
 
 
 def write_report(recorder: Recorder, path: str | Path, title: str = "") -> Path:
@@ -62,17 +63,18 @@ def page_data(recorder: Recorder, title: str = "") -> dict[str, Any]:
     records = recorder.complete_records()
     compiles = [_compile(record, recorder.table, sources) for record in records]
     events = [_event(event, sources) for event in recorder.events]
-    table = recorder.table.lines
-    places = [sources.place(loc) for _, loc in table]
+    lines = recorder.table.lines
+    places = [sources.place(loc) for _, loc in lines]
     flat = [-1 if place is None else place[0] * 1_000_000 + place[1] for place in places]
     return {
         "title": title or (records[0].function if records else "nothing"),
         "versions": {"lect": lect.__version__, "torch": torch.__version__, "python": platform.python_version()},
-        "lines": [line for line, _ in table],
+        "lines": [line for line, _ in lines],
         "places": flat,
         "compiles": compiles,
         "more": recorder.more,
         "events": events,
+        "recordings": {"made": [dataclasses.asdict(row) for row in table().rows()], "left": [dataclasses.asdict(row) for row in table().left()]},
         "files": sources.texts(),
     }
 

@@ -18,6 +18,8 @@ from lect.runtime.graphs.memory import Results, Unsuitable, buffer_like, flat
 from lect.runtime.graphs.program import RecordedProgram
 from lect.runtime.graphs.simulated import SimulatedDevice
 from lect.runtime.graphs.table import Table, table
+from lect.runtime.report.page import page_data
+from lect.runtime.report.recording import Recorder
 
 
 @pytest.fixture(autouse=True)
@@ -281,11 +283,26 @@ def test_the_table_and_reset() -> None:
     assert {row.function for row in table().rows()} == {"Linear.forward", "Linear.forward (backward)"}
     text = str(lect.explain(run)(torch.ones(2, 4)))
     assert "recording: Linear.forward: 1 steps" in text
+    shown = page_data(Recorder(EventLog()))["recordings"]
+    assert [(each["function"], each["nodes"], each["reason"]) for each in shown["made"]][-1] == ("Linear.forward (backward)", 1, "first recording")
+    assert shown["left"] == []
     before = simulated_device().recorded
     lect.reset()
     assert table().rows() == []
     run(torch.ones(2, 4))
     assert simulated_device().recorded == before
+
+
+def test_the_table_says_what_is_left_and_names_sizes_of_run_time() -> None:
+    all_of, device = Table(), SimulatedDevice()
+    made = RecordedProgram(lambda x: [x + 1], facts(symbols=(0,)), device, all_of, EventLog())
+    left = RecordedProgram(lambda x: [x + 1], facts(obstacle="aten.nonzero.default: its elements decide a size"), device, all_of, EventLog())
+    sized(made, 5, 5, 7, 7)
+    assert [(row.sizes, row.uses) for row in all_of.rows()] == [("5", 1), ("7", 1)]
+    assert all_of.rows("f")[0].text() == "f for 5: 1 steps, 0.0 MB, 1 replays, 1 arguments copied, 0 addresses patched; first recording"
+    assert [row.text() for row in all_of.left("f")] == ["f: aten.nonzero.default: its elements decide a size"]
+    assert left.off
+    assert all_of.left("g") == []
 
 
 def test_on_the_cpu_the_mode_records_nothing() -> None:

@@ -16,7 +16,7 @@ from tests.report.browser import Browser, missing
 from tests.report.programs import data_in, everything, level, outer, source_line, spread
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
-TABS = ("overview", "levels", "passes", "fusion", "timeline", "memory", "guards", "events")
+TABS = ("overview", "levels", "passes", "fusion", "timeline", "memory", "guards", "events", "recordings")
 MARKED = "[...document.querySelectorAll('[data-level={}] .row.{}')].map((row) => Number(row.dataset.index))"
 
 

@@ -299,6 +299,18 @@ class RecordingChoice(Event):
 
 
 @dataclass(frozen=True)
+class RecordingSplit(Event):
+    """The device work of a graph is recorded in so many parts, around operations that cannot be recorded; `reason` names the first of them."""
+
+    kind: ClassVar[str] = "recording split"
+    parts: int = 0
+    reason: str = ""
+
+    def text(self) -> str:
+        return f"{self.parts} part{'s are' if self.parts != 1 else ' is'} recorded, around {self.reason}"
+
+
+@dataclass(frozen=True)
 class GraphDropped(Event):
     """A recording was dropped after so many uses, as there are too many others or its results are kept for long; these stay valid."""
 

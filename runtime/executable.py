@@ -22,27 +22,34 @@ class Executable:
     or None; then `refused` may say why.
     """
 
-    def __init__(self, func: Operation, python: Callable[[], Any], kernels: Any) -> None:
+    def __init__(self, func: Operation, python: Callable[[Operation], Any], kernels: Any) -> None:
+        self.func = func
         self.name = func.attrs["sym_name"]
         self.consumes = bool(func.attrs.get("consumed"))
         self.kernels = kernels
         self.native: Any = None
         self.refused = ""
+        self.further_codes: frozenset[CodeType] = frozenset()  # of other forms of the program
         self._python = python
 
     @cached_property
-    def _program(self) -> Any:
-        return self._python()
+    def program(self) -> Any:
+        """The host program in Python, with its source."""
+        return self._python(self.func)
+
+    def part(self, func: Operation) -> Any:
+        """Another host program with the same kernels, in Python."""
+        return self._python(func)
 
     @property
     def run(self) -> Callable[..., list[Any]]:
         """The host program in Python."""
-        return _with_list(self._program.run) if self.consumes else self._program.run  # type: ignore[no-any-return]
+        return _with_list(self.program.run) if self.consumes else self.program.run  # type: ignore[no-any-return]
 
     @property
     def host_text(self) -> str:
         """The source of the host program."""
-        return self._program.text  # type: ignore[no-any-return]
+        return self.program.text  # type: ignore[no-any-return]
 
     @property
     def fastest(self) -> Callable[..., list[Any]]:
@@ -59,14 +66,14 @@ class Executable:
     @property
     def consuming_python(self) -> Callable[[list[Any]], list[Any]]:
         """The host program in Python, called with a list of the tensors as `consuming` is."""
-        program = self._program.run
+        program = self.program.run
         return program if self.consumes else lambda tensors: program(*tensors)  # type: ignore[no-any-return]
 
     @property
     def codes(self) -> frozenset[CodeType]:
         """What an exception of the program comes out of, one of which is in its traceback."""
-        python = frozenset([self._program.run.__code__]) if self.native is None or "_program" in vars(self) else frozenset()
-        return python if self.native is None else python | self.native.codes  # type: ignore[no-any-return]
+        python = frozenset([self.program.run.__code__]) if self.native is None or "program" in vars(self) else frozenset()
+        return python | self.further_codes | (frozenset() if self.native is None else self.native.codes)
 
     def __call__(self, *tensors: Any) -> list[Any]:
         return self.run(*tensors)
@@ -113,7 +120,7 @@ def _executable(func: Operation, entries: dict[str, Any], compiled: Any, ctx: Co
 
     store = copy(ctx.resources.get("code_store"))  # one of its own, as the store notes what the kernels of a graph are
     launcher = shared_launcher(store) if entries and not on_gpu else None
-    made = Executable(func, lambda: python_host.load(func, entries, launcher), compiled)
+    made = Executable(func, lambda each: python_host.load(each, entries, launcher), compiled)
     if ctx.options.get("host", "native") == "native":
         try:
             made.native = native_host.load(func, entries, launcher, compiled, store)

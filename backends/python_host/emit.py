@@ -143,8 +143,15 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def print_python(func: Operation) -> Source:
-    """The Python source of a `host.func`.  Raises `LectError` for what is no host operation."""
+def operations_by_line(func: Operation) -> dict[int, Operation]:
+    """The operation that each line of the source of a `host.func` is of.  Raises `LectError` for what is no host operation."""
+    found: dict[int, Operation] = {}
+    print_python(func, found)
+    return found
+
+
+def print_python(func: Operation, lines: dict[int, Operation] | None = None) -> Source:
+    """The Python source of a `host.func`; `lines` is told whose each line is.  Raises `LectError` for what is no host operation."""
     if not isinstance(func, host.FuncOp):
         raise LectError(f"only 'host.func' has a Python form, not '{func.name}'", op=func)
     source = Source(func)
@@ -163,7 +170,10 @@ def print_python(func: Operation) -> Source:
         source.device = device if device.startswith("cuda") else None
         source.emit(f"stream = current_stream({device_index(queued.buffers[0].type.device)})")
     for op in func.body:
+        before = len(source.lines)
         print_operation(source, op)
+        if lines is not None:
+            lines.update(dict.fromkeys(range(before + 1, len(source.lines) + 1), op))
     return source
 
 

@@ -22,5 +22,6 @@ where that is cheap, else the graph gets a second recording to alternate with.
 `device` is what a device has to offer, `simulated` a device in the memory of the CPU, on which tests run, `cuda` the real one.  `facts` reads off a host
 program what a recording has to know, `memory` holds results and tells who sees them, `recording` is one recording, `family` the recordings of one graph for
 one set of sizes and the choice between them, `program` what is called instead of the graph, `table` all of them in this process.  `measure` finds
-whether recording pays, `automatic` is a program that is recorded where it does, as in the default mode.
+whether recording pays, `automatic` is a program that is recorded where it does, as in the default mode.  `split` cuts a host program around what
+cannot be recorded, and `parts` runs what that gives.
 """

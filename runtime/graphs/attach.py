@@ -14,6 +14,7 @@ from lect.runtime.graphs.automatic import AutomaticProgram
 from lect.runtime.graphs.device import Device
 from lect.runtime.graphs.facts import ProgramFacts, facts_of
 from lect.runtime.graphs.family import Limits
+from lect.runtime.graphs.parts import PartedProgram, repaired
 from lect.runtime.graphs.program import RecordedProgram
 from lect.runtime.graphs.simulated import SimulatedDevice
 from lect.runtime.graphs.table import table
@@ -53,11 +54,13 @@ def recorded(executable: Any, module: Operation, func: Operation, ctx: Context, 
     log = ctx.resources.get("log") or EventLog()
     if kind == "auto":
         return _automatic(executable, facts, device, log, consuming, seen)
-    if name != "cpu":  # what is captured is the host program in Python, so that the calls before set up the same
-        plain = executable.consuming_python if consuming else executable.run
-    consumes = plain
+    consumes = plain = executable.consuming_python if consuming else executable.run  # what is captured, so that the calls before set up the same
     run = (lambda *tensors: consumes(list(tensors))) if consuming else plain
-    program = RecordedProgram(run, facts, device, table(), log)
+    parted = PartedProgram(func, kernels, facts.name, (name, device), table(), log, executable.part)
+    executable.further_codes |= parted.codes
+    if facts.obstacle and parted.cut(facts.obstacle):
+        return parted if consuming else lambda *tensors: parted(list(tensors))
+    program = RecordedProgram(run, facts, device, table(), log, repair=repaired(parted, lambda: executable.program))
     if program.off:
         return executable.consuming if consuming else executable.fastest  # type: ignore[no-any-return]
     return program.consume(plain) if consuming else program

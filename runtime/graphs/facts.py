@@ -81,16 +81,19 @@ def _has_symbols(value: Value) -> bool:
 
 def _obstacle(func: Operation, device: str) -> str:
     """The first operation that cannot be recorded, with the reason."""
-    for op in func.body:
-        if isinstance(op, NumberOp):
-            return f"{op.name}: a number on the CPU decides a size"
-        if isinstance(op, ExternOp) and op.finds:
-            return f"{op.callee.leaf}: its elements decide a size"
-        if isinstance(op, FreeOp):
-            continue
-        if device != "cpu":
-            others = {value.type.device for value in (*op.operands, *op.results) if getattr(value.type, "device", None) not in (None, device)}  # type: ignore[attr-defined]
-            if others:
-                what = op.callee.leaf if isinstance(op, ExternOp | UpdateOp) else op.name
-                return f"{what}: it works on {', '.join(sorted(others))}"
-    return ""
+    return next(filter(None, (obstacle_of(op, device) for op in func.body)), "")
+
+
+def obstacle_of(op: Operation, device: str) -> str:
+    """Why an operation cannot be recorded on a device, with its name; empty when it can."""
+    if isinstance(op, NumberOp):
+        return f"{op.name}: a number on the CPU decides a size"
+    if isinstance(op, ExternOp) and op.finds:
+        return f"{op.callee.leaf}: its elements decide a size"
+    if device == "cpu" or isinstance(op, FreeOp | ReturnOp):
+        return ""
+    others = {value.type.device for value in (*op.operands, *op.results) if getattr(value.type, "device", None) not in (None, device)}  # type: ignore[attr-defined]
+    if not others:
+        return ""
+    what = op.callee.leaf if isinstance(op, ExternOp | UpdateOp) else op.name
+    return f"{what}: it works on {', '.join(sorted(others))}"

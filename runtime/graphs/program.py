@@ -31,10 +31,20 @@ SET_UP = SetUp()
 class RecordedProgram:
     """`run` with recordings.  The first call of a thread with new sizes runs as it is: libraries and kernels set themselves up then.
 
-    `off` says why nothing is recorded, empty while it is.
+    `off` says why nothing is recorded, empty while it is.  `repair` is asked for another program when the device has refused to record this one, and told what
+    was raised; that takes a list of the arguments.
     """
 
-    def __init__(self, run: Run, facts: ProgramFacts, device: Device, table: Table, log: EventLog, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        run: Run,
+        facts: ProgramFacts,
+        device: Device,
+        table: Table,
+        log: EventLog,
+        limits: Limits | None = None,
+        repair: Callable[[BaseException], Callable[[list[Any]], list[Any]] | None] | None = None,
+    ) -> None:
         self.run = run
         self.facts = facts
         self.device = device
@@ -48,6 +58,8 @@ class RecordedProgram:
         self.asked = 0
         self.full = False
         self.off = ""
+        self.repair = repair
+        self.instead: Callable[[list[Any]], list[Any]] | None = None
         table.programs.add(self)
         if facts.obstacle:
             self.turn_off(facts.obstacle)
@@ -55,6 +67,8 @@ class RecordedProgram:
             self.turn_off(f"so few launches ({facts.launches}) take no longer by themselves")
 
     def __call__(self, *arguments: Any) -> list[Any]:
+        if self.instead is not None:
+            return self.instead(list(arguments))
         found = self.recorded(arguments)
         return self.run(*arguments) if found is None or isinstance(found, SetUp) else found
 
@@ -62,6 +76,8 @@ class RecordedProgram:
         """The same for a program that takes a list, which it empties; `run` does so without recordings."""
 
         def call(arguments: list[Any]) -> list[Any]:
+            if self.instead is not None:
+                return self.instead(arguments)
             found = self.recorded(arguments)
             if found is None or isinstance(found, SetUp):
                 return run(arguments)
@@ -154,6 +170,7 @@ class RecordedProgram:
             self.failures += 1
             if self.failures >= FAILURES or isinstance(error, Unsuitable):
                 self.turn_off(str(error))
+                self.instead = self.repair(error.__cause__) if self.repair is not None and error.__cause__ is not None else None
             return None
         places = [buffers[number].data_ptr() if number in buffers else address for number, address in enumerate(addresses)]
         recording = Recording(captured, results, places, buffers, self.facts, wanted.reason)

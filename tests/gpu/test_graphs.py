@@ -7,14 +7,16 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from torch.library import custom_op
 
 import lect
-from lect.runtime.graphs import attach, automatic
+from lect.runtime.graphs import attach, automatic, parts
 from lect.runtime.graphs import program as programs
 from lect.runtime.graphs.family import Limits
 from lect.runtime.graphs.measure import Plan
 from lect.runtime.graphs.table import table
 from tests.graphs.natural_loops import LOOPS, STEPS, batch
+from tests.graphs.test_parts import PROGRAMS
 
 pytestmark = [pytest.mark.cuda, pytest.mark.filterwarnings("ignore")]
 LIMITS = {"small": Limits(least=0), "large": Limits(small=0, cheap=64, least=0)}
@@ -204,3 +206,37 @@ def test_random_numbers_are_the_same_where_a_graph_is_recorded_by_itself(rng: st
         if graphs == "auto":
             assert [event.choice for event in lect.events("recording choice")] == ["recorded", "recordings stay"]  # type: ignore[attr-defined]
     assert all(torch.equal(a, b) for a, b in zip(found["auto"], found["off"], strict=True))
+
+
+@custom_op("lect_tests::waits_for_the_device", mutates_args=())
+def waits_for_the_device(x: torch.Tensor) -> torch.Tensor:
+    return x * (2.0 if x.sum().item() > -1e30 else 1.0)
+
+
+@waits_for_the_device.register_fake
+def _(x: torch.Tensor) -> torch.Tensor:
+    return torch.empty_like(x)
+
+
+def waiting(x: torch.Tensor, w: torch.Tensor) -> Any:
+    y = (x @ w).tanh()
+    z = waits_for_the_device(y)
+    return z @ w + y, z.t()
+
+
+@pytest.mark.parametrize("program", [*PROGRAMS, waiting])
+def test_graphs_are_recorded_around_what_cannot_be(program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "Limits", lambda: LIMITS["small"])
+    found = {}
+    for name, run in (("eager", program), ("lect", compiled(program))):
+        torch.manual_seed(0)
+        w, kept = torch.randn(8, 8).cuda() * 0.3, []
+        with torch.no_grad():
+            for step in range(12):
+                given = run(batch(step % 3, "cuda", 8), w)
+                kept += list(given) if isinstance(given, tuple) else [given]
+        found[name] = [*kept, w]
+    for a, b in zip(found["lect"], found["eager"], strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-3, atol=1e-4)
+    assert len(lect.events("recording split")) == 1
+    assert sum(row.uses for row in table().rows()) > 0

@@ -1,6 +1,6 @@
 // The recordings of device work when the page was written, what is not recorded and why, and what happened to recordings until then.
 
-const ABOUT_RECORDINGS = new Set(["recording", "recording choice", "recording dropped", "recording off"]);
+const ABOUT_RECORDINGS = new Set(["recording", "recording choice", "recording dropped", "recording off", "recording split"]);
 
 class RecordingsView {
   constructor() {

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from lect.dialects.host.ops import FuncOp
 from lect.ir import Context, Operation
 from lect.runtime.events import EventLog
 from lect.runtime.graphs.automatic import AutomaticProgram
@@ -56,6 +57,7 @@ def recorded(executable: Any, module: Operation, func: Operation, ctx: Context, 
         return _automatic(executable, facts, device, log, consuming, seen)
     consumes = plain = executable.consuming_python if consuming else executable.run  # what is captured, so that the calls before set up the same
     run = (lambda *tensors: consumes(list(tensors))) if consuming else plain
+    assert isinstance(func, FuncOp)
     parted = PartedProgram(func, kernels, facts.name, (name, device), table(), log, executable.part)
     executable.further_codes |= parted.codes
     if facts.obstacle and parted.cut(facts.obstacle):

@@ -56,6 +56,8 @@ class AutomaticProgram(RecordedProgram):
         self.rests = 0
         self.meter = Meter(device, self.plan)
         self.before = Times(0.0, 0.0)
+        self.shown = 0  # bytes of results of a call that the program sees
+        self.peak = 0  # the most memory before anything was recorded
         self.step: Callable[[Sequence[Any], Callable[[], list[Any]], Callable[[], list[Any]]], list[Any]] = self._measure
         super().__init__(run, replace(facts, obstacle=""), device, table, log, replace(limits or Limits(), alike_large=1, trial=TRIAL, sparing=True))
 
@@ -88,7 +90,7 @@ class AutomaticProgram(RecordedProgram):
     def turn_off(self, reason: str) -> None:
         """Record nothing of this graph any more."""
         super().turn_off(reason)
-        self.step = self._plain
+        self.step = self._plain if self.step == self._measure else self._let_go
 
     def always_copied(self, results: Results) -> frozenset[int]:
         """What the program sees."""
@@ -96,9 +98,12 @@ class AutomaticProgram(RecordedProgram):
 
     def refused(self, recording: Recording) -> str:
         """Why a recording takes too much memory; empty when it does not."""
+        return self._too_much(self._added(recording))
+
+    def _too_much(self, added: int) -> str:
+        """Why so many bytes may not be added to the memory of the program; empty when they may."""
         limit = max(self.plan.bytes, int(self.device.peak() * self.plan.share))
         others = sum(self._added(each) for each in self.table.recordings(AutomaticProgram))
-        added = self._added(recording)
         if added + others <= limit:
             return ""
         known = f", to which others have added {others / 1e6:.0f} MB" if others else ""
@@ -115,6 +120,13 @@ class AutomaticProgram(RecordedProgram):
     def _plain(self, arguments: Sequence[Any], plain: Callable[[], list[Any]], set_up: Callable[[], list[Any]]) -> list[Any]:
         return plain()
 
+    def _let_go(self, arguments: Sequence[Any], plain: Callable[[], list[Any]], set_up: Callable[[], list[Any]]) -> list[Any]:
+        """The first call behind recordings, of which nothing is left."""
+        self.step = self._plain
+        if not self.device.busy():
+            self.device.let_go()
+        return plain()
+
     def _measure(self, arguments: Sequence[Any], plain: Callable[[], list[Any]], set_up: Callable[[], list[Any]]) -> list[Any]:
         """Nothing is recorded yet: measure the call, and decide when enough were measured."""
         if torch.is_grad_enabled() or self.device.busy():
@@ -123,19 +135,25 @@ class AutomaticProgram(RecordedProgram):
             done = self.step == self._measure and self.meter.done()
             if done:
                 self._decide()
-        return plain() if done else self.meter.call(plain)
+        if done:
+            return plain()
+        results = self.meter.call(plain)
+        self.shown = bytes_of(results[: self.seen])
+        return results
 
     def _decide(self) -> None:
         self.before = self.meter.times()
         waits = self.meter.waits()
-        self.log.add(RecordingChoice(self.facts.name, "recorded" if waits and not self.obstacle else "not recorded", *self.before))
+        off = self.obstacle or self._too_much(self.shown) if waits else ""
+        self.log.add(RecordingChoice(self.facts.name, "recorded" if waits and not off else "not recorded", *self.before))
         if not waits:
             rests = self.plan.rests
             self._look_again(rests[min(self.rests, len(rests) - 1)])
             self.rests += 1
-        elif self.obstacle:
-            self.turn_off(self.obstacle)
+        elif off:
+            self.turn_off(off)
         else:
+            self.peak = self.device.peak()
             self.meter, self.calls = Meter(self.device, self.plan), 0
             self.step = self._record_and_measure
 
@@ -157,12 +175,19 @@ class AutomaticProgram(RecordedProgram):
 
     def _compare(self) -> None:
         now = self.meter.times()
-        pays = now.cost <= self.plan.gain * self.before.cost
+        pays = now.cost <= self.plan.gain * self.before.cost and not self._has_grown()
         self.log.add(RecordingChoice(self.facts.name, "recordings stay" if pays else "recordings go", *self.before, *now))
         if pays:
             self.step, self.calls, self.replays = self._replay_or, 0, 0
         else:
-            self.turn_off("with recordings it takes as long")
+            self.turn_off(self._has_grown() or "with recordings it takes as long")
+
+    def _has_grown(self) -> str:
+        """Says so where the program has come to take more memory with recordings than it may; else empty."""
+        peak = self.device.peak()
+        if peak - self.peak <= max(self.plan.bytes, self.plan.growth * self.peak):
+            return ""
+        return f"the most memory that tensors take has grown from {self.peak / 1e6:.0f} to {peak / 1e6:.0f} MB"
 
     def _replay_or(self, arguments: Sequence[Any], plain: Callable[[], list[Any]], set_up: Callable[[], list[Any]]) -> list[Any]:
         """Replay, or run without a recording."""
@@ -181,8 +206,10 @@ class AutomaticProgram(RecordedProgram):
         with self.lock:
             if self.off:
                 return False
-            if 2 * self.replays < self.calls:
-                self.turn_off(f"only {self.replays} of {self.calls} calls could be replayed")
+            off = f"only {self.replays} of {self.calls} calls could be replayed" if 2 * self.replays < self.calls else self._has_grown()
+            self.peak = max(self.peak, self.device.peak())  # what grows later has other reasons
+            if off:
+                self.turn_off(off)
                 return False
             self.calls = self.replays = 0
         return True
@@ -196,3 +223,9 @@ class AutomaticProgram(RecordedProgram):
         except Exception as error:
             self.turn_off(f"{type(error).__name__}: {error}")
             return plain()
+
+
+def bytes_of(tensors: Sequence[Any]) -> int:
+    """The bytes of the storages of tensors."""
+    storages = {each.untyped_storage()._cdata: each.untyped_storage().nbytes() for each in tensors}
+    return sum(storages.values())

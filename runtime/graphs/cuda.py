@@ -61,6 +61,10 @@ class CudaDevice:
         """Microseconds between two events that have happened."""
         return first.elapsed_time(second) * 1e3  # type: ignore[no-any-return]
 
+    def let_go(self) -> None:
+        """Give the memory of dropped recordings back, once their replays are done."""
+        torch.cuda.empty_cache()
+
     def peak(self) -> int:
         """The most bytes that tensors have taken."""
         return torch.cuda.max_memory_allocated(self.number)

@@ -51,6 +51,9 @@ class Device(Protocol):
     def between(self, first: Any, second: Any) -> float:
         """Microseconds from one mark to another, both of which were reached."""
 
+    def let_go(self) -> None:
+        """Give back memory that nobody uses, such as that of recordings that were dropped."""
+
     def peak(self) -> int:
         """The most bytes that tensors have taken on the device so far."""
 

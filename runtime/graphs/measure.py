@@ -27,7 +27,8 @@ class Plan:
     calls (`rests`).  A device that needs `longer` times the host's time, and `slack` microseconds, waits for nothing.  Recorded calls are measured behind
     `settle` replays; they must not cost more than `gain` times what others do.  Of `window` calls at least half have to be replays from then on.
 
-    Of the memory that tensors take at most, recordings may add the part `share`, or so many `bytes` where that is more.
+    Of the memory that tensors take at most, recordings may add the part `share`, or so many `bytes` where that is more; the most itself may grow by the part
+    `growth`, or so many bytes.
     """
 
     warm: int = 3
@@ -39,6 +40,7 @@ class Plan:
     gain: float = 0.95
     window: int = 32
     share: float = 0.05
+    growth: float = 0.1
     bytes: int = 64 << 20
 
 

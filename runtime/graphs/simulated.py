@@ -61,6 +61,9 @@ class SimulatedDevice:
         """The time between."""
         return second - first
 
+    def let_go(self) -> None:
+        """Nothing is kept."""
+
     def peak(self) -> int:
         """What tests say."""
         return self.most

@@ -185,6 +185,29 @@ def test_memory_grows_by_no_more_than_it_may() -> None:
     assert case.told()[-1] == "runs without recordings: a recording would add 0 MB to the memory of the program; 0 MB may be added"
 
 
+def test_results_that_are_too_much_to_copy_are_not_recorded_at_all() -> None:
+    case = Case(plain=(900.0, 60.0), plan=Plan(bytes=10, share=0.0))
+    case.calls(30)
+    assert (case.python, case.device.recorded) == (0, 0)
+    assert [text.partition(":")[0] for text in case.told()] == ["not recorded", "runs without recordings"]
+
+
+def test_recordings_by_which_memory_has_grown_go() -> None:
+    case = Case(plain=(900.0, 60.0), plan=Plan(bytes=100))
+    case.device.most = 10_000
+    capture, freed = case.device.capture, []
+
+    def grow(*arguments: Any) -> Any:
+        case.device.most = 11_001
+        return capture(*arguments)
+
+    case.device.capture = grow  # type: ignore[method-assign]
+    case.device.let_go = lambda: freed.append(len(case.table.recordings(AutomaticProgram)))  # type: ignore[method-assign]
+    case.calls(40)
+    assert case.told()[-1] == "runs without recordings: the most memory that tensors take has grown from 0 to 0 MB"
+    assert freed == [0]
+
+
 def test_what_a_forward_keeps_is_no_memory_that_is_added() -> None:
     case = Case(plain=(900.0, 60.0), run=lambda x: [x.sum().reshape(1).expand(4).clone() * 0 + x + 1, x.repeat(100)], seen=1, plan=Plan(bytes=32, share=0.0))
     case.calls(30)

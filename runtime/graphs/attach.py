@@ -15,9 +15,10 @@ from lect.runtime.graphs.automatic import AutomaticProgram
 from lect.runtime.graphs.device import Device
 from lect.runtime.graphs.facts import ProgramFacts, facts_of
 from lect.runtime.graphs.family import Limits
-from lect.runtime.graphs.parts import PartedProgram, repaired
+from lect.runtime.graphs.parts import KernelFacts, PartedProgram, repaired
 from lect.runtime.graphs.program import RecordedProgram
 from lect.runtime.graphs.simulated import SimulatedDevice
+from lect.runtime.graphs.split import stores_of
 from lect.runtime.graphs.table import table
 from lect.runtime.machines import devices_of
 
@@ -58,7 +59,7 @@ def recorded(executable: Any, module: Operation, func: Operation, ctx: Context, 
     consumes = plain = executable.consuming_python if consuming else executable.run  # what is captured, so that the calls before set up the same
     run = (lambda *tensors: consumes(list(tensors))) if consuming else plain
     assert isinstance(func, FuncOp)
-    parted = PartedProgram(func, kernels, facts.name, (name, device), table(), log, executable.part)
+    parted = PartedProgram(func, KernelFacts(alone, stores_of(module)), facts.name, (name, device), table(), log, executable.part)
     executable.further_codes |= parted.codes
     if facts.obstacle and parted.cut(facts.obstacle):
         return parted if consuming else lambda *tensors: parted(list(tensors))

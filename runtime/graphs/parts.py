@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from types import FunctionType
 from typing import Any, NamedTuple
@@ -18,6 +18,13 @@ from lect.runtime.graphs.family import Limits
 from lect.runtime.graphs.program import RecordedProgram
 from lect.runtime.graphs.split import Part, split
 from lect.runtime.graphs.table import Table
+
+
+class KernelFacts(NamedTuple):
+    """Of the kernels of a program those that take addresses `alone`, one by one, and the numbers of the parameters that they write to, where that is known."""
+
+    alone: Collection[str]
+    stores: Mapping[str, Collection[int]]
 
 
 class Step(NamedTuple):
@@ -49,7 +56,7 @@ class PartedProgram:
     """
 
     def __init__(
-        self, func: FuncOp, kernels: Mapping[str, Operation], name: str, device: tuple[str, Device], table: Table, log: EventLog, load: Callable[[FuncOp], Any]
+        self, func: FuncOp, kernels: KernelFacts, name: str, device: tuple[str, Device], table: Table, log: EventLog, load: Callable[[FuncOp], SourceProgram]
     ) -> None:
         self.func = func
         self.kernels = kernels
@@ -71,7 +78,7 @@ class PartedProgram:
 
     def cut(self, reason: str) -> bool:
         """Cut the program in parts around what cannot be recorded, which the reason names; whether there are parts that can."""
-        parts = split(self.func, self.kernels, self._stands_in_the_way, 0 if self.device_name == "cpu" else Limits().least)
+        parts = split(self.func, self.kernels.stores, self._stands_in_the_way, 0 if self.device_name == "cpu" else Limits().least)
         if not parts:
             return False
         values = [*self.func.body.args, *[value for part in parts[:-1] for value in part.gives]]
@@ -102,7 +109,7 @@ class PartedProgram:
         loaded = self.load(part.func)
         if not part.recorded:
             return loaded.run  # type: ignore[no-any-return]
-        facts = facts_of(part.func, self.kernels, name, self.device_name)
+        facts = facts_of(part.func, self.kernels.alone, name, self.device_name)
         facts = replace(facts, written=facts.written | part.written)
 
         def again(error: BaseException) -> None:

@@ -8,13 +8,13 @@ freed in its part, or by whoever runs the parts behind the last that takes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from lect.dialects.host import ops as host
 from lect.dialects.host.types import BufferType, TensorType
-from lect.dialects.kernel.ops import AtomicAddOp, StoreOp
+from lect.dialects.kernel.ops import AtomicAddOp, FuncOp, StoreOp
 from lect.ir import Block, Operation, Region, Value
 from lect.ir.facts import symbols_of
 from lect.ir.symbolic import Expr
@@ -39,10 +39,11 @@ class Part:
     written: frozenset[int] = frozenset()
 
 
-def split(func: host.FuncOp, kernels: Mapping[str, Operation], stands_in_the_way: Callable[[Operation], bool], least: int) -> list[Part]:
+def split(func: host.FuncOp, stores: Mapping[str, Collection[int]], stands_in_the_way: Callable[[Operation], bool], least: int) -> list[Part]:
     """The parts of a program, of which those with `least` launches or more are recorded; none when that is so of none.
 
-    The last part gives the results of the program.
+    `stores` are the numbers of the parameters that kernels write to; one that is not named there may write to any.  The last part gives the results of the
+    program.
     """
     parts = _cut(func, stands_in_the_way, least)
     if not any(part.recorded for part in parts):
@@ -65,7 +66,7 @@ def split(func: host.FuncOp, kernels: Mapping[str, Operation], stands_in_the_way
         known = [*part.takes, *part.gives] + ([] if number else list(func.body.args))
         part.gone = [value for value in dict.fromkeys(known) if value not in later] if part is not parts[-1] else []
     for part in parts:
-        _build(func, part, kernels)
+        _build(func, part, stores)
     return parts
 
 
@@ -227,7 +228,7 @@ def _flat(type: BufferType) -> TensorType:
     return TensorType((type.numel,), type.element, None, type.device)
 
 
-def _build(func: host.FuncOp, part: Part, kernels: Mapping[str, Operation]) -> None:
+def _build(func: host.FuncOp, part: Part, stores: Mapping[str, Collection[int]]) -> None:
     """Write the function of a part."""
     builder, given = _Builder(func, part), set(part.gives)
     if part.ops:
@@ -240,27 +241,29 @@ def _build(func: host.FuncOp, part: Part, kernels: Mapping[str, Operation]) -> N
     results = [builder.give(value) for value in part.gives]
     builder.block.append(host.ReturnOp(results))
     part.func = host.FuncOp(sym_name=func.sym_name, regions=[Region([builder.block])])
-    part.written = _written(part.func, kernels)
+    part.written = _written(part.func, stores)
 
 
-def _written(func: host.FuncOp, kernels: Mapping[str, Operation]) -> frozenset[int]:
+def _written(func: host.FuncOp, stores: Mapping[str, Collection[int]]) -> frozenset[int]:
     """The parameters into whose memory kernels store: in a part these are also memory that another part has made."""
     numbers = {value: number for number, value in enumerate(func.body.args)}
     found: set[int] = set()
     for op in func.body:
         if not isinstance(op, host.LaunchOp):
             continue
-        stores = _stores(kernels.get(op.kernel.leaf))
+        stored = stores.get(op.kernel.leaf)
         for position, buffer in enumerate(op.buffers):
             number = numbers.get(root(buffer))
-            if number is not None and (stores is None or position in stores):
+            if number is not None and (stored is None or position in stored):
                 found.add(number)
     return frozenset(found)
 
 
-def _stores(kernel: Operation | None) -> set[int] | None:
-    """The parameters that a kernel writes to; None where that is not known: it is not at hand, or takes a table of addresses."""
-    if kernel is None or kernel.attrs.get("groups") is not None:
-        return None
-    pointers = {op.pointer for op in kernel.walk() if isinstance(op, StoreOp | AtomicAddOp)}
-    return {number for number, value in enumerate(kernel.body.args) if value in pointers}
+def stores_of(module: Operation) -> dict[str, frozenset[int]]:
+    """For the kernels of a module the numbers of the parameters that they write to; those that take a table of addresses are left out."""
+    found = {}
+    for kernel in module.body:
+        if isinstance(kernel, FuncOp) and kernel.groups is None:
+            pointers = {op.pointer for op in kernel.walk() if isinstance(op, StoreOp | AtomicAddOp)}
+            found[kernel.sym_name] = frozenset(number for number, value in enumerate(kernel.body.args) if value in pointers)
+    return found

@@ -35,6 +35,7 @@ from lect.runtime.nested import HookedFrame
 from lect.runtime.pipeline import fallback
 from lect.runtime.settings import Environment, Settings, own_name
 from lect.runtime.store import Store
+from lect.runtime.tracebacks import hide_own_frames
 from lect.runtime.tuning_records import TuningStore
 from lect.runtime.watch import is_watched
 
@@ -240,24 +241,28 @@ def _runner(frame: CompiledFrame) -> Callable[..., Any]:
     cache, eager, native = frame.cache, frame.eager, frame.cache.native
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        version = native.find(args, kwargs)
-        if version is None:
-            fits = True
-            try:
-                version = cache.search(args, kwargs)
-            except TypeError:  # the arguments do not fit the function, whose own error, raised outside of this handler, is the right one
-                fits = False
-            if not fits:
-                return eager(*args, **kwargs)
-            if version is None:
-                return frame.miss(args, kwargs)
         try:
-            return version.run(*args, **kwargs)
-        except Exception as error:
-            if not version.may_repeat(error):
-                raise
-            raised = f"{type(error).__name__}: {error}"
-        return frame.repeat(raised, args, kwargs)
+            version = native.find(args, kwargs)
+            if version is None:
+                fits = True
+                try:
+                    version = cache.search(args, kwargs)
+                except TypeError:  # the arguments do not fit the function, whose own error, raised outside of this handler, is the right one
+                    fits = False
+                if not fits:
+                    return eager(*args, **kwargs)
+                if version is None:
+                    return frame.miss(args, kwargs)
+            try:
+                return version.run(*args, **kwargs)
+            except Exception as error:
+                if not version.may_repeat(error):
+                    raise
+                raised = f"{type(error).__name__}: {error}"
+            return frame.repeat(raised, args, kwargs)
+        except BaseException as error:
+            hide_own_frames(error)
+            raise
 
     return run
 

@@ -210,10 +210,11 @@ class Break(Obstacle):
 
 @dataclass(frozen=True)
 class Fallback(Obstacle):
-    """A frame runs eagerly; `stage` is the one that refused."""
+    """A frame runs eagerly; `stage` is the one that refused.  `calls` says how the program came to the place, the outermost call first."""
 
     kind: ClassVar[str] = "fallback"
     stage: str = "capture"
+    calls: tuple[str, ...] = ()
 
     def text(self) -> str:
         return f"{self.what()} (stage {self.stage}; {self.advice()})"

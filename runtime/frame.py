@@ -54,6 +54,8 @@ MOST_IN_VAIN = 100_000  # of these in rests that call no torch function
 class CompileError(LectError):
     """What `fullgraph=True` raises when a frame cannot be compiled as a whole."""
 
+    __module__ = "lect"  # as programs name it
+
 
 class CompiledFrame:
     """The versions of `function`.  `target` is what is traced (a function or a module), `eager` what runs instead, both called with the full arguments."""
@@ -344,4 +346,5 @@ def tell_of(made: Compiled, name: str, log: EventLog) -> None:
 
 def _sentence(event: Fallback) -> str:
     place = f"{event.location}: " if event.location else ""
-    return f"{place}{event.function} cannot be compiled as one graph: {event.number} {event.title}: {event.detail}"
+    calls = "".join(f"\n  {call}" for call in event.calls)
+    return f"{place}{event.function} cannot be compiled as one graph: {event.number} {event.title}: {event.detail}{calls}"

@@ -13,6 +13,8 @@ from typing import Any
 
 import torch
 
+from lect.runtime.tracebacks import hide_own_frames
+
 Run = Callable[..., Any]
 
 
@@ -28,7 +30,11 @@ def wrap_module(module: torch.nn.Module, run: Run, recompile: Callable[[torch.nn
     cls = type(module)
 
     def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return run(module, *args, **kwargs)
+        try:
+            return run(module, *args, **kwargs)
+        except BaseException as error:
+            hide_own_frames(error)
+            raise
 
     def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
         return recompile(copy.deepcopy(module, memo))

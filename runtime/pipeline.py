@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import CodeType, MappingProxyType
 from typing import Any
@@ -422,7 +422,7 @@ def _reason(made: Compiled, name: str, stage: str, error: Exception, lowering: L
     refused = isinstance(error, LectError)
     place = str(error.loc) if refused and error.loc.known else ""  # type: ignore[attr-defined]
     if isinstance(error, Refused):
-        return fallback(name, error.number, error.detail, place)
+        return replace(fallback(name, error.number, error.detail, place), calls=error.calls)
     if not is_internal(error):
         return fallback(name, "LB0024", error.message, place, stage)  # type: ignore[attr-defined]
     made.failure = Failure.of(name, stage, error, lowering)

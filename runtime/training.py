@@ -184,7 +184,7 @@ class TrainingStep:
 
     def _recorded(self, arguments: tuple[Any, ...]) -> list[Any]:
         run = _Run(self, arguments)
-        apply = _Step.apply if torch._C._are_functorch_transforms_active() else APPLY
+        apply = CompiledStep.apply if torch._C._are_functorch_transforms_active() else APPLY
         for group in self.groups:
             try:
                 given = apply(run, group, *group.pick_inputs(arguments))  # type: ignore[no-untyped-call]
@@ -316,7 +316,9 @@ class _Call:
         self.arguments = []
 
 
-class _Step(torch.autograd.Function):
+class CompiledStep(torch.autograd.Function):
+    """The node of autograd that stands for a compiled graph; its name is what a program sees as `grad_fn`."""
+
     @staticmethod
     def forward(ctx: Any, run: _Run, group: Group, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
         if run.results is None:
@@ -351,12 +353,12 @@ class _Step(torch.autograd.Function):
 
 
 # Without the part of `apply` that is for tensors of torch.func alone, which looks at each argument.
-APPLY = super(torch.autograd.Function, _Step).apply  # type: ignore[misc]
+APPLY = super(torch.autograd.Function, CompiledStep).apply  # type: ignore[misc]
 
 
 def is_step(node: Any) -> bool:
     """True for a node of autograd that is a training step."""
-    return getattr(node, "_forward_cls", None) is _Step
+    return getattr(node, "_forward_cls", None) is CompiledStep
 
 
 def _saved(ctx: Any) -> tuple[torch.Tensor, ...]:
@@ -364,7 +366,7 @@ def _saved(ctx: Any) -> tuple[torch.Tensor, ...]:
     try:
         return ctx.saved_tensors  # type: ignore[no-any-return]
     except RuntimeError as error:
-        told = re.sub(rf", which is output \d+ of {_Step.__name__}(?:Backward)?,", "", str(error))
+        told = re.sub(rf", which is output \d+ of {CompiledStep.__name__}(?:Backward)?,", "", str(error))
         if told == str(error):
             raise
         raise RuntimeError(told) from None

@@ -130,9 +130,23 @@ class GraphBreak(BaseException):
         self.loc = loc
         self.frames: list[FrameState] = []
         self.values: list[Any] = []
+        self._calls: tuple[str, ...] = ()
+
+    def calls(self) -> tuple[str, ...]:
+        """The calls by which the outermost of the frames came to the innermost, in words."""
+        names = [state.frame.program.code.co_qualname for state in self.frames]
+        found = [f"{caller} calls {callee} at {state.op.loc}" for callee, caller, state in zip(names, names[1:], self.frames[1:])]
+        return tuple(reversed(found)) or self._calls
+
+    def instead(self, detail: str) -> GraphBreak:
+        """The same break with more to say, and without the frames."""
+        made = GraphBreak(self.number, detail, self.loc)
+        made._calls = self.calls()
+        return made
 
     def let_go(self) -> None:
         """Forget all objects of the program and all frames."""
+        self._calls = self.calls()
         self.frames = []
         self.values = []
         self.__traceback__ = self.__context__ = None
@@ -170,9 +184,12 @@ class Crossing(BaseException):
 
 
 class Refused(PassFailure):
-    """What the pass raises for a frame that it cannot capture: `number` is a key of `REASONS`, `detail` says what exactly."""
+    """What the pass raises for a frame that it cannot capture: `number` is a key of `REASONS`, `detail` says what exactly, `calls` how the frame came to
+    the place, outermost first."""
 
     def __init__(self, stop: GraphBreak) -> None:
         super().__init__(f"{stop.number} {stop.reason.title}: {stop.detail}", stop.loc, hint=stop.reason.hint)
         self.number = stop.number
         self.detail = stop.detail
+        self.calls = stop.calls()
+

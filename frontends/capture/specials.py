@@ -53,6 +53,7 @@ from lect.frontends.capture.module_calls import MODULE_CALL_IMPL
 from lect.frontends.capture.module_hooks import MODULE_HOOKS_IN_FRAMES
 from lect.frontends.capture.module_moves import MODULE_MOVES
 from lect.frontends.capture.numbers import without_numbers
+from lect.frontends.capture.objects import describe
 from lect.frontends.capture.operators import answer_of, is_same, truth
 from lect.frontends.capture.optimizers import OPTIMIZERS, in_arithmetic
 from lect.frontends.capture.ordering import ORDERING
@@ -385,8 +386,11 @@ def _exc_info(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     return t.make_tuple([t.static(type(error)), t.made(error), traceback_of(t, error, handled=True)])
 
 
-def _outside(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
-    raise t.stop("LB0013", "the function acts on the outside world")
+def _outside(function: Any) -> Rule:
+    def rule(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
+        raise t.stop("LB0013", f"{describe(function)} acts on the outside world")
+
+    return rule
 
 
 def _c_init(init: Callable[..., None]) -> Rule:
@@ -530,7 +534,7 @@ def special_table() -> Mapping[Any, Rule]:
     for part in _BY_SUBJECT:
         table.update(part)
     for function in policy.OUTSIDE_WORLD:
-        table.setdefault(function, _outside)
+        table.setdefault(function, _outside(function))
     for function in policy.STATE_QUERIES | policy.MACHINE:
         table[function] = _state_query(function)
     table.update(dict.fromkeys(policy.COMPILING, _is_compiling))

@@ -150,7 +150,7 @@ class Search:
         first = self.reason
         if first is None or first is stop:
             return stop
-        return GraphBreak(first.number, f"{first.detail}; the frame cannot be left there: {stop.detail}", first.loc)
+        return first.instead(f"{first.detail}; the frame cannot be left there: {stop.detail}")
 
     def _attempt(self, t: Tracer) -> bool:
         global_state()

@@ -211,7 +211,7 @@ def test_error_of_a_written_result_names_no_part_of_the_compiler():
     with pytest.raises(RuntimeError, match="modified by an inplace operation: ") as caught:
         (exponential.sum() + double.sum()).backward()
     assert "[torch.FloatTensor [3]] is at version 1; expected version 0 instead" in str(caught.value)
-    assert "_Step" not in str(caught.value)
+    assert "CompiledStep" not in str(caught.value)
 
 
 def kept_in_the_frame(net):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 from dataclasses import dataclass, field
 
 import pytest
@@ -113,6 +114,15 @@ MODELS = {
 MORE = {"MambaForCausalLM": 1}
 
 
+def branches_on_elements(name):
+    """Whisper of some releases draws a number for each layer and asks whether it is below the share of layers to leave out, also where that is 0."""
+    if name != "WhisperForConditionalGeneration":
+        return False
+    from transformers.models.whisper.modeling_whisper import WhisperEncoder
+
+    return "self.layerdrop > 0" not in inspect.getsource(WhisperEncoder.forward)
+
+
 def made(name):
     from tests.models.catalogue import DECODERS, ENCODERS, MIXED, PAIRS, SEEING, from_transformers
 
@@ -178,8 +188,11 @@ def test_training_of_transformers(name, way, rounded_once):
         rounded_once()
     want = train(name, way)
     check(want, got, *((1e-4, 1e-3) if way == "autocast" else ()))
-    assert stops() == []
     assert [str(event) for event in lect.events("note", "backward fallback")] == []
+    if branches_on_elements(name):
+        assert set(stops()) == {"LB0002"}
+        return
+    assert stops() == []
     assert versions() <= 2 + MORE.get(name, 0), [str(event) for event in lect.events("guard miss", "static sizes")]
 
 

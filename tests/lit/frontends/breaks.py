@@ -25,7 +25,7 @@ def prints(x):
     return x + 1
 
 
-# PRINTS: breaks.py:{{[0-9]+:[0-9]+}}: error: LB0013 input or output: the function acts on the outside world
+# PRINTS: breaks.py:{{[0-9]+:[0-9]+}}: error: LB0013 input or output: function builtins.print acts on the outside world
 
 
 def raises(x):

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn
 
 import lect
 from lect.runtime.graphs import attach, automatic
@@ -13,6 +14,7 @@ from lect.runtime.graphs import program as programs
 from lect.runtime.graphs.attach import simulated_device
 from lect.runtime.graphs.family import Limits
 from lect.runtime.graphs.measure import Plan
+from tests.graphs import natural_loops
 from tests.graphs.natural_loops import LOOPS
 
 # With the first, every result counts as small; with the second none, so that second recordings and copies are decided as for large ones.
@@ -67,4 +69,25 @@ def test_loop_has_the_values_of_eager_where_it_is_recorded_by_itself(name: str, 
     replayed = device.replayed
     check(LOOPS[name](lect.compile, "cpu"), expected)
     assert lect.events("recording choice", "recording off") != []
+    assert device.replayed > replayed
+
+
+class Counted(nn.Module):
+    """What decides a size by elements, in the middle of a forward."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(x) + torch.nonzero(x[0].detach() > 0).sum() * 0.01
+
+
+QUICK = ("loss_inside", "gradients_accumulated", "outputs_written_to", "graph_retained")
+
+
+@pytest.mark.parametrize("name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in LOOPS])
+def test_loop_has_the_values_of_eager_where_it_is_recorded_in_parts(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = natural_loops.model
+    monkeypatch.setattr(natural_loops, "model", lambda device, seed=0: nn.Sequential(*plain(device, seed), Counted(), nn.Linear(8, 8)))
+    expected = LOOPS[name](lambda target: target, "cpu")
+    device = simulated_device()
+    replayed = device.replayed
+    check(LOOPS[name](compiled, "cpu"), expected)
     assert device.replayed > replayed

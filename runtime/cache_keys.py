@@ -24,7 +24,9 @@ from lect.ir import Context, Operation, print_op
 from lect.runtime.versions import versions
 
 # Options that decide what is captured and when, which the graph shows, and none that decides how it is lowered.
-WITHOUT_EFFECT = frozenset({"breaks", "cache", "check", "dump", "graphs", "guards", "override", "round_trip", "trigger", "tuning", "version_limit"})
+WITHOUT_EFFECT = frozenset(
+    {"breaks", "cache", "check", "dump", "graphs", "guards", "override", "round_trip", "trigger", "tuning", "tuning_budget", "version_limit"}
+)
 # Namespaces of operators that come with torch.
 OF_TORCH = frozenset({"aten", "prim", "prims", "quantized", "mkldnn", "mkl"})
 OBJECT = "#fx.object<"  # the text of a live object of the program

@@ -393,6 +393,19 @@ class Tuning(Event):
 
 
 @dataclass(frozen=True)
+class TuningStopped(Event):
+    """The seconds that a process may measure are over: so many kernels of the function are left to the estimates, and to the next process."""
+
+    kind: ClassVar[str] = "tuning stopped"
+    kernels: int = 0
+    seconds: float = 0.0
+
+    def text(self) -> str:
+        left = f"{self.kernels} kernels are" if self.kernels != 1 else "1 kernel is"
+        return f"{left} left to the estimates, and to the next process, as {self.seconds:.1f} s were measured"
+
+
+@dataclass(frozen=True)
 class TuningProblem(Event):
     """A record of tuning cannot be read, or does not fit its kernel, and is not used; the estimate decides."""
 

@@ -36,6 +36,7 @@ OPTIONS: Mapping[str, tuple[tuple[Any, ...] | None, str]] = MappingProxyType(
         "override": (None, "a folder with edited texts, each of which is used from its level on"),
         "tuning": (None, "a file of tuning records, which go before those of the cache"),
         "autotune": ((True, False), 'kernels that no record of tuning knows are measured in several forms, and records are written: `mode="max-autotune"`'),
+        "tuning_budget": (None, "the seconds that a process measures at most, else 60; what is left then has no record, and the next process goes on"),
         "check": (("", "eager"), "each graph is compared with eager at each call; a difference is searched for and raised"),
         "round_trip": (
             ("", "levels", "passes"),
@@ -83,6 +84,8 @@ class Settings:
                 given[name] = _folder(name, value)
             if name == "tuning" and value is not None:
                 given[name] = _records(value)
+            if name == "tuning_budget" and (type(value) not in (int, float) or not value >= 0):
+                raise LectError(f"option 'tuning_budget' is a number of seconds, got {value!r}")
             if name == "memory_budget":
                 if type(value) not in (int, float) or not 0 <= value <= 1:
                     raise LectError(f"option 'memory_budget' is a number between 0 and 1, got {value!r}")

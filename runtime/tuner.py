@@ -6,6 +6,7 @@ so a second compile, in this process or another, measures nothing.
 
 What costs time is left out: a kernel that moves its memory at the rate of a copy in the form of the estimate, or takes no longer than a launch, has no
 other forms; others are compiled side by side; and one that must be slower than what was measured is not compiled.  What takes longer is looked at once.
+A process measures for so many seconds (`tuning_budget`), the kernels with the most work first; what is left has no record, and the next process goes on there.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from lect.passes.loop.loop_choose_kernel import LoopChooseKernel
 from lect.passes.loop.nests import functions
 from lect.passes.manager import PassManager
 from lect.passes.tuning import TUNING, is_tunable, kernel_of_nest, name_of, nest_alone, product_alone, text_of
-from lect.runtime.events import EventLog, Tuning, TuningBegins, TuningProblem
+from lect.runtime.events import EventLog, Tuning, TuningBegins, TuningProblem, TuningStopped
 from lect.runtime.linking import module_of
 from lect.runtime.timers import DeviceTimer, Timer, Trial
 from lect.runtime.tuning_records import UNTUNED, CompileRecords, choices_text
@@ -33,6 +34,8 @@ from lect.runtime.tuning_records import UNTUNED, CompileRecords, choices_text
 FIRST_CHOICE = "kernel-choose-gpu-tiles"
 NEAR = 1.04  # times the least time that is possible, where nothing is left to gain
 SHORT = 2.5  # microseconds, of which a launch is most
+BUDGET = 60.0  # seconds that a process measures, where nobody says otherwise
+AT_ONCE = 32  # kernels that are measured before the clock is looked at
 MARGIN = 0.98  # of the time of the estimate's form, which another must be below
 
 
@@ -51,6 +54,11 @@ class Job:
     times: list[tuple[Mapping[str, Any], float]] = field(default_factory=list)
     hosts: dict[int, float] = field(default_factory=dict)  # of the forms, by their numbers
     started: float = field(default_factory=time.perf_counter)
+
+    @property
+    def weight(self) -> float:
+        """The least time that its calls take: what is worth being measured first."""
+        return self.least(self.forms[0]) * self.count
 
     @property
     def best(self) -> tuple[Mapping[str, Any], float]:
@@ -172,20 +180,43 @@ class Tuner:
         if not jobs:
             return
         self.log.add(TuningBegins(self.name, len(jobs), self.records.device))
+        store = self.records.store
+        assert store is not None
+        measured: list[Job] = []
+        with store.clock.running():
+            left = sorted(jobs, key=lambda job: job.weight, reverse=True)
+            while left and store.clock.seconds < self.budget:
+                some, left = left[:AT_ONCE], left[AT_ONCE:]
+                measured += self._measure_some(some)
+        if self.ctx.options.get("graphs", "auto") in ("auto", "off"):  # a graph that is started again costs the host next to nothing
+            weigh_host(measured)
+        for job in measured:
+            self._keep(job)
+        if len(measured) < len(jobs):
+            self.ctx.resources[UNTUNED] = True
+        if store.clock.seconds >= self.budget and len(measured) < len(jobs):
+            self.log.add(TuningStopped(self.name, len(jobs) - len(measured), store.clock.seconds))
+
+    @property
+    def budget(self) -> float:
+        """The seconds that this process may measure."""
+        given = self.ctx.options.get("tuning_budget")
+        return BUDGET if given is None else float(given)
+
+    def _measure_some(self, jobs: Sequence[Job]) -> list[Job]:
+        """Measure the forms of some kernels; those of which all were tried that may be the fastest, as far as time was left."""
         self._try([(job, job.forms[0]) for job in jobs])
         again = []
         for job in jobs:
             now = job.times[0][1] if job.times else float("inf")
             short = now < SHORT or now < job.least(job.forms[0]) * NEAR
             again += [] if short else [(job, form) for form in job.forms[1:] if job.least(form) < now]
-        self._try(again)
-        if self.ctx.options.get("graphs", "auto") in ("auto", "off"):  # a graph that is started again costs the host next to nothing
-            weigh_host(jobs)
-        for job in jobs:
-            if job.times:
-                self._keep(job)
-            else:
-                self.ctx.resources[UNTUNED] = True
+        assert self.records.store is not None
+        if self.records.store.clock.seconds < self.budget:
+            self._try(again)
+            again = []
+        unfinished = {id(job) for job, _ in again}
+        return [job for job in jobs if job.times and id(job) not in unfinished]
 
     def _try(self, wanted: list[tuple[Job, Mapping[str, Any]]]) -> None:
         """Compile forms side by side, then measure them one by one; what does not compile or run is no form."""

@@ -11,7 +11,9 @@ A file has any number of records, for any devices. The records of a file go befo
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,6 +87,31 @@ def read_records(path: Path) -> list[RecordOp]:
     return parse_records(text, str(path))
 
 
+class TuningClock:
+    """How many `seconds` a process has measured; what is measured within a measurement counts once."""
+
+    def __init__(self) -> None:
+        self.before = 0.0
+        self.begun: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        """The seconds until now."""
+        return self.before + (time.perf_counter() - self.begun if self.begun is not None else 0.0)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """A block in which it runs."""
+        if self.begun is not None:
+            yield
+            return
+        self.begun = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.before, self.begun = self.seconds, None
+
+
 class TuningStore:
     """The records of a store, or of this process alone where there is none; `report` is told of what cannot be used.
 
@@ -96,6 +123,7 @@ class TuningStore:
         self.report = report
         self.timer = timer
         self.own: dict[tuple[str, str], RecordOp] = {}
+        self.clock = TuningClock()
 
     def is_empty(self) -> bool:
         """Whether there is no record, which spares looking for each of them."""

@@ -8,6 +8,7 @@ import torch
 
 import lect
 from lect.backends.llvm.loaded import cpu_target
+from lect.ir import LectError
 from lect.ir.printer import attribute_text
 from lect.runtime.entry import RUNTIME
 from lect.runtime.events import Tuning
@@ -120,6 +121,38 @@ def test_short_kernels_and_those_at_the_rate_of_memory_have_one_form(tuned):
     tuned(timer)
     (event,) = run(softmax, torch.randn(64, 1000))
     assert len(timer.measured) == len(event.table) == 1
+
+
+def several(x):
+    return torch.softmax(x * 2, -1), (x.t() + 1).contiguous(), x.cos().sum(0)
+
+
+def test_a_process_measures_for_so_long_and_the_next_goes_on(tuned):
+    class Slow(Timer):
+        def microseconds(self, trial, limit):
+            store.clock.before += 10.0
+            return super().microseconds(trial, limit)
+
+    x = torch.randn(640, 1000)
+    store = tuned(Slow(other=1e4), "first")
+    whole = {event.kernel for event in run(several, x)}
+    assert len(whole) == 3
+    store = tuned(Slow(other=1e4))
+    assert [event.kernel for event in run(several, x, options={"tuning_budget": 25.0})] == []  # three estimates, but none of the other forms
+    (stopped,) = lect.events("tuning stopped")
+    assert stopped.text() == f"3 kernels are left to the estimates, and to the next process, as {stopped.seconds:.1f} s were measured"
+    store.clock.before = 0.0
+    assert {event.kernel for event in run(several, x, options={"tuning_budget": 1e6})} == whole
+    assert lect.events("tuning stopped") == []
+    store.clock.before = 1e9
+    assert run(several, x) == []
+    assert lect.events("tuning stopped", "tuning begins") == []
+
+
+def test_a_budget_is_a_number_of_seconds(tuned):
+    for wrong in ("1", -1, float("nan"), True):
+        with pytest.raises(LectError, match="option 'tuning_budget' is a number of seconds"):
+            lect.compile(softmax, mode="max-autotune", options={"tuning_budget": wrong})
 
 
 def test_a_form_that_does_not_compile_is_none(tuned):

@@ -109,6 +109,11 @@ class AutomaticProgram(RecordedProgram):
         known = f", to which others have added {others / 1e6:.0f} MB" if others else ""
         return f"a recording would add {added / 1e6:.0f} MB to the memory of the program{known}; {limit / 1e6:.0f} MB may be added"
 
+    def _little_room(self) -> str:
+        """Says so where memory is so full that what recordings may add could be what the program lacks later; else empty."""
+        room, wanted = self.device.room(), 2 * max(self.plan.bytes, int(self.plan.growth * self.device.peak()))
+        return "" if room >= wanted else f"{room / 1e6:.0f} MB of memory are left on the device, of {wanted / 1e6:.0f} MB that there have to be"
+
     @staticmethod
     def _added(recording: Recording) -> int:
         """The bytes that would not be taken without a recording: all but what a forward keeps for its backward."""
@@ -144,7 +149,7 @@ class AutomaticProgram(RecordedProgram):
     def _decide(self) -> None:
         self.before = self.meter.times()
         waits = self.meter.waits()
-        off = self.obstacle or self._too_much(self.shown) if waits else ""
+        off = (self.obstacle or self._too_much(self.shown) or self._little_room()) if waits else ""
         self.log.add(RecordingChoice(self.facts.name, "recorded" if waits and not off else "not recorded", *self.before))
         if not waits:
             rests = self.plan.rests

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import Any
@@ -19,6 +19,7 @@ import torch
 from lect.backends.triton.driver import DriverError
 from lect.backends.triton.graph_nodes import Place, kernel_places, node_count, set_address
 from lect.runtime.graphs.device import CaptureError
+from lect.runtime.graphs.library_state import library_state
 from lect.runtime.graphs.memory import span, without_bases
 
 START = torch._C._CUDAGraph.replay if hasattr(torch._C, "_CUDAGraph") else torch.cuda.CUDAGraph.replay  # without a step in Python
@@ -43,6 +44,10 @@ class CudaDevice:
         """Whether the program itself captures on the current stream."""
         return torch._C._cuda_isCurrentStreamCapturing()  # type: ignore[no-any-return]
 
+    def library_state(self) -> Hashable:
+        """Precisions, libraries, and whether they are deterministic."""
+        return library_state()
+
     def now(self) -> float:
         """The clock of the host, in microseconds."""
         return time.perf_counter() * 1e6
@@ -64,6 +69,11 @@ class CudaDevice:
     def let_go(self) -> None:
         """Give the memory of dropped recordings back, once their replays are done."""
         torch.cuda.empty_cache()
+
+    def room(self) -> int:
+        """What is free on the device, and what torch's allocator has beyond the most that tensors took."""
+        free, _ = torch.cuda.mem_get_info(self.number)
+        return free + torch.cuda.memory_reserved(self.number) - self.peak()
 
     def peak(self) -> int:
         """The most bytes that tensors have taken."""

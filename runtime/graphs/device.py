@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Protocol
 
 Tensors = Sequence[Any]
@@ -39,6 +39,9 @@ class Device(Protocol):
     def busy(self) -> bool:
         """Whether somebody else is recording on the current stream."""
 
+    def library_state(self) -> Hashable:
+        """What is set of how the library computes: a recording made under one state is not for another."""
+
     def now(self) -> float:
         """The time of the host, in microseconds."""
 
@@ -53,6 +56,9 @@ class Device(Protocol):
 
     def let_go(self) -> None:
         """Give back memory that nobody uses, such as that of recordings that were dropped."""
+
+    def room(self) -> int:
+        """How many bytes more than at most so far tensors could take."""
 
     def peak(self) -> int:
         """The most bytes that tensors have taken on the device so far."""

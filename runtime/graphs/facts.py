@@ -18,7 +18,8 @@ class ProgramFacts:
     """Facts about the program called `name` on `device`, by the numbers of its arguments.
 
     `written` are those whose memory it changes, `versions` how often autograd counts that; `launched` are those that only own kernels read, each by its
-    address.  `symbols` are those with sizes that are known at run time.  `launches` counts what is started, a library call as several launches.  `obstacle`
+    address.  `symbols` are those with sizes that are known at run time.  `library` says that functions of the library are
+    called.  `launches` counts what is started, a library call as several launches.  `obstacle`
     names the operation that cannot be recorded; empty when there is none.
     """
 
@@ -29,6 +30,7 @@ class ProgramFacts:
     versions: tuple[tuple[int, int], ...]
     launched: frozenset[int]
     symbols: tuple[int, ...]
+    library: bool
     launches: int
     obstacle: str
 
@@ -50,7 +52,8 @@ def facts_of(func: Operation, alone: Collection[str], name: str, device: str) ->
     symbols = tuple([number for value, number in arguments.items() if _has_symbols(value)])
     weights = {LaunchOp: 1, ExternOp: LIBRARY, UpdateOp: LIBRARY, WriteOp: LIBRARY}
     launches = sum(weights.get(type(op), 0) for op in func.body)
-    return ProgramFacts(name, device, len(arguments), frozenset(written), tuple(sorted(versions.items())), launched, symbols, launches, _obstacle(func, device))
+    library, changes = any(isinstance(op, ExternOp | UpdateOp) for op in func.body), tuple(sorted(versions.items()))
+    return ProgramFacts(name, device, len(arguments), frozenset(written), changes, launched, symbols, library, launches, _obstacle(func, device))
 
 
 def root(value: Value) -> Value:

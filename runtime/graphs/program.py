@@ -122,9 +122,10 @@ class RecordedProgram:
         return ""
 
     def _family(self, arguments: Sequence[Any]) -> Family:
-        """The recordings for these sizes, on this stream, in this mode of autograd."""
+        """The recordings for these sizes, on this stream, in this mode of autograd, for what the program has set of the library."""
         sizes = tuple([(tuple(arguments[number].shape), arguments[number].stride()) for number in self.facts.symbols])
-        key = (self.device.stream(), torch.is_inference_mode_enabled(), sizes)
+        state = self.device.library_state() if self.facts.library else None
+        key = (self.device.stream(), torch.is_inference_mode_enabled(), state, sizes)
         found = self.families.get(key)
         self.asked += 1
         if found is None:

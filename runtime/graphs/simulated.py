@@ -7,12 +7,13 @@ the memory of the results with junk, as temporaries would, and then runs the pro
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import torch
 
 from lect.runtime.graphs.device import CaptureError
+from lect.runtime.graphs.library_state import library_state
 from lect.runtime.graphs.memory import span, without_bases
 
 JUNK = 0xA7
@@ -26,7 +27,7 @@ class SimulatedDevice:
 
     def __init__(self) -> None:
         self.host = self.ready = 0.0
-        self.most = 1 << 40
+        self.most = self.left = 1 << 40
         self.current = 0
         self.recording = False
         self.recorded = self.replayed = self.patched = 0
@@ -44,6 +45,10 @@ class SimulatedDevice:
         for _ in range(pieces):
             self.host += host / pieces
             self.ready = max(self.ready, self.host) + device / pieces
+
+    def library_state(self) -> Hashable:
+        """What a program has set."""
+        return library_state()
 
     def now(self) -> float:
         """The time of the host."""
@@ -63,6 +68,10 @@ class SimulatedDevice:
 
     def let_go(self) -> None:
         """Nothing is kept."""
+
+    def room(self) -> int:
+        """What tests say."""
+        return self.left
 
     def peak(self) -> int:
         """What tests say."""

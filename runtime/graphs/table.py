@@ -65,7 +65,7 @@ class Table:
         """What there is, of all graphs or of those of one function."""
         found = []
         for program in self._of(function):
-            for (_, _, sizes), family in list(program.families.items()):
+            for (*_, sizes), family in list(program.families.items()):
                 known = ", ".join("x".join(map(str, shape)) or "number" for shape, _ in sizes)
                 for each in family.recordings:
                     counts = each.captured.nodes, each.bytes, each.uses, len(each.buffers), each.patched

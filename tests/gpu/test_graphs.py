@@ -150,6 +150,21 @@ def test_numbers_on_the_cpu_are_filled_in() -> None:
         torch.testing.assert_close(found, torch.sin(x * (0.5 * step)) @ x.t(), rtol=1e-3, atol=1e-4)
 
 
+def test_precisions_that_are_set_later_hold() -> None:
+    run, x = compiled(lambda x, w: (x @ w).relu() @ w), torch.randn(512, 512, device="cuda")
+    w, setting = torch.randn(512, 512, device="cuda"), torch.backends.cuda.matmul
+    before = setting.allow_tf32
+    try:
+        with torch.no_grad():
+            for step in range(24):
+                setting.allow_tf32 = step % 6 > 2
+                found, exact = run(x, w), ((x.double() @ w.double()).relu() @ w.double())
+                error = ((found - exact).abs().max() / exact.abs().max()).item()
+                assert (error > 2e-5) == setting.allow_tf32, (step, error)
+    finally:
+        setting.allow_tf32 = before
+
+
 def layers(x: torch.Tensor, count: int = 20) -> torch.Tensor:
     for _ in range(count):
         x = torch.tanh(x @ x).sum(0, keepdim=True) * 1e-3 + x
@@ -202,7 +217,11 @@ def test_random_numbers_are_the_same_where_a_graph_is_recorded_by_itself(rng: st
         torch.manual_seed(3)
         with torch.no_grad():
             found[graphs] = [run(x) for _ in range(40)]
-            found[graphs].append(torch.rand(4, device="cuda"))
+            state = torch.cuda.get_rng_state()
+            found[graphs] += [torch.rand(4, device="cuda"), run(x)]
+            torch.cuda.set_rng_state(state)
+            found[graphs] += [torch.rand(4, device="cuda"), run(x)]
+            assert torch.equal(found[graphs][-1], found[graphs][-3])
         if graphs == "auto":
             assert [event.choice for event in lect.events("recording choice")] == ["recorded", "recordings stay"]  # type: ignore[attr-defined]
     assert all(torch.equal(a, b) for a, b in zip(found["auto"], found["off"], strict=True))

@@ -50,7 +50,7 @@ class Case:
     ) -> None:
         self.device = Timed(plain, replayed)
         self.plain = self.python = 0
-        known: dict[str, Any] = {"written": frozenset(), "versions": (), "launched": frozenset(), "symbols": (), "launches": 9, "obstacle": ""}
+        known: dict[str, Any] = {"written": frozenset(), "versions": (), "launched": frozenset(), "symbols": (), "library": False, "launches": 9, "obstacle": ""}
         seen, limits = others.pop("seen", None), others.pop("limits", None)
         facts = ProgramFacts("f", "cpu", arguments, **{**known, **others})
         self.table = Table()
@@ -183,6 +183,14 @@ def test_memory_grows_by_no_more_than_it_may() -> None:
     case.calls(30)
     assert case.device.replayed == 0
     assert case.told()[-1] == "runs without recordings: a recording would add 0 MB to the memory of the program; 0 MB may be added"
+
+
+def test_nothing_is_recorded_where_memory_is_nearly_full() -> None:
+    case = Case(plain=(900.0, 60.0), plan=Plan(bytes=100))
+    case.device.most, case.device.left = 10_000_000, 1_900_000
+    case.calls(30)
+    assert case.device.recorded == 0
+    assert case.told()[-1] == "runs without recordings: 2 MB of memory are left on the device, of 2 MB that there have to be"
 
 
 def test_results_that_are_too_much_to_copy_are_not_recorded_at_all() -> None:

@@ -14,6 +14,7 @@ from lect.runtime.graphs.attach import simulated_device
 from lect.runtime.graphs.device import CaptureError
 from lect.runtime.graphs.facts import ProgramFacts
 from lect.runtime.graphs.family import Limits
+from lect.runtime.graphs.library_state import library_state
 from lect.runtime.graphs.memory import Results, Unsuitable, buffer_like, flat
 from lect.runtime.graphs.program import RecordedProgram
 from lect.runtime.graphs.simulated import SimulatedDevice
@@ -30,7 +31,7 @@ def fresh() -> Any:
 
 
 def facts(arguments: int = 1, **others: Any) -> ProgramFacts:
-    known: dict[str, Any] = {"written": frozenset(), "versions": (), "launched": frozenset(), "symbols": (), "launches": 1, "obstacle": ""}
+    known: dict[str, Any] = {"written": frozenset(), "versions": (), "launched": frozenset(), "symbols": (), "library": False, "launches": 1, "obstacle": ""}
     return ProgramFacts("f", "cpu", arguments, **{**known, **others})
 
 
@@ -191,6 +192,40 @@ def test_streams_have_recordings_of_their_own() -> None:
             device.current = step % 2
             made(torch.full((4,), float(step)))
     assert device.recorded == 2
+
+
+def test_settings_of_the_library_have_recordings_of_their_own() -> None:
+    """What the library computes with is chosen when a recording is made; here it is the settings that a replay would take."""
+    device = SimulatedDevice()
+    made = program(lambda x: [x + float(torch.backends.cuda.matmul.allow_fp16_accumulation)], device, library=True)
+    setting = torch.backends.cuda.matmul
+    before = setting.allow_fp16_accumulation
+    try:
+        with torch.no_grad():
+            for step in range(16):
+                setting.allow_fp16_accumulation = step % 4 > 1
+                assert made(torch.full((4,), float(step)))[0].tolist() == [float(step) + (step % 4 > 1)] * 4
+    finally:
+        setting.allow_fp16_accumulation = before
+    assert device.recorded == 2
+
+
+@pytest.mark.parametrize("name", ["matmul", "cudnn"])
+def test_each_setting_is_seen(name: str) -> None:
+    before = library_state()
+    part = torch.backends.cuda.matmul if name == "matmul" else torch.backends.cudnn
+    old = part.allow_tf32
+    part.allow_tf32 = not old
+    try:
+        assert library_state() != before
+    finally:
+        part.allow_tf32 = old
+    before = library_state()  # which may name the default now, where nothing was said
+    with torch.backends.cudnn.flags(benchmark=not torch.backends.cudnn.benchmark):
+        assert library_state() != before
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+        assert library_state() != before
+    assert library_state() == before
 
 
 def sized(program: RecordedProgram, *sizes: int) -> None:

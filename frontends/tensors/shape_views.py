@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import torch
 
-from lect.dialects.functional.shapes import element_count, normalize_dim, preserved_strides, resolve_shape, view_strides
+from lect.dialects.functional.shapes import channels_last_strides, element_count, normalize_dim, preserved_strides, resolve_shape, suggests_channels_last, view_strides
 from lect.frontends.tensors.metadata import TensorMeta
 from lect.frontends.tensors.shape_pointwise import Result, ShapeFunction
 
@@ -195,6 +195,20 @@ def cat(tensors: Any, dim: int = 0) -> Result:
     return first.like((*first.shape[:position], total, *first.shape[position + 1 :]))
 
 
+def roll(x: TensorMeta, shifts: Any, dims: Any = ()) -> Result:
+    """roll along given dims on a CPU, which is cat of the two parts of each dim, one after the other; torch's meta kernel says row-major, as a GPU's does."""
+    known = type(shifts) in (tuple, list) and type(dims) in (tuple, list) and len(shifts) == len(dims) > 0
+    if not known or x.device.type != "cpu" or 0 in x.shape or not _may_have_channels_last(*x.layout):
+        return None
+    for shift, dim in zip(shifts, dims):
+        position = normalize_dim(dim, len(x.shape))
+        size = x.shape[position]
+        parts = [(*x.shape[:position], part, *x.shape[position + 1 :]) for part in (shift % size, size - shift % size)]
+        kept = all(suggests_channels_last(part, x.strides, (4, 5)) for part in parts)
+        x = x.like(x.shape, strides=channels_last_strides(x.shape) if kept else None)
+    return x
+
+
 def stack(tensors: Any, dim: int = 0) -> Result:
     """stack of tensors of one dtype and shape: cat, whose dim is split then; behind the last dim it is cat of tensors with one dim more."""
     first = tensors[0]
@@ -247,6 +261,7 @@ TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
         aten.flip.default: flip,
         aten.cat.default: cat,
         aten.stack.default: stack,
+        aten.roll.default: roll,
         aten.embedding.default: embedding,
         aten.tril.default: triangle,
         aten.triu.default: triangle,

@@ -111,3 +111,18 @@ def test_angles_of_complex_numbers_are_row_major(dtype):
     compiled = lect.compile(program)
     for x in (torch.randn(3, 4, dtype=dtype).T, torch.randn(2, 3, 4, 5, dtype=dtype).to(memory_format=torch.channels_last), torch.randn(3, 8, dtype=dtype)[:, ::2]):
         same(program(x), compiled(x))
+
+
+@pytest.mark.parametrize("rank", [4, 5])
+def test_rolled_images_lie_as_eager_lays_them(rank: int) -> None:
+    lect.reset()
+
+    def program(x):
+        return torch.roll(x, 1, 1), x.roll((2, -1), (2, 0)), x.roll(0, 3) + 1, x.roll(3, 1), torch.roll(x, 5)
+
+    compiled = lect.compile(program)
+    last = torch.channels_last if rank == 4 else torch.channels_last_3d
+    shapes = (2, 3, 4, 5, 6)[:rank], (1, 3, 4, 5, 1)[:rank], (2, 3, 1, 1, 1)[:rank], (2, 1, 4, 5, 6)[:rank], (0, 3, 4, 5, 6)[:rank]
+    for x in [torch.randn(shape) for shape in shapes]:
+        for laid in (x, x.to(memory_format=last), x.transpose(1, -1).contiguous().transpose(1, -1), x[:, ::2]):
+            same(program(laid), compiled(laid))

@@ -1,6 +1,6 @@
 """Shape functions of losses and of gradients where sizes are symbols: torch's own meta kernels of them compute with the sizes as numbers.
 
-Each gives None where all sizes are integers, and for whatever it does not cover; torch's meta kernel is asked then.
+Each but that of huber_loss gives None where all sizes are integers, and for whatever it does not cover; torch's meta kernel is asked then.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from typing import Any, Final
 
 import torch
 
+from lect.dialects.functional.shapes import preserved_strides
 from lect.frontends.tensors.metadata import TensorMeta
-from lect.frontends.tensors.shape_pointwise import Result, ShapeFunction, category
+from lect.frontends.tensors.shape_pointwise import Result, ShapeFunction, category, pointwise_meta
 from lect.frontends.tensors.sizes import has_sizes
 
 aten = torch.ops.aten
@@ -53,8 +54,16 @@ def _loss(x: TensorMeta, target: TensorMeta, weights: Sequence[TensorMeta | None
 
 
 def loss(x: TensorMeta, target: TensorMeta, reduction: int = 1, bound: float = 1.0) -> Result:
-    """mse_loss, soft_margin_loss, huber_loss and smooth_l1_loss."""
+    """mse_loss, soft_margin_loss and smooth_l1_loss."""
     return _loss(x, target, (), reduction)
+
+
+def huber_loss(x: TensorMeta, target: TensorMeta, reduction: int = 1, delta: float = 1.0) -> Result:
+    """huber_loss; that of each element is written to a copy of the first operand's layout, unless that is smaller, which torch's meta kernel says otherwise."""
+    if reduction != 0 or x.dtype is not target.dtype or category(x.dtype) != 2:
+        return _loss(x, target, (), reduction)
+    found = pointwise_meta((x, target), x.dtype)
+    return x.like(x.shape, strides=preserved_strides(x.layout)) if found is not None and found.shape == x.shape else found
 
 
 def cross_entropy(x: TensorMeta, target: TensorMeta, weight: Any = None, reduction: int = 1) -> Result:
@@ -99,11 +108,6 @@ def likelihood_backward(gradient: TensorMeta, x: TensorMeta, target: TensorMeta,
     return x.like(x.shape) if fits and gradient.dtype is total.dtype is x.dtype else None
 
 
-def product_with_logarithm(x: TensorMeta, y: TensorMeta) -> Result:
-    """xlogy, which kl_div is made of."""
-    return x.like(x.shape) if x.shape == y.shape and _plain(x, y) else None
-
-
 def around(gradient: TensorMeta, sizes: Sequence[Any], *place: int) -> Result:
     """select_backward, slice_backward and diagonal_backward: the gradient among zeros, row-major."""
     return gradient.like(tuple(sizes))
@@ -126,7 +130,6 @@ TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
         for func, function in (
             (aten.mse_loss.default, loss),
             (aten.soft_margin_loss.default, loss),
-            (aten.huber_loss.default, loss),
             (aten.smooth_l1_loss.default, loss),
             (aten.soft_margin_loss_backward.default, loss_backward),
             (aten.huber_loss_backward.default, loss_backward),
@@ -137,11 +140,11 @@ TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
             (aten.nll_loss_forward.default, likelihood),
             (aten.nll_loss2d_forward.default, likelihood),
             (aten.nll_loss2d_backward.default, likelihood_backward),
-            (aten.xlogy.Tensor, product_with_logarithm),
             (aten.select_backward.default, around),
             (aten.slice_backward.default, around),
             (aten.diagonal_backward.default, around),
             (aten.native_batch_norm_backward.default, batch_norm_backward),
         )
     }
+    | {aten.huber_loss.default: huber_loss}
 )

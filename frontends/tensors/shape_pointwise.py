@@ -175,10 +175,15 @@ def arithmetic(x: Any, y: Any, alpha: Any = 1) -> Result:
 
 
 def difference(x: Any, y: Any, alpha: Any = 1) -> Result:
-    """sub and rsub.  Raises eager's RuntimeError for a number that is a bool, which torch's meta kernels let pass."""
+    """sub.  Raises eager's RuntimeError for a number that is a bool, which torch's meta kernels let pass."""
     if type(x) is bool or type(y) is bool:
         raise RuntimeError(_NO_BOOL_DIFFERENCE)
     return arithmetic(x, y, alpha)
+
+
+def reversed_difference(x: Any, y: Any, alpha: Any = 1) -> Result:
+    """rsub, which is sub of the operands in the other order: the result lies as the second one does."""
+    return difference(y, x, alpha)
 
 
 _NO_BOOL_DIFFERENCE: Final = (
@@ -203,6 +208,35 @@ def true_division(x: Any, y: Any) -> Result:
         return None
     computed = dtype if _CATEGORIES[dtype] == 2 else torch.get_default_dtype()
     return pointwise_meta((x, y), computed, computed)
+
+
+def rounded_division(x: Any, y: Any, *, rounding_mode: str | None = None) -> Result:
+    """div with a rounding mode and floor_divide, which torch's meta kernels lay out as the second operand."""
+    if rounding_mode is None:
+        return true_division(x, y)
+    return arithmetic(x, y) if rounding_mode in ("floor", "trunc") else None
+
+
+def floor_division(x: Any, y: Any) -> Result:
+    """floor_divide."""
+    return rounded_division(x, y, rounding_mode="floor")
+
+
+def float_pair(x: Any, y: Any) -> Result:
+    """logaddexp, ...: floats alone."""
+    dtype = promoted_dtype((x, y))
+    return pointwise_meta((x, y), dtype, dtype) if dtype is not None and _CATEGORIES[dtype] == 2 else None
+
+
+def equal_pair(x: TensorMeta, y: TensorMeta) -> Result:
+    """heaviside: two tensors of one dtype."""
+    return pointwise_meta((x, y), x.dtype) if x.dtype is y.dtype else None
+
+
+def scaled_by_power(x: TensorMeta, exponent: TensorMeta) -> Result:
+    """ldexp: mul of the operand and powers of 2.0, which are row-major wherever the exponents lie."""
+    dtype = promoted_dtype((2.0, exponent))
+    return None if dtype is None else arithmetic(x, exponent.like(exponent.shape, dtype))
 
 
 def power(x: Any, exponent: Any) -> Result:
@@ -333,10 +367,19 @@ TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
         **_overloads(_ARITHMETIC, "Tensor", arithmetic),
         **_overloads("maximum minimum", "default", arithmetic),
         **_overloads(_ARITHMETIC, "Scalar", arithmetic),
-        **_overloads("sub rsub", "Tensor", difference),
-        **_overloads("sub rsub", "Scalar", difference),
+        **_overloads("sub", "Tensor", difference),
+        **_overloads("sub", "Scalar", difference),
+        **_overloads("rsub", "Tensor", reversed_difference),
+        **_overloads("rsub", "Scalar", reversed_difference),
         **_overloads("div", "Tensor", true_division),
         **_overloads("div", "Scalar", true_division),
+        **_overloads("div", "Tensor_mode", rounded_division),
+        **_overloads("floor_divide", "default", floor_division),
+        **_overloads("xlogy", "Tensor", true_division),
+        **_overloads("logaddexp logaddexp2", "default", float_pair),
+        aten.special_xlog1py.default: true_division,
+        aten.heaviside.default: equal_pair,
+        aten.ldexp.Tensor: scaled_by_power,
         **_overloads(_COMPARISONS, "Tensor", comparison),
         **_overloads(_COMPARISONS, "Scalar", comparison),
         **_overloads("logical_and logical_or logical_xor", "default", comparison),

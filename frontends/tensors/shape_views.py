@@ -8,7 +8,15 @@ from typing import Any, Final
 
 import torch
 
-from lect.dialects.functional.shapes import channels_last_strides, element_count, normalize_dim, preserved_strides, resolve_shape, suggests_channels_last, view_strides
+from lect.dialects.functional.shapes import (
+    channels_last_strides,
+    element_count,
+    normalize_dim,
+    preserved_strides,
+    resolve_shape,
+    suggests_channels_last,
+    view_strides,
+)
 from lect.frontends.tensors.metadata import TensorMeta
 from lect.frontends.tensors.shape_pointwise import Result, ShapeFunction
 

@@ -32,6 +32,9 @@ REGISTERS = 16
 SHORT_GRID = 64
 LONG_ROW = 2048
 ROWS = 4
+FEWEST_APART = 4  # rows that do not lie side by side are worth taking at once
+L1_BYTES = 32768
+PAGE = 4096  # bytes between lines of one set of a first cache, so that its size tells the lines of a set: addresses within a page choose the set
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ def choose_tiles(nest: NestOp, target: Mapping[str, Any]) -> TilesAttr:
     best = max(dims, key=lambda k: (votes[k], k))
     reduced = nest.reduced
     if any(isinstance(op, ScanOp) and (op.kind == "prod" or (op.kind not in ("max", "min") and op.value.type.is_float)) for op in nest.body):
-        return _totals(sizes, votes, scanned, lanes, _native_lanes(nest, target))
+        return _totals(sizes, votes, scanned, lanes, _rows_apart(nest, target))
     if scanned:
         if best not in scanned and votes[best]:
             return TilesAttr("scan", [TileAxis("X", best, _block(sizes[best], lanes), "grid")], "X")
@@ -119,21 +122,22 @@ def product_tiles(nest: NestOp, target: Mapping[str, Any]) -> TilesAttr | None:
     return TilesAttr("product", [lane_axis, TileAxis("Y", rows, block, "grid")], "X")
 
 
-def _totals(sizes: Sequence[int], votes: Sequence[int], scanned: Set[int], lanes: int, native: int) -> TilesAttr:
+def _totals(sizes: Sequence[int], votes: Sequence[int], scanned: Set[int], lanes: int, apart: int) -> TilesAttr:
     """Tiles of a nest with running totals of floats, which are taken in order, or products of integers, which few processors have vectors of.
 
-    They are taken of several rows at once, as each step waits for the one before it.  Rows that are neighbours in memory fill a block; of others two
-    registers are filled element by element, which costs less than the waiting.
+    They are taken of several rows at once, as each step waits for the one before it.  Rows that are neighbours in memory fill a block; of others up to two
+    registers are filled element by element, which costs less than the waiting.  They are at most as many (`apart`) as a set of the first cache has lines:
+    rows of a power of two of bytes lie in one set, which they would drive each other out of.
     """
     near = [k for k in range(len(sizes)) if k not in scanned and votes[k]]
     if near:
         best = max(near, key=lambda k: (votes[k], k))
         return TilesAttr("scan", [TileAxis("X", best, _block(sizes[best], lanes), "grid")], "X")
-    apart = [k for k in range(len(sizes)) if k not in scanned and sizes[k] >= native]
-    if not apart:
+    others = [k for k in range(len(sizes)) if k not in scanned and sizes[k] >= FEWEST_APART]
+    if not others:
         return TilesAttr("scan", ())
-    best = max(apart, key=lambda k: (sizes[k], k))
-    return TilesAttr("scan", [TileAxis("X", best, min(2 * native, 1 << (sizes[best].bit_length() - 1)), "grid")], "X")
+    best = max(others, key=lambda k: (sizes[k], k))
+    return TilesAttr("scan", [TileAxis("X", best, 1 << (min(apart, sizes[best]).bit_length() - 1), "grid")], "X")
 
 
 def _ordered(nest: NestOp, votes: Sequence[int], lanes: int) -> TilesAttr:
@@ -182,6 +186,11 @@ def _lanes(nest: NestOp, target: Mapping[str, Any]) -> int:
     """Lanes of one step: two registers where much is computed on each element, else four."""
     heavy = any(op.name.partition(".")[2] in HEAVY for op in nest.body) or any(isinstance(op, ReduceIndexOp) for op in nest.body)
     return _native_lanes(nest, target) * (2 if heavy else 4)
+
+
+def _rows_apart(nest: NestOp, target: Mapping[str, Any]) -> int:
+    """How many rows that are not neighbours are walked at once: two registers of them, but no more than a set of the first cache has lines."""
+    return max(min(2 * _native_lanes(nest, target), int(target.get("l1_bytes", L1_BYTES)) // PAGE), 1)
 
 
 def _column_lanes(nest: NestOp, lanes: int) -> int:

@@ -126,3 +126,33 @@ def test_rolled_images_lie_as_eager_lays_them(rank: int) -> None:
     for x in [torch.randn(shape) for shape in shapes]:
         for laid in (x, x.to(memory_format=last), x.transpose(1, -1).contiguous().transpose(1, -1), x[:, ::2]):
             same(program(laid), compiled(laid))
+
+
+PAIRS = {
+    "floor": lambda a, b: torch.div(a, b, rounding_mode="floor"),
+    "trunc": lambda a, b: torch.div(a, b, rounding_mode="trunc"),
+    "floor_divide": lambda a, b: a // b,
+    "xlogy": torch.xlogy,
+    "xlog1py": torch.special.xlog1py,
+    "rsub": torch.rsub,
+    "logaddexp": torch.logaddexp,
+    "logaddexp2": torch.logaddexp2,
+    "heaviside": torch.heaviside,
+    "ldexp": torch.ldexp,
+    "huber": lambda a, b: torch.ops.aten.huber_loss(*torch.broadcast_tensors(a, b), 0),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_results_of_two_layouts_lie_as_eager_lays_them(name: str) -> None:
+    def program(a, b):
+        return PAIRS[name](a, b), PAIRS[name](b, a)
+
+    x = torch.rand(2, 3, 4, 5) + 0.5
+    others = x.to(memory_format=torch.channels_last), x.permute(3, 1, 2, 0).contiguous().permute(3, 1, 2, 0), torch.rand(1, 3, 1, 5) + 0.5, x[..., :1]
+    for other in others:
+        lect.reset()
+        same(program(x, other), lect.compile(program)(x, other))
+        if other.shape != x.shape:
+            last = x.to(memory_format=torch.channels_last)
+            same(program(last, other), lect.compile(program)(last, other))

@@ -160,8 +160,21 @@ loop.func @totals_of_several_rows(%x: !loop.buffer<64x100xf64>) {
   loop.return(%y) {views = [#loop.view<64x100>]}
 }
 
-// CHECK-LABEL: loop.func @no_rows_at_once_as_they_do_not_fill_a_register
-loop.func @no_rows_at_once_as_they_do_not_fill_a_register(%x: !loop.buffer<3x100xf64>) {
+// Two registers hold 16 floats of f32, but a set of a first cache of 32 KB holds 8 lines, and rows of 4 KB lie in one set.
+// CHECK-LABEL: loop.func @totals_of_no_more_rows_than_the_cache_holds
+loop.func @totals_of_no_more_rows_than_the_cache_holds(%x: !loop.buffer<64x1024xf32>) {
+  // CHECK: tiles = #kernel.tiles<"scan", X: d0 by 8 grid, vector X>
+  %y = loop.nest @n0(%x) {space = #loop.space<d0: 64, d1: 1024>} : !loop.buffer<64x1024xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %0 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 1024 + d1)>} : f32
+    %1 = loop.scan(%0) {kind = "sum", over = 1} : f32
+    loop.store(%1) {map = #loop.map<(d0, d1) -> (d0 * 1024 + d1)>}
+  }
+  loop.return(%y) {views = [#loop.view<64x1024>]}
+}
+
+// CHECK-LABEL: loop.func @no_rows_at_once_as_they_are_too_few
+loop.func @no_rows_at_once_as_they_are_too_few(%x: !loop.buffer<3x100xf64>) {
   // CHECK: tiles = #kernel.tiles<"scan">
   %y = loop.nest @n0(%x) {space = #loop.space<d0: 3, d1: 100>} : !loop.buffer<3x100xf64> {
   ^bb0(%d0: index, %d1: index):

@@ -235,8 +235,8 @@ def equal_pair(x: TensorMeta, y: TensorMeta) -> Result:
 
 def scaled_by_power(x: TensorMeta, exponent: TensorMeta) -> Result:
     """ldexp: mul of the operand and powers of 2.0, which are row-major wherever the exponents lie."""
-    dtype = promoted_dtype((2.0, exponent))
-    return None if dtype is None else arithmetic(x, exponent.like(exponent.shape, dtype))
+    factor = power_of_number(2.0, exponent)
+    return None if factor is None else arithmetic(x, factor)
 
 
 def power(x: Any, exponent: Any) -> Result:
@@ -247,6 +247,12 @@ def power(x: Any, exponent: Any) -> Result:
         dtype = promoted_dtype((x, exponent))
         return pointwise_meta((x,), dtype, dtype) if dtype is not None and _CATEGORIES[dtype] <= 2 else None
     return arithmetic(x, exponent)
+
+
+def power_of_number(base: Any, exponent: TensorMeta) -> Result:
+    """pow of a number: row-major wherever the exponents lie."""
+    dtype = promoted_dtype((base, exponent))
+    return None if dtype is None else exponent.like(exponent.shape, dtype)
 
 
 def comparison(x: Any, y: Any) -> Result:
@@ -390,6 +396,7 @@ TABLE: Final[Mapping[Any, ShapeFunction]] = MappingProxyType(
         aten.native_dropout_backward.default: dropout_backward,
         aten.pow.Tensor_Scalar: power,
         aten.pow.Tensor_Tensor: power,
+        aten.pow.Scalar: power_of_number,
         **_overloads("add_", "Tensor", checked_only(arithmetic)),
         **_overloads("add_", "Scalar", checked_only(arithmetic)),
         **_overloads("sub_", "Tensor", checked_only(difference)),

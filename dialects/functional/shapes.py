@@ -86,7 +86,9 @@ def is_channels_last(shape: Sequence[int], strides: Sequence[int]) -> bool:
 def suggests_channels_last(shape: Sequence[int], strides: Sequence[int], ranks: tuple[int, ...] = (4,)) -> bool:
     """What torch's `suggest_memory_format` says of a 4-d tensor: the strides, those of sizes 1 too, grow from channels to width, height and batch.
 
-    With `ranks` (4, 5) a 5-d tensor is asked for `channels_last_3d` likewise.  Row-major tensors of one channel or one place are channels-last as well as row-major; there the strides of the sizes 1 decide.
+    With `ranks` (4, 5) a 5-d tensor is asked for `channels_last_3d` likewise.
+
+    Row-major tensors of one channel or one place are channels-last as well as row-major; there the strides of the sizes 1 decide.
     """
     if len(shape) not in ranks or strides[1] == 0:
         return False

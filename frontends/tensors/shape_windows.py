@@ -122,11 +122,15 @@ def edge_padding_backward(gradient: TensorMeta, x: TensorMeta, padding: Any) -> 
 
 
 def batch_norm(x: TensorMeta, weight: Any, bias: Any, mean: Any, var: Any, training: bool, momentum: float, eps: float) -> Result:
-    """native_batch_norm, for parameters of the type of the operand.  A row-major operand gives a row-major result, whatever the strides of sizes 1."""
+    """native_batch_norm, for parameters of the type of the operand.  A row-major operand gives a row-major result, whatever the strides of sizes 1.
+
+    On a CPU the result is in the memory format that torch suggests for the operand; its meta kernel gives the operand's order of dims instead.
+    """
     parameters = [value for value in (weight, bias, mean, var) if value is not None]
     same = all(value.dtype is x.dtype and value.shape == x.shape[1:2] for value in parameters) and common_device([x, *parameters]) is not None
-    last = not x.is_contiguous
-    good = same and (not last or is_channels_last(*x.layout)) and len(x.shape) >= 2 and 0 not in x.shape and category(x.dtype) == 2
+    dense = x.is_contiguous or is_channels_last(*x.layout)
+    last = not x.is_contiguous and (dense or suggests_channels_last(*x.layout, (4, 5)))
+    good = same and (dense or x.device.type == "cpu") and len(x.shape) >= 2 and 0 not in x.shape and category(x.dtype) == 2
     if not good or (training and x.device.type != "cpu") or (not training and (mean is None or var is None)):
         return None
     statistics = x.like((x.shape[1] if training else 0,))

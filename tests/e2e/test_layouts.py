@@ -157,3 +157,14 @@ def test_results_of_two_layouts_lie_as_eager_lays_them(name: str) -> None:
         if other.shape != x.shape:
             last = x.to(memory_format=torch.channels_last)
             same(program(last, other), lect.compile(program)(last, other))
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_normalized_batches_lie_as_eager_lays_them(training: bool) -> None:
+    def program(x):
+        return torch.nn.functional.batch_norm(x, torch.zeros(3), torch.ones(3), training=training) * 2
+
+    x = torch.rand(2, 3, 4, 5)
+    for laid in (torch.rand(3, 4).T, torch.rand(5, 3, 7).permute(2, 1, 0), x.permute(3, 1, 2, 0).contiguous().permute(3, 1, 2, 0), x[..., ::2], x.mT):
+        lect.reset()
+        same(program(laid), lect.compile(program)(laid))

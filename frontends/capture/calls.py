@@ -10,6 +10,7 @@ import operator
 import re
 import types
 import weakref
+from decimal import Decimal
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
@@ -40,6 +41,7 @@ from lect.frontends.capture.targets import name_of
 from lect.frontends.capture.torch_callees import stands_whole
 from lect.frontends.capture.torch_calls import holds_tensor, torch_call
 from lect.frontends.capture.tracer import NONE, Box, Tracer
+from lect.frontends.capture.value_objects import check_given, is_value
 from lect.frontends.capture.weak_references import read_reference
 from lect.frontends.tensors import LT
 
@@ -52,6 +54,7 @@ C_FUNCTIONS = (
 )
 _UNBOUND = (types.ModuleType, type)
 _IMMUTABLE: tuple[type, ...] = (type, enum.Enum, range, slice, torch.Size, re.Pattern, re.Match)
+_OF_DECIMALS = (int, float, complex, str, hash)  # which ask no context
 Kwargs = dict[str, Box]
 
 
@@ -324,6 +327,9 @@ def pure_argument(t: Tracer, function: Any, box: Box) -> Any:
     if kind is Callback or kind is object:
         return value
     t.guard_type(box)
+    if is_value(value) and (kind is not Decimal or function in _OF_DECIMALS):
+        check_given(t, box, describe(function))
+        return value
     if is_lazy(t, kind):
         given = _for_consumer(t, function, box)
         if given is not MISSING:

@@ -25,6 +25,7 @@ from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.slots import NOT_MADE
 from lect.frontends.capture.targets import name_of
 from lect.frontends.capture.tracer import Box, Tracer
+from lect.frontends.capture.value_objects import VALUES, make_value
 from lect.frontends.capture.weak_references import LIBRARY
 from lect.frontends.tensors import LT
 
@@ -87,6 +88,8 @@ def new_object(t: Tracer, new: Any, cls: type, args: list[Box], kwargs: Kwargs) 
         return t.made(run_real(new, cls, *t.leak_all(args)))
     if issubclass(cls, weakref.ref) and not kwargs and 1 <= len(args) <= 2:
         return _make_reference(t, new, cls, args)
+    if cls in VALUES:
+        return make_value(t, cls, args, kwargs)
     if new is NEW_VARIABLE:
         return make_variable(t, args, kwargs)
     raise t.stop("LB0003", f"making a {describe(cls)}")

@@ -26,6 +26,7 @@ from lect.frontends.capture.policy import MUTATORS
 from lect.frontends.capture.scalars import DICT_VIEWS, NUMPY_NUMBERS, SCALAR_TYPES
 from lect.frontends.capture.torch_calls import MAX_NESTING, torch_call
 from lect.frontends.capture.tracer import Box, Tracer
+from lect.frontends.capture.value_objects import is_known, is_value, value_call
 from lect.frontends.tensors import LT
 
 Function = Callable[..., Any]
@@ -131,6 +132,8 @@ def binary(t: Tracer, function: Function, left: Box, right: Box) -> Box:
         return torch_call(t, function, [left, right], {})
     t.guard_type(left)
     t.guard_type(right)
+    if is_value(a) or is_value(b):
+        return value_call(t, function, [left, right])
     if function in (operator.eq, operator.ne) and _never_equal(kind_a, kind_b):
         return (function is operator.ne, None)
     check_known(t, kind_a)
@@ -209,7 +212,7 @@ def check_plain(t: Tracer, value: Any, around: frozenset[int] = frozenset()) -> 
     `around` are the ids of the containers in which it stands.
     """
     kind = type(value)
-    if kind in SCALAR_TYPES or kind in (range, torch.Size):
+    if kind in SCALAR_TYPES or kind in (range, torch.Size) or (is_value(value) and is_known(t, value)):
         return
     if kind is RunTimeNumber:
         value.needed()
@@ -329,6 +332,8 @@ def unary(t: Tracer, function: Function, box: Box) -> Box:
     method = python_method(t, type(box[0]), f"__{function.__name__}__")
     if method is not None:
         return call_function(t, t.static(method), [box], {})
+    if is_value(box[0]):
+        return value_call(t, function, [box])
     check_known(t, type(box[0]))
     return t.result(run_real(function, t.now((t.leak(box), None))))
 
@@ -386,7 +391,7 @@ def truth(t: Tracer, box: Box) -> bool:
             break
     else:
         return True
-    if not issubclass(type(value), (*_SIZED, int, float, complex, str, bytes)) and not t.is_fresh(value):
+    if not issubclass(type(value), (*_SIZED, int, float, complex, str, bytes)) and not t.is_fresh(value) and not is_value(value):
         raise t.stop("LB0003", f"the truth value of a {kind.__module__}.{kind.__qualname__}")
     answer = run_real(bool, t.now(box))
     if source is not None:

@@ -22,6 +22,7 @@ from lect.frontends.capture.attributes import MISSING, find_in_type
 from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.class_objects import bare_class
 from lect.frontends.capture.objects import describe
+from lect.frontends.capture.value_objects import VALUE_MAKERS
 from lect.ir import Value
 
 if TYPE_CHECKING:
@@ -153,5 +154,6 @@ MAKERS: Mapping[type, Callable[[ResidualBuilder, Any], Value]] = types.MappingPr
         types.MappingProxyType: names_of_class,
         _LOCK: lock_value,
         _RLOCK: lock_value,
+        **VALUE_MAKERS,
     }
 )

@@ -34,6 +34,7 @@ from lect.frontends.capture.consumers import CONSUMERS, called_until
 from lect.frontends.capture.context_vars import CONTEXT_VARS
 from lect.frontends.capture.control_flow import CONTROL_FLOW
 from lect.frontends.capture.copying import COPYING
+from lect.frontends.capture.digests import DIGESTS
 from lect.frontends.capture.effects import delete_attr, generic_delete_attr, generic_store_attr, globals_box, run_real, store_attr
 from lect.frontends.capture.evaluated import EVALUATED
 from lect.frontends.capture.exception_groups import EXCEPTION_GROUPS
@@ -71,6 +72,7 @@ from lect.frontends.capture.torch_calls import torch_call
 from lect.frontends.capture.torch_checks import CHECKS
 from lect.frontends.capture.tracebacks import TRACEBACKS, traceback_of
 from lect.frontends.capture.tracer import NONE, Box, Tracer
+from lect.frontends.capture.value_objects import VALUE_METHODS
 from lect.frontends.capture.warning_calls import WARNINGS
 from lect.frontends.capture.weak_references import read_reference
 from lect.frontends.tensors import LT
@@ -456,6 +458,8 @@ _BY_SUBJECT = (
     SEARCHES,
     SHORTCUTS,
     TEXTS,
+    DIGESTS,
+    VALUE_METHODS,
 )
 
 
@@ -482,6 +486,9 @@ def _disturbing(rule: Rule) -> Rule:
         return rule(t, args, kwargs)
 
     return disturb
+
+
+_ITERATORS: tuple[Any, ...] = tuple({type(iter(each)) for each in ([], (), {}, {}.keys(), {}.values(), {}.items(), set(), "", "\u00e4", b"", range(1))})
 
 
 def special_table() -> Mapping[Any, Rule]:
@@ -514,6 +521,7 @@ def special_table() -> Mapping[Any, Rule]:
         next: _next,
         types.GeneratorType.__iter__: _iter,
         types.GeneratorType.__next__: _next,
+        **{cls.__next__: _next for cls in _ITERATORS},
         types.GeneratorType.send: _send,
         types.GeneratorType.throw: _throw,
         types.GeneratorType.close: _close,

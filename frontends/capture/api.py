@@ -21,6 +21,7 @@ from lect.frontends.capture.interpreter import CodeTable, decode_code
 from lect.frontends.capture.module_calls import MODULE_CALL
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.resume import Clone, Resume, resume_function
+from lect.frontends.capture.targets import name_of
 from lect.ir import Block, Context, Operation, Region
 
 
@@ -90,7 +91,20 @@ def python_function(fn: Any) -> tuple[FunctionType, tuple[Any, ...]]:
         return fn.__func__, (fn.__self__,)
     if isinstance(fn, FunctionType):
         return fn, ()
+    name = name_of(fn)
+    if name is not None and not name.startswith("builtins."):
+        return _calling(fn, name), ()
     raise GraphBreak("LB0026", describe(fn))
+
+
+def _calling(function: Any, name: str) -> FunctionType:
+    """A Python function that calls a function of torch in C."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    call.__name__, call.__qualname__ = name.rpartition(".")[2], name
+    return call
 
 
 class DoesNotBind(TypeError):

@@ -32,9 +32,7 @@ _NEW_OBJECT: Any = copyreg.__newobj__  # type: ignore[attr-defined]
 # Copied by reference.
 _ATOMS = (type, FunctionType, BuiltinFunctionType, torch.dtype, torch.device, range)
 # A class that defines one of these says itself how it is copied.
-_COPY_HOOKS = (
-    *("__deepcopy__", "__copy__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__", "__new__"),
-)
+_COPY_HOOKS = (*("__deepcopy__", "__copy__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__", "__new__"),)
 _ASKED = ("__reduce_ex__", "__reduce__", "__getstate__")  # of an object by name, which a class may answer in Python
 
 

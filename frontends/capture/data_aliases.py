@@ -7,6 +7,8 @@ memory, cannot go on with the tensor.  Reading `x.data` behind the assignment gi
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -103,3 +105,18 @@ def make_variable(t: Tracer, args: list[Box], kwargs: dict[str, Box]) -> Box:
         raise t.stop("LB0003", "making a torch.autograd.Variable of what is no tensor, or with further arguments")
     made = torch_call(t, torch.Tensor.detach, [data], {})
     return switch(t, [made], {}) if wanted else made
+
+
+def _is_view(t: Tracer, args: list[Box], kwargs: dict[str, Box]) -> Box:
+    """`x._is_view()`, which of an input is guarded."""
+    from lect.frontends.capture.torch_calls import torch_call
+
+    real, known = t.real_of.get(id(args[0][0])), t.seen.get(id(args[0][0]))
+    if real is None or known is None or known[1] is None:
+        return torch_call(t, torch.Tensor._is_view, args, kwargs)
+    answer = real._is_view()
+    t.guards.equals(known[1].attr("_is_view").step("call"), answer)
+    return (answer, None)
+
+
+VIEWS: Mapping[Any, Any] = MappingProxyType({torch.Tensor._is_view: _is_view})

@@ -53,6 +53,4 @@ def _replaced(t: Tracer, pattern: Any, replace: Box, text: Any, limit: int) -> t
         raise UserError(error) from None
 
 
-PATTERNS: Mapping[Any, Any] = MappingProxyType(
-    {re.Pattern.sub: _replacing(re.Pattern.sub, "sub"), re.Pattern.subn: _replacing(re.Pattern.subn, "subn")}
-)
+PATTERNS: Mapping[Any, Any] = MappingProxyType({re.Pattern.sub: _replacing(re.Pattern.sub, "sub"), re.Pattern.subn: _replacing(re.Pattern.subn, "subn")})

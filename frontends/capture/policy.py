@@ -147,8 +147,12 @@ STATE_QUERIES = frozenset({torch.is_grad_enabled, torch.is_inference_mode_enable
 # Questions about the machine, which has one answer as long as the process lives.
 MACHINE = frozenset(
     {
-        torch._C._accelerator_getAccelerator, torch.cuda.is_available, torch.cuda.device_count, torch.cuda.is_bf16_supported,
-        torch.backends.cuda.is_built, torch.backends.mps.is_available,
+        torch._C._accelerator_getAccelerator,
+        torch.cuda.is_available,
+        torch.cuda.device_count,
+        torch.cuda.is_bf16_supported,
+        torch.backends.cuda.is_built,
+        torch.backends.mps.is_available,
     }  # fmt: skip
 )
 # Pure questions about a tensor's metadata that torch answers with a plain value.

@@ -34,6 +34,7 @@ from lect.frontends.capture.consumers import CONSUMERS, called_until
 from lect.frontends.capture.context_vars import CONTEXT_VARS
 from lect.frontends.capture.control_flow import CONTROL_FLOW
 from lect.frontends.capture.copying import COPYING
+from lect.frontends.capture.data_aliases import VIEWS
 from lect.frontends.capture.digests import DIGESTS
 from lect.frontends.capture.effects import delete_attr, generic_delete_attr, generic_store_attr, globals_box, run_real, store_attr
 from lect.frontends.capture.evaluated import EVALUATED
@@ -460,6 +461,7 @@ _BY_SUBJECT = (
     TEXTS,
     DIGESTS,
     VALUE_METHODS,
+    VIEWS,
 )
 
 

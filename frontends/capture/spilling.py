@@ -1,10 +1,10 @@
 """Values of residual code that are used again much later are kept in variables, where there are many: the assembler looks for each on the operand stack.
 
-    %a = pyframe.build_list(...)                 %a = pyframe.build_list(...)
-    ... hundreds of operations ...               pyframe.store_local(%a) {id = ".kept.0"}
-    pyframe.list_append(%l, %a)            =>    ...
-    pyframe.list_append(%m, %a)                  %1 = pyframe.load_local() {id = ".kept.0"}
-                                                 pyframe.list_append(%l, %1)
+%a = pyframe.build_list(...)                 %a = pyframe.build_list(...)
+... hundreds of operations ...               pyframe.store_local(%a) {id = ".kept.0"}
+pyframe.list_append(%l, %a)            =>    ...
+pyframe.list_append(%m, %a)                  %1 = pyframe.load_local() {id = ".kept.0"}
+                                             pyframe.list_append(%l, %1)
 """
 
 from __future__ import annotations

@@ -216,8 +216,6 @@ def _made_of_number(t: Tracer, function: Any, raw: list[Any], made: Box) -> Box:
 def _check_allowed(t: Tracer, function: Any, name: str, short: str, raw: list[Any], raw_kwargs: dict[str, Any]) -> None:
     """Break for functions, and for arguments of functions, that no graph may hold."""
     if short == "_is_view":
-        if raw and id(raw[0]) in t.real_of:
-            raise t.stop("LB0016", "_is_view of an input")
         t.repeats.views_are_told_apart()
     if short in _LAZY_BITS and raw and type(raw[0]) is LT and (raw[0].is_complex() or raw[0]._is_view()):
         raise t.stop("LB0005", "a tensor that may be conjugated or negated lazily")

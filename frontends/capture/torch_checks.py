@@ -20,9 +20,7 @@ from lect.frontends.capture.numbers import apply
 if TYPE_CHECKING:
     from lect.frontends.capture.tracer import Box, Tracer
 
-UNSAID = (
-    "Expected cond to be True, but got False. (Could this error message be improved? If so, please report an enhancement request to PyTorch.)"
-)
+UNSAID = "Expected cond to be True, but got False. (Could this error message be improved? If so, please report an enhancement request to PyTorch.)"
 
 
 def check_with(t: Tracer, args: list[Box], kwargs: dict[str, Box]) -> Box:

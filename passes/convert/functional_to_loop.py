@@ -349,7 +349,10 @@ def own_memory(lowering: Lowering, seen: Seen, taken: set[Value], op: Operation)
 def shared_memory(
     lowering: Lowering, seen: Seen, alias: tuple[Any, ...], values: list[Value], views: list[ViewAttr], op: Operation, written: AbstractSet[int] = frozenset()
 ) -> tuple[Value, ViewAttr]:
-    """A result in the memory of an input or of an earlier result.  Raises `LectError` when its elements are not there and are not written there."""
+    """A result in the memory of an input or of an earlier result.  Raises `LectError` when its elements are not there and are not written there.
+
+    A part of an earlier result may have been computed otherwise, as what was put there.  Parts of complex numbers are what library calls give.
+    """
     kind, number, offset = alias
     if kind == "input":
         buffer = lowering.block.args[number]
@@ -357,7 +360,8 @@ def shared_memory(
         buffer, offset = values[number], views[number].offset + offset
     view = ViewAttr(seen.type.shape, seen.type.strides, offset)
     inside = offset >= 0 and UNBOUNDED.less_equal(view.span, buffer.type.numel) is not False  # type: ignore[attr-defined]
-    there = seen.buffer is buffer or (kind == "input" and number in written)
+    alike = seen.type.element is buffer.type.element  # type: ignore[attr-defined]
+    there = seen.buffer is buffer or (kind == "input" and number in written) or (alike and (kind == "result" or seen.type.element.kind == "complex"))
     if not there or not inside:
         raise LectError(f"a result of type {seen.type} does not lie in the memory of {kind} {number}", op=op)
     return buffer, view

@@ -226,3 +226,13 @@ def test_old_training_steps_break_at_the_backward_alone(step):
     torch.testing.assert_close(trained(step), trained(lect.compile(step)))
     assert set(breaks()) == {"LB0004"}
     assert len(lect.events("compile")) <= 4  # the first call has no gradients yet
+
+
+def test_whether_an_input_is_a_view_is_asked_in_each_version():
+    def program(x):
+        return x * 2, x._is_view()
+
+    compiled = lect.compile(program)
+    for x in (torch.ones(3), torch.ones(2, 3)[0], torch.ones(3), torch.ones(6)[::2]):
+        same(program(x), compiled(x))
+    assert breaks() == [] and len(lect.events("recompile")) <= 2

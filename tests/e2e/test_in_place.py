@@ -101,3 +101,47 @@ def test_a_write_through_a_view_makes_a_tensor_require_gradients(program):
                 (parts[0] * torch.tensor([2.0, 3.0, 4.0])).sum().backward()
             found.append(([part.detach() for part in parts], [part.requires_grad for part in parts], x.grad))
         same(*found)
+
+
+def _part_behind_the_whole(x):
+    y = x * 2
+    part = y[0]
+    part.add_(1)
+    return y, part
+
+
+def _parts_of_parts(x):
+    y = x * 3
+    halves = y[:, :2], y[:, 2:]
+    halves[0].add_(halves[1])
+    return y, halves[0][1], halves[1].t()
+
+
+def _of_complex(x):
+    z = torch.complex(x, x.flip(0))
+    z[1].mul_(2j)
+    return z, z[1], z.t()
+
+
+@pytest.mark.parametrize("leaf", [False, True], ids=["values", "gradients"])
+@pytest.mark.parametrize("program", [_part_behind_the_whole, _parts_of_parts, _of_complex], ids=lambda program: program.__name__)
+def test_written_parts_are_parts_of_the_results(program, leaf):
+    """Behind the call too: what is written to a part shows in the whole."""
+    lect.reset()
+    compiled, outcomes = lect.compile(program), []
+    base = torch.randn(3, 4)
+    for run in (program, compiled):
+        x = base.clone().requires_grad_(leaf)
+        found = run(x)
+        places = [
+            (each.storage_offset() - found[0].storage_offset(), each.untyped_storage().data_ptr() == found[0].untyped_storage().data_ptr()) for each in found
+        ]
+        total = sum(each.abs().sum() for each in found)
+        if leaf:
+            total.backward()
+        with torch.no_grad():
+            for each in found:
+                each.add_(1)
+        outcomes.append(([each.detach() for each in found], places, x.grad))
+    torch.testing.assert_close(outcomes[1], outcomes[0])
+    assert program is _of_complex or lect.events("note") == []

@@ -52,6 +52,4 @@ def combine_exc_group(frame: Any, op: Any) -> None:
     frame.env[op.results[0]] = combined(t, frame.env[op.operands[0]], list(t.now(frame.env[op.operands[1]])))
 
 
-RULES: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
-    {"pyframe.match_exc_group": match_exc_group, "pyframe.combine_exc_group": combine_exc_group}
-)
+RULES: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType({"pyframe.match_exc_group": match_exc_group, "pyframe.combine_exc_group": combine_exc_group})

@@ -416,6 +416,7 @@ _WITH_NUMBERS = frozenset(
 )
 
 
+_ITERATORS: tuple[Any, ...] = tuple({type(iter(each)) for each in ([], (), {}, {}.keys(), {}.values(), {}.items(), set(), "", "\u00e4", b"", range(1))})
 _OTHERS: Mapping[Any, Rule] = MappingProxyType(
     {
         FunctionType.__get__: _bind,
@@ -423,6 +424,7 @@ _OTHERS: Mapping[Any, Rule] = MappingProxyType(
         re._compile: _regular_expression,  # type: ignore[attr-defined]
         operator.is_: _is(True),
         operator.is_not: _is(False),
+        **{cls.__next__: _next for cls in _ITERATORS},
     }
 )
 _BY_SUBJECT = (
@@ -490,9 +492,6 @@ def _disturbing(rule: Rule) -> Rule:
     return disturb
 
 
-_ITERATORS: tuple[Any, ...] = tuple({type(iter(each)) for each in ([], (), {}, {}.keys(), {}.values(), {}.items(), set(), "", "\u00e4", b"", range(1))})
-
-
 def special_table() -> Mapping[Any, Rule]:
     """All rules by callable."""
     table: dict[Any, Rule] = {
@@ -523,7 +522,6 @@ def special_table() -> Mapping[Any, Rule]:
         next: _next,
         types.GeneratorType.__iter__: _iter,
         types.GeneratorType.__next__: _next,
-        **{cls.__next__: _next for cls in _ITERATORS},
         types.GeneratorType.send: _send,
         types.GeneratorType.throw: _throw,
         types.GeneratorType.close: _close,

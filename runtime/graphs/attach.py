@@ -54,13 +54,13 @@ def recorded(executable: Any, module: Operation, func: Operation, ctx: Context, 
     alone = executable.kernels.alone if executable.kernels is not None else frozenset()
     facts = facts_of(func, alone, f"{title} ({rest.lstrip('.') or 'graph'})" if rest or consuming else title, name)
     log = ctx.resources.get("log") or EventLog()
+    assert isinstance(func, FuncOp)
+    parted = PartedProgram(func, lambda: KernelFacts(alone, stores_of(module)), facts.name, found, log, executable.part, seen, kind == "auto")
     if kind == "auto":
-        return _automatic(executable, facts, device, log, consuming, seen)
+        return _automatic(executable, facts, device, parted, consuming)
+    executable.further_codes |= parted.codes
     consumes = plain = executable.consuming_python if consuming else executable.run  # what is captured, so that the calls before set up the same
     run = (lambda *tensors: consumes(list(tensors))) if consuming else plain
-    assert isinstance(func, FuncOp)
-    parted = PartedProgram(func, KernelFacts(alone, stores_of(module)), facts.name, (name, device), table(), log, executable.part)
-    executable.further_codes |= parted.codes
     if facts.obstacle and parted.cut(facts.obstacle):
         return parted if consuming else lambda *tensors: parted(list(tensors))
     program = RecordedProgram(run, facts, device, table(), log, repair=repaired(parted, lambda: executable.program))
@@ -69,14 +69,19 @@ def recorded(executable: Any, module: Operation, func: Operation, ctx: Context, 
     return program.consume(plain) if consuming else program
 
 
-def _automatic(executable: Any, facts: ProgramFacts, device: Device, log: EventLog, consuming: bool, seen: int | None) -> Callable[..., list[Any]]:
+def _automatic(executable: Any, facts: ProgramFacts, device: Device, parted: PartedProgram, consuming: bool) -> Callable[..., list[Any]]:
     """The program, which is recorded when that is measured to be worth it; the host program in Python, which is what is captured, is made then."""
     plain = executable.consuming if consuming else executable.fastest
     if facts.launches < Limits().least:
         return plain  # type: ignore[no-any-return]
+    executable.further_codes |= parted.codes
+    others: dict[str, Any] = {
+        "seen": parted.seen,
+        "repair": repaired(parted, lambda: executable.program),
+        "split": lambda: parted if parted.cut(facts.obstacle) else None,
+    }
     if not consuming:
-        return AutomaticProgram(plain, lambda *tensors: executable.run(*tensors), facts, device, table(), log, seen)
-    program = AutomaticProgram(
-        lambda *tensors: plain(list(tensors)), lambda *tensors: executable.consuming_python(list(tensors)), facts, device, table(), log, seen
-    )
+        return AutomaticProgram(plain, lambda *tensors: executable.run(*tensors), facts, device, table(), parted.log, **others)
+    run, lent = (lambda *tensors: executable.consuming_python(list(tensors))), (lambda *tensors: plain(list(tensors)))
+    program = AutomaticProgram(lent, run, facts, device, table(), parted.log, **others)
     return program.consume(plain, lambda tensors: executable.consuming_python(tensors))

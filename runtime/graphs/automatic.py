@@ -25,7 +25,7 @@ from lect.runtime.graphs.facts import ProgramFacts
 from lect.runtime.graphs.family import Limits
 from lect.runtime.graphs.measure import Meter, Plan, Times
 from lect.runtime.graphs.memory import Results
-from lect.runtime.graphs.program import RecordedProgram, Run, SetUp
+from lect.runtime.graphs.program import RecordedProgram, Repair, Run, SetUp
 from lect.runtime.graphs.recording import Recording
 from lect.runtime.graphs.table import Table
 
@@ -33,7 +33,10 @@ TRIAL = 8  # recordings that a family may make before they have to have been wor
 
 
 class AutomaticProgram(RecordedProgram):
-    """`plain` as long as nothing is recorded; `run` is its form that is.  The first `seen` results go to the program, of all when that is None."""
+    """`plain` as long as nothing is recorded; `run` is its form that is.  The first `seen` results go to the program, of all when that is None.
+
+    `split` gives what runs the program in parts, where something stands in the way of recording it as a whole; None where that cannot be.
+    """
 
     def __init__(
         self,
@@ -46,6 +49,8 @@ class AutomaticProgram(RecordedProgram):
         seen: int | None = None,
         limits: Limits | None = None,
         plan: Plan | None = None,
+        repair: Repair | None = None,
+        split: Callable[[], Callable[[list[Any]], list[Any]] | None] | None = None,
     ) -> None:
         self.plain = plain
         self.obstacle = facts.obstacle
@@ -59,7 +64,9 @@ class AutomaticProgram(RecordedProgram):
         self.shown = 0  # bytes of results of a call that the program sees
         self.peak = 0  # the most memory before anything was recorded
         self.step: Callable[[Sequence[Any], Callable[[], list[Any]], Callable[[], list[Any]]], list[Any]] = self._measure
-        super().__init__(run, replace(facts, obstacle=""), device, table, log, replace(limits or Limits(), alike_large=1, trial=TRIAL, sparing=True))
+        self.split = split
+        limits = replace(limits or Limits(), alike_large=1, trial=TRIAL, sparing=True)
+        super().__init__(run, replace(facts, obstacle=""), device, table, log, limits, repair)
 
     def __call__(self, *arguments: Any) -> list[Any]:
         if self.resting > 0:
@@ -127,10 +134,15 @@ class AutomaticProgram(RecordedProgram):
 
     def _let_go(self, arguments: Sequence[Any], plain: Callable[[], list[Any]], set_up: Callable[[], list[Any]]) -> list[Any]:
         """The first call behind recordings, of which nothing is left."""
-        self.step = self._plain
+        self.step = self._plain if self.instead is None else self._in_parts
         if not self.device.busy():
             self.device.let_go()
-        return plain()
+        return self.step(arguments, plain, set_up)
+
+    def _in_parts(self, arguments: Sequence[Any], plain: Callable[[], list[Any]], set_up: Callable[[], list[Any]]) -> list[Any]:
+        """The program in parts, of which each measures itself."""
+        assert self.instead is not None
+        return self.instead(arguments if isinstance(arguments, list) else list(arguments))
 
     def _measure(self, arguments: Sequence[Any], plain: Callable[[], list[Any]], set_up: Callable[[], list[Any]]) -> list[Any]:
         """Nothing is recorded yet: measure the call, and decide when enough were measured."""
@@ -140,7 +152,7 @@ class AutomaticProgram(RecordedProgram):
             done = self.step == self._measure and self.meter.done()
             if done:
                 self._decide()
-        if done:
+        if done or self.step != self._measure:
             return plain()
         results = self.meter.call(plain)
         self.shown = bytes_of(results[: self.seen])
@@ -149,6 +161,11 @@ class AutomaticProgram(RecordedProgram):
     def _decide(self) -> None:
         self.before = self.meter.times()
         waits = self.meter.waits()
+        if waits and self.obstacle and self.split is not None:
+            self.instead = self.split()
+            if self.instead is not None:
+                self.step = self._in_parts
+                return
         off = (self.obstacle or self._too_much(self.shown) or self._little_room()) if waits else ""
         self.log.add(RecordingChoice(self.facts.name, "recorded" if waits and not off else "not recorded", *self.before))
         if not waits:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -12,12 +13,13 @@ from lect.backends.python_source import SourceProgram
 from lect.dialects.host.ops import ExternOp, FuncOp, UpdateOp
 from lect.ir import Operation
 from lect.runtime.events import EventLog, RecordingSplit
+from lect.runtime.graphs.automatic import AutomaticProgram
 from lect.runtime.graphs.device import Device
 from lect.runtime.graphs.facts import facts_of, obstacle_of
 from lect.runtime.graphs.family import Limits
 from lect.runtime.graphs.program import RecordedProgram
 from lect.runtime.graphs.split import Part, split
-from lect.runtime.graphs.table import Table
+from lect.runtime.graphs.table import table
 
 
 class KernelFacts(NamedTuple):
@@ -49,36 +51,50 @@ def run_steps(steps: Sequence[Step], values: list[Any]) -> list[Any]:
 
 
 class PartedProgram:
-    """A host program whose parts are recorded apart from one another.
+    """A host program whose parts are recorded apart from one another; with `automatic` where that is measured to be worth it.
 
-    `load` makes a callable of a part's function.  `program` takes a list of the arguments, which it empties; it is None where nothing can be recorded.  `codes`
-    are what exceptions of the program come out of.
+    It takes a list of the arguments, which it empties; the first `seen` results go to the program, of all when that is None.  `load` makes a loaded program of
+    a part's function.  `codes` are what its exceptions come out of.
     """
 
     def __init__(
-        self, func: FuncOp, kernels: KernelFacts, name: str, device: tuple[str, Device], table: Table, log: EventLog, load: Callable[[FuncOp], SourceProgram]
+        self,
+        func: FuncOp,
+        kernels: Callable[[], KernelFacts],
+        name: str,
+        device: tuple[str, Device],
+        log: EventLog,
+        load: Callable[[FuncOp], SourceProgram],
+        seen: int | None = None,
+        automatic: bool = False,
     ) -> None:
         self.func = func
-        self.kernels = kernels
+        self.ask_kernels = kernels
         self.name = name
         self.device_name, self.device = device
-        self.table = table
         self.log = log
         self.load = load
+        self.seen = seen
+        self.automatic = automatic
         self.refused: set[str] = set()  # library functions that the device did not record
-        self.steps: list[Step] = []
-        self.size = 0
+        self.steps: tuple[list[Step], int] = ([], 0)  # and for how many values beside the arguments they need room
         self.run_steps = FunctionType(run_steps.__code__.replace(), run_steps.__globals__)  # of its own, by which its exceptions are known
         self.codes = frozenset([self.run_steps.__code__])
 
+    @cached_property
+    def kernels(self) -> KernelFacts:
+        """The facts of its kernels."""
+        return self.ask_kernels()
+
     def __call__(self, arguments: list[Any]) -> list[Any]:
-        values = [*arguments, *[None] * self.size]
+        steps, room = self.steps
+        values = [*arguments, *[None] * room]
         arguments.clear()
-        return self.run_steps(self.steps, values)  # type: ignore[no-any-return]
+        return self.run_steps(steps, values)  # type: ignore[no-any-return]
 
     def cut(self, reason: str) -> bool:
         """Cut the program in parts around what cannot be recorded, which the reason names; whether there are parts that can."""
-        parts = split(self.func, self.kernels.stores, self._stands_in_the_way, 0 if self.device_name == "cpu" else Limits().least)
+        parts = split(self.func, self.kernels.stores, self._stands_in_the_way, 0 if self.device_name == "cpu" else Limits().least, self.seen)
         if not parts:
             return False
         values = [*self.func.body.args, *[value for part in parts[:-1] for value in part.gives]]
@@ -91,7 +107,7 @@ class PartedProgram:
             takes, gone = [tuple([numbers[value] for value in each]) for each in (part.takes, part.gone)]
             gives = tuple([numbers[value] for value in part.gives]) if part is not parts[-1] else ()
             steps.append(Step(self._callable(part, f"{self.name} part {number} of {count}"), takes, gives, gone))
-        self.steps, self.size = steps, len(values) - len(self.func.body.args)
+        self.steps = steps, len(values) - len(self.func.body.args)
         return True
 
     def cut_where(self, error: BaseException, func: FuncOp, loaded: SourceProgram) -> bool:
@@ -115,7 +131,9 @@ class PartedProgram:
         def again(error: BaseException) -> None:
             self.cut_where(error, part.func, loaded)
 
-        return RecordedProgram(loaded.run, facts, self.device, self.table, self.log, repair=again)
+        if self.automatic:
+            return AutomaticProgram(loaded.run, loaded.run, facts, self.device, table(), self.log, part.seen, repair=again)
+        return RecordedProgram(loaded.run, facts, self.device, table(), self.log, repair=again)
 
 
 def function_that_raised(error: BaseException, func: FuncOp, loaded: SourceProgram) -> str | None:
@@ -136,5 +154,3 @@ def repaired(parted: PartedProgram, loaded: Callable[[], SourceProgram]) -> Call
         return parted if parted.cut_where(error, parted.func, loaded()) else None
 
     return repair
-
-

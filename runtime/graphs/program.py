@@ -19,6 +19,7 @@ from lect.runtime.graphs.table import Table
 FAILURES = 2  # captures that may fail before a graph is not recorded any more
 SCALAR = 16  # bytes of results that are copied out of large recordings from the beginning
 Run = Callable[..., list[Any]]
+Repair = Callable[[BaseException], Callable[[list[Any]], list[Any]] | None]
 
 
 class SetUp:
@@ -43,7 +44,7 @@ class RecordedProgram:
         table: Table,
         log: EventLog,
         limits: Limits | None = None,
-        repair: Callable[[BaseException], Callable[[list[Any]], list[Any]] | None] | None = None,
+        repair: Repair | None = None,
     ) -> None:
         self.run = run
         self.facts = facts

@@ -28,21 +28,26 @@ ENDS = (host.FreeOp, host.ReturnOp)
 @dataclass
 class Part:
     """Operations of a program that run behind one another.  `takes` and `gives` are values of the whole program, in the order of the parameters and results of
-    `func`; `gone` are those that no later part takes.  `recorded` says whether it can be recorded, and `written` which parameters it writes to."""
+    `func`, and the first `seen` it gives are memory of what the program sees; `gone` are those that no later part takes.  `recorded` says whether it can be
+    recorded, and `written` which parameters it writes to."""
 
     recorded: bool
     ops: list[Operation]
     takes: list[Value] = field(default_factory=list)
     gives: list[Value] = field(default_factory=list)
     gone: list[Value] = field(default_factory=list)
+    seen: int = 0
     func: Any = None
     written: frozenset[int] = frozenset()
 
 
-def split(func: host.FuncOp, stores: Mapping[str, Collection[int]], stands_in_the_way: Callable[[Operation], bool], least: int) -> list[Part]:
+def split(
+    func: host.FuncOp, stores: Mapping[str, Collection[int]], stands_in_the_way: Callable[[Operation], bool], least: int, seen: int | None = None
+) -> list[Part]:
     """The parts of a program, of which those with `least` launches or more are recorded; none when that is so of none.
 
-    `stores` are the numbers of the parameters that kernels write to; one that is not named there may write to any.  The last part gives the results of the
+    `stores` are the numbers of the parameters that kernels write to; one that is not named there may write to any.
+    The first `seen` results go to the program, of all when that is None.  The last part gives the results of the
     program.
     """
     parts = _cut(func, stands_in_the_way, least)
@@ -57,12 +62,13 @@ def split(func: host.FuncOp, stores: Mapping[str, Collection[int]], stands_in_th
     last = func.body.last
     assert last is not None
     parts.append(Part(False, [], gives=list(last.operands)))
-    needs = [_Needs(func, part) for part in parts]
+    needs, shown = [_Needs(func, part) for part in parts], {root(value) for value in last.operands[:seen]}
     for number, part in enumerate(parts):
         later = set().union(*[each.roots for each in needs[number + 1 :]])
         part.takes = list(needs[number].roots)
         if part is not parts[-1]:
-            part.gives = [value for op in part.ops for value in op.results if value in later]
+            part.gives = sorted([value for op in part.ops for value in op.results if value in later], key=lambda value: value not in shown)
+            part.seen = sum(value in shown for value in part.gives)
         known = [*part.takes, *part.gives] + ([] if number else list(func.body.args))
         part.gone = [value for value in dict.fromkeys(known) if value not in later] if part is not parts[-1] else []
     for part in parts:

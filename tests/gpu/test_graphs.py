@@ -243,15 +243,18 @@ def waiting(x: torch.Tensor, w: torch.Tensor) -> Any:
     return z @ w + y, z.t()
 
 
+@pytest.mark.parametrize("mode", ["default", "reduce-overhead"])
 @pytest.mark.parametrize("program", [*PROGRAMS, waiting])
-def test_graphs_are_recorded_around_what_cannot_be(program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_graphs_are_recorded_around_what_cannot_be(program: Any, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "Limits", lambda: LIMITS["small"])
+    monkeypatch.setattr(attach, "Limits", lambda: LIMITS["small"])
+    monkeypatch.setattr(automatic, "Plan", lambda: Plan(warm=1, samples=1, settle=0, longer=1000.0, slack=1e6, gain=1000.0))
     found = {}
-    for name, run in (("eager", program), ("lect", compiled(program))):
+    for name, run in (("eager", program), ("lect", lect.compile(program, mode=mode))):
         torch.manual_seed(0)
         w, kept = torch.randn(8, 8).cuda() * 0.3, []
         with torch.no_grad():
-            for step in range(12):
+            for step in range(24):
                 given = run(batch(step % 3, "cuda", 8), w)
                 kept += list(given) if isinstance(given, tuple) else [given]
         found[name] = [*kept, w]

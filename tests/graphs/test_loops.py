@@ -58,14 +58,19 @@ def test_loop_has_the_values_of_eager(name: str, limits: Limits) -> None:
     assert device.replayed > replayed
 
 
-@pytest.mark.parametrize("name", LOOPS)
-def test_loop_has_the_values_of_eager_where_it_is_recorded_by_itself(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the default mode, on a device that takes no time, so that each graph is taken to wait for the host."""
+@pytest.fixture
+def by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The default mode, on a device that takes no time, so that each graph is taken to wait for the host."""
     device = simulated_device()
     monkeypatch.setattr(attach, "device_of", lambda func, kind: ("cpu", device))
     monkeypatch.setattr(attach, "Limits", lambda: Limits(least=0))
     monkeypatch.setattr(automatic, "Plan", lambda: Plan(warm=0, samples=1, settle=0))
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loop_has_the_values_of_eager_where_it_is_recorded_by_itself(name: str, by_itself: None) -> None:
     expected = LOOPS[name](lambda target: target, "cpu")
+    device = simulated_device()
     replayed = device.replayed
     check(LOOPS[name](lect.compile, "cpu"), expected)
     assert lect.events("recording choice", "recording off") != []
@@ -91,3 +96,13 @@ def test_loop_has_the_values_of_eager_where_it_is_recorded_in_parts(name: str, m
     replayed = device.replayed
     check(LOOPS[name](compiled, "cpu"), expected)
     assert device.replayed > replayed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LOOPS)
+def test_loop_has_the_values_of_eager_in_parts_that_are_recorded_by_themselves(name: str, by_itself: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = natural_loops.model
+    monkeypatch.setattr(natural_loops, "model", lambda device, seed=0: nn.Sequential(*plain(device, seed), Counted(), nn.Linear(8, 8)))
+    expected = LOOPS[name](lambda target: target, "cpu")
+    check(LOOPS[name](lect.compile, "cpu"), expected)
+    assert lect.events("recording choice", "recording split") != []

@@ -12,7 +12,10 @@ from torch.library import custom_op
 import lect
 from lect.dialects import make_context
 from lect.ir import parse_module
+from lect.runtime.graphs import attach, automatic
 from lect.runtime.graphs.attach import simulated_device
+from lect.runtime.graphs.family import Limits
+from lect.runtime.graphs.measure import Plan
 from lect.runtime.graphs.split import Part, split
 from lect.runtime.graphs.table import table
 
@@ -81,6 +84,24 @@ def test_parts_have_the_values_of_eager(program: Callable[..., Any]) -> None:
     assert len(told) == 1
     assert "aten.nonzero.default: its elements decide a size" in told[0]
     assert {row.function for row in table().rows()} <= {f"{program.__name__} part {n} of {m}" for m in (1, 2, 3) for n in range(1, m + 1)}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_parts_are_recorded_by_themselves_in_the_default_mode(program: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    device = simulated_device()
+    monkeypatch.setattr(attach, "device_of", lambda func, kind: ("cpu", device))
+    monkeypatch.setattr(attach, "Limits", lambda: Limits(least=0))
+    monkeypatch.setattr(automatic, "Plan", lambda: Plan(warm=0, samples=1, settle=0))
+    expected = run(program, lambda fn: fn, 24)
+    replayed = device.replayed
+    found = run(program, lect.compile, 24)
+    for a, b in zip(found, expected, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
+        assert a.stride() == b.stride()
+    assert device.replayed > replayed
+    assert len(lect.events("recording split")) == 1
+    storages = table().storages()
+    assert all(each.untyped_storage()._cdata not in storages for each in found)
 
 
 @custom_op("lect_tests::asks_the_device", mutates_args=())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -74,14 +75,20 @@ def _automatic(executable: Any, facts: ProgramFacts, device: Device, parted: Par
     plain = executable.consuming if consuming else executable.fastest
     if facts.launches < Limits().least:
         return plain  # type: ignore[no-any-return]
-    executable.further_codes |= parted.codes
+    through = FunctionType(call_python.__code__.replace(), call_python.__globals__)  # of its own, by which exceptions of the form in Python are known
+    executable.further_codes |= parted.codes | {through.__code__}
     others: dict[str, Any] = {
         "seen": parted.seen,
         "repair": repaired(parted, lambda: executable.program),
         "split": lambda: parted if parted.cut(facts.obstacle) else None,
     }
     if not consuming:
-        return AutomaticProgram(plain, lambda *tensors: executable.run(*tensors), facts, device, table(), parted.log, **others)
-    run, lent = (lambda *tensors: executable.consuming_python(list(tensors))), (lambda *tensors: plain(list(tensors)))
+        return AutomaticProgram(plain, lambda *tensors: through(executable.run, *tensors), facts, device, table(), parted.log, **others)
+    run, lent = (lambda *tensors: through(executable.consuming_python, list(tensors))), (lambda *tensors: plain(list(tensors)))
     program = AutomaticProgram(lent, run, facts, device, table(), parted.log, **others)
-    return program.consume(plain, lambda tensors: executable.consuming_python(tensors))
+    return program.consume(plain, lambda tensors: through(executable.consuming_python, tensors))
+
+
+def call_python(run: Callable[..., list[Any]], *arguments: Any) -> list[Any]:
+    """Call the host program in Python."""
+    return run(*arguments)

@@ -167,7 +167,9 @@ class AutomaticProgram(RecordedProgram):
                 self.step = self._in_parts
                 return
         off = (self.obstacle or self._too_much(self.shown) or self._little_room()) if waits else ""
-        self.log.add(RecordingChoice(self.facts.name, "recorded" if waits and not off else "not recorded", *self.before))
+        choice = "recorded" if waits and not off else "not recorded"
+        if choice == "recorded" or not self.rests:  # it is told once
+            self.log.add(RecordingChoice(self.facts.name, choice, *self.before))
         if not waits:
             rests = self.plan.rests
             self._look_again(rests[min(self.rests, len(rests) - 1)])

@@ -159,7 +159,11 @@ class RecordedProgram:
         """Make a recording and replay it; None when that cannot be done."""
         if overlaps(wanted.copied, self.facts.written, arguments):
             return None
-        buffers = {number: buffer_like(arguments[number], self.facts.device) for number in wanted.copied}
+        try:
+            buffers = {number: buffer_like(arguments[number], self.facts.device) for number in wanted.copied}
+        except torch.OutOfMemoryError as error:
+            self.turn_off(f"{type(error).__name__}: {error}")
+            return None
         given = [buffers.get(number, each) for number, each in enumerate(arguments)]
         try:
             captured = self.device.capture(self.run, given, self.facts.written, self.facts.launched)
@@ -189,7 +193,11 @@ class RecordedProgram:
         if family.done:
             self.log.add(RecordingOff(self.facts.name, f"it was recorded {family.made} times and replayed {family.replays} times; no more are made"))
         self.log.add(GraphRecorded(self.facts.name, captured.nodes, recording.bytes, tuple(wanted.copied), len(recording.patchable), wanted.reason))
-        return recording.run(arguments, addresses, [], family.kept, True)
+        try:
+            return recording.run(arguments, addresses, [], family.kept, True)
+        except CaptureError as error:
+            self.turn_off(str(error))
+            return None
 
     def turn_off(self, reason: str) -> None:
         """Record nothing of this graph any more."""

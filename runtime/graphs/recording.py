@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import torch
 
-from lect.runtime.graphs.device import Captured
+from lect.runtime.graphs.device import Captured, CaptureError
 from lect.runtime.graphs.facts import ProgramFacts
 from lect.runtime.graphs.memory import Results, flat
 
@@ -82,7 +82,7 @@ class Recording:
     def run(self, arguments: Sequence[Any], addresses: Sequence[int], changes: Sequence[int], copied: frozenset[int], counted: bool) -> list[Any]:
         """Replay for these arguments, whose changes must be patched; the results.
 
-        Autograd counts what was written, unless that is `counted` already.
+        Autograd counts what was written, unless that is `counted` already.  Raises `CaptureError` where the device has no memory to start it at all.
         """
         for number in changes:
             self.captured.patch(number, addresses[number])
@@ -91,7 +91,12 @@ class Recording:
             self.expected = self.pick(self.addresses)
         if self.copies:
             self._copy(arguments)
-        self.captured.replay()
+        try:
+            self.captured.replay()
+        except RuntimeError as error:
+            if self.uses == 0 and "out of memory" in str(error):  # of the driver, for the graph itself: nothing has run
+                raise CaptureError(str(error)) from error
+            raise
         if not counted:
             for number, times in self.facts.versions:
                 for _ in range(times):

@@ -106,3 +106,31 @@ def test_loop_has_the_values_of_eager_in_parts_that_are_recorded_by_themselves(n
     expected = LOOPS[name](lambda target: target, "cpu")
     check(LOOPS[name](lect.compile, "cpu"), expected)
     assert lect.events("recording choice", "recording split") != []
+
+
+def errors(wrap: Any, first: int) -> list[Any]:
+    """Calls that write to a state, of which some raise from call `first` on: what each gives, the text of its exception, and the state."""
+
+    def chosen(x: torch.Tensor, state: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
+        y = torch.index_select(torch.tanh(x @ x), 0, at)
+        state.add_(y.sum())
+        return y * 2
+
+    run, state, found = wrap(chosen), torch.zeros(3), []
+    for step in range(first + 6):
+        at = torch.tensor([0, 9 if step >= first and step % 2 else 3])
+        try:
+            found.append(run(torch.full((4, 4), 0.1 * step), state, at))
+        except IndexError as error:
+            found.append(str(error))
+        found.append(state.clone())
+    return found
+
+
+@pytest.mark.parametrize("mode", ["asked", "by itself"])
+@pytest.mark.parametrize("first", range(8))
+def test_errors_are_those_of_eager_whenever_they_come(mode: str, first: int, request: pytest.FixtureRequest) -> None:
+    if mode == "by itself":
+        request.getfixturevalue("by_itself")
+    for a, b in zip(errors(compiled if mode == "asked" else lect.compile, first), errors(lambda target: target, first), strict=True):
+        assert a == b if isinstance(b, str) else torch.allclose(a, b)

@@ -76,6 +76,31 @@ def test_what_the_device_refuses_runs_as_before_and_is_told_once() -> None:
     assert [str(event) for event in made.log.events()] == ["recording off f: runs without recordings: operation not permitted when stream is capturing"]
 
 
+class Full(SimulatedDevice):
+    """A device that has no memory left for what it has recorded."""
+
+    def capture(self, run: Callable[..., list[Any]], arguments: Sequence[Any], written: frozenset[int], launched: frozenset[int]) -> Any:
+        found = super().capture(run, arguments, written, launched)
+
+        def refuse() -> None:
+            raise RuntimeError("CUDA error: out of memory")
+
+        found.replay = refuse  # type: ignore[method-assign]
+        return found
+
+
+def test_a_recording_that_does_not_start_for_want_of_memory_is_none() -> None:
+    def add(x: torch.Tensor) -> list[torch.Tensor]:
+        x.add_(1)
+        return [x * 2]
+
+    made = program(add, Full(), written=frozenset({0}), versions=((0, 1),))
+    x = torch.zeros(2)
+    with torch.no_grad():
+        assert [made(x)[0].tolist() for _ in range(5)] == [[2.0 * step] * 2 for step in range(1, 6)]
+    assert [str(event) for event in made.log.events(("recording off",))] == ["recording off f: runs without recordings: CUDA error: out of memory"]
+
+
 def test_an_obstacle_is_told_and_nothing_recorded() -> None:
     device = SimulatedDevice()
     made = program(lambda x: [x + 1], device, obstacle="aten.nonzero.default: its elements decide a size")

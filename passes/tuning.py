@@ -1,8 +1,8 @@
 """Records of tuning, as the passes that choose see them: which text names a kernel, and what a record says of it.
 
 The *canonical text* of a nest is a function of that nest alone, without names, places and what was decided for its neighbours.  That of a product is the
-library call with the nest behind it, if one nest is all that reads it.  Its SHA-256 is the name of the kernel in records.  What has sizes that are known
-only at run time has no text, and so no record.
+library call with the nest behind it, if one nest is all that reads it; that of a fusion is the two nests.  Its SHA-256 is the name of the kernel in records.
+What has sizes that are known only at run time has no text, and so no record.
 
     records = records_of(ctx)                    None where nobody gave any
     records is not None and records.decide(nest) writes `tiles`, `warps` and `stages` on a nest, and says whether there was a record
@@ -28,6 +28,8 @@ TUNING = "tuning"  # the resource of a context that holds the records
 NAME = "kernel"
 DECISIONS = ("tiles", "warps", "stages")
 MOST_LANES = 1 << 17
+LEAST_MOVED = 1 << 20  # bytes that two nests move, below which one start less is what counts
+DOUBT = 0.15  # of these, up to which it is not sure that one nest is faster
 FEWEST = 16  # elements that hardware multiplies at least, in each direction
 
 
@@ -39,6 +41,9 @@ class Source(Protocol):
 
     def refuse(self, kernel: str, error: LectError) -> None:
         """The choices do not fit the kernel.  Raises where a person is to be told at once."""
+
+    def asked(self, kernel: str, pair: FuncOp) -> None:
+        """Two nests may be one or not: the name of their kernel, and its canonical form."""
 
 
 class Records:
@@ -69,6 +74,21 @@ class Records:
         kernel = name_of(product_alone(call))
         choices = None if kernel is None else self.source.find(kernel)
         return None if choices is None or "product" not in choices else choices
+
+
+    def apart(self, producer: NestOp, consumer: NestOp) -> bool:
+        """Whether a record says that two nests are not to be one.  It is looked for where being one saves little of what both move, so that time may differ
+        either way."""
+        moved, saved = traffic_of(producer, consumer)
+        if moved < LEAST_MOVED or saved > moved * DOUBT:
+            return False
+        pair = pair_alone(producer, consumer)
+        kernel = name_of(pair)
+        if pair is None or kernel is None:
+            return False
+        self.source.asked(kernel, pair)
+        choices = self.source.find(kernel)
+        return choices is not None and choices.get("fused") is False
 
 
 def records_of(ctx: Context) -> Records | None:
@@ -121,6 +141,26 @@ def product_alone(call: ExternOp) -> FuncOp | None:
     if len(users) == 1 and isinstance(users[0], NestOp):
         return _alone([call, users[0]], list(users[0].results))
     return _alone([call], list(call.results))
+
+
+def pair_alone(producer: NestOp, consumer: NestOp) -> FuncOp | None:
+    """A function of two nests, of which the second reads results of the first, with all that others read of both."""
+    kept = [value for value in producer.results if readers(value) != [consumer]]
+    return _alone([producer, consumer], [*kept, *consumer.results])
+
+
+def traffic_of(producer: NestOp, consumer: NestOp) -> tuple[int, int]:
+    """The bytes that two nests move when they stay two, and those of them that one saves: what both read, and what passes from the first to the second.
+
+    Zero for sizes that are known only at run time.
+    """
+    values = [*producer.inputs, *producer.results, *consumer.inputs, *consumer.results]
+    if not all(type(value.type.bytes) is int for value in values):
+        return 0, 0
+    shared = [value for value in dict.fromkeys(consumer.inputs) if value in producer.inputs]
+    passed = [value for value in dict.fromkeys(consumer.inputs) if value in producer.results]
+    saved = sum(value.type.bytes for value in shared) + sum(value.type.bytes * (2 if readers(value) == [consumer] else 1) for value in passed)
+    return sum(value.type.bytes for value in values), saved
 
 
 def _alone(ops: Sequence[NestOp | ExternOp], returned: Sequence[Value]) -> FuncOp | None:

@@ -1,8 +1,8 @@
 """`mode="max-autotune"`: kernels are measured in several forms, and what was the fastest becomes a record of tuning.
 
 In front of the stage `loop` the matrix products that a nest could do are measured with what stands behind them, by the library and by tiles of our own.
-In front of the stage `kernel` each different nest is measured in the forms of `passes/kernel/candidates.py`.  A kernel that has a record is not measured,
-so a second compile, in this process or another, measures nothing.
+Pairs of nests of which it is in doubt whether one is faster than two are measured as both.  In front of the stage `kernel` each different nest is measured in
+the forms of `passes/kernel/candidates.py`.  A kernel that has a record is not measured, so a second compile, in this process or another, measures nothing.
 
 What costs time is left out: a kernel that moves its memory at the rate of a copy in the form of the estimate, or takes no longer than a launch, has no
 other forms; others are compiled side by side; and one that must be slower than what was measured is not compiled.  What takes longer is looked at once.
@@ -21,11 +21,13 @@ from lect.dialects import make_context
 from lect.dialects.loop.ops import ExternOp, FuncOp, NestOp
 from lect.dialects.tuning.ops import RecordOp
 from lect.ir import Context, LectError, Operation
-from lect.passes.kernel.candidates import candidates, least_time
+from lect.passes.kernel.candidates import COPY_RATE, candidates, least_time
 from lect.passes.loop.loop_choose_kernel import LoopChooseKernel
+from lect.passes.loop.loop_fuse_vertical import LoopFuseVertical
 from lect.passes.loop.nests import functions
 from lect.passes.manager import PassManager
-from lect.passes.tuning import TUNING, is_tunable, kernel_of_nest, name_of, nest_alone, product_alone, text_of
+from lect.passes.targets import is_gpu
+from lect.passes.tuning import TUNING, is_tunable, kernel_of_nest, name_of, nest_alone, product_alone, text_of, traffic_of
 from lect.runtime.events import EventLog, Tuning, TuningBegins, TuningProblem, TuningStopped
 from lect.runtime.linking import module_of
 from lect.runtime.timers import DeviceTimer, Timer, Trial
@@ -33,6 +35,7 @@ from lect.runtime.tuning_records import UNTUNED, CompileRecords, choices_text
 
 FIRST_CHOICE = "kernel-choose-gpu-tiles"
 NEAR = 1.04  # times the least time that is possible, where nothing is left to gain
+LAUNCH = 1.3  # microseconds between the end of a kernel and the begin of the next, in a graph of the device
 SHORT = 2.5  # microseconds, of which a launch is most
 BUDGET = 60.0  # seconds that a process measures, where nobody says otherwise
 AT_ONCE = 32  # kernels that are measured before the clock is looked at
@@ -102,6 +105,7 @@ class Tuner:
         try:
             if stage == "loop":
                 self._products(module)
+                self._fusions(module)
             elif stage == "kernel":
                 self._nests(module)
         except Exception as error:  # what the device or a backend raises for a form must not stop the program
@@ -172,6 +176,35 @@ class Tuner:
         alone = product_alone(call)
         assert alone is not None
         return Job(kernel, text_of(alone), call.sym_name, make, list(forms), lambda choices: 0.0, asks_host=True)
+
+    # ---- fusions -----------------------------------------------------------------------------------------------------
+
+    def _fusions(self, module: Operation) -> None:
+        """Measure pairs of nests of a module, in front of the stage `loop`, as one nest and as two."""
+        device, offers = next((func.device for func in functions(module)), "cpu"), dict[str, FuncOp]()
+        self._run("loop", module.clone({}), offers=offers)
+        jobs = [self._fusion_job(kernel, pair, device) for kernel, pair in offers.items() if self.records.record(kernel) is None]
+        self._measure(jobs)
+
+    def _fusion_job(self, kernel: str, pair: FuncOp, device: str) -> Job:
+        producer, consumer = [op for op in pair.body if isinstance(op, NestOp)]
+        moved, saved = traffic_of(producer, consumer)
+        target = self.ctx.target
+        rate, start = (int(target["copy_rate"]), LAUNCH) if is_gpu(target) else (COPY_RATE * int(target.get("threads", 1)), 0.0)
+
+        def make(choices: Mapping[str, Any]) -> Operation:
+            func = pair.clone({})
+            assert isinstance(func, FuncOp)
+            module = module_of(_of_device(func, device))
+            self._run("loop", module, {kernel: choices}, since=LoopFuseVertical.name)
+            self._nests(module)  # its own tiles are to be good ones
+            self._run("kernel", module)
+            return module
+
+        def least(choices: Mapping[str, Any]) -> float:
+            return (moved - saved) / rate if choices["fused"] else moved / rate + start
+
+        return Job(kernel, text_of(pair), consumer.sym_name, make, [{"fused": True}, {"fused": False}], least)
 
     # ---- measuring ---------------------------------------------------------------------------------------------------
 
@@ -265,17 +298,25 @@ class Tuner:
 
     # ---- lowering ----------------------------------------------------------------------------------------------------
 
-    def _context(self, told: Mapping[str, Mapping[str, Any]] | None = None) -> Context:
+    def _context(self, told: Mapping[str, Mapping[str, Any]] | None = None, offers: dict[str, FuncOp] | None = None) -> Context:
         """A context like that of the compile, with other records in front of its own."""
         ctx = make_context(options=self.ctx.options)
         ctx.target.update(self.ctx.target)
-        ctx.resources[TUNING] = _Told(told or {}, self.records)
+        ctx.resources[TUNING] = _Told(told or {}, self.records, offers)
         ctx.resources["code_store"] = self.ctx.resources.get("code_store")
         return ctx
 
-    def _run(self, stage: str, module: Operation, told: Mapping[str, Mapping[str, Any]] | None = None, since: str = "", until: str = "") -> Context:
-        """Run the passes of a stage on a module, from one on or up to one."""
-        ctx, manager = self._context(told), PassManager.parse(stage).configured(self.ctx.options)
+    def _run(
+        self,
+        stage: str,
+        module: Operation,
+        told: Mapping[str, Mapping[str, Any]] | None = None,
+        since: str = "",
+        until: str = "",
+        offers: dict[str, FuncOp] | None = None,
+    ) -> Context:
+        """Run the passes of a stage on a module, from one on or up to one; `offers` takes in the pairs of nests that may be one or two."""
+        ctx, manager = self._context(told, offers), PassManager.parse(stage).configured(self.ctx.options)
         names = [each.name for each in manager.passes]
         chosen = manager.passes[names.index(since) if since else 0 : names.index(until) if until else None]
         PassManager(chosen).run(module, ctx)
@@ -288,6 +329,12 @@ class _Told:
 
     told: Mapping[str, Mapping[str, Any]]
     records: CompileRecords
+    offers: dict[str, FuncOp] | None = None
+
+    def asked(self, kernel: str, pair: FuncOp) -> None:
+        """A pair of nests that may be one or two."""
+        if self.offers is not None:
+            self.offers.setdefault(kernel, pair)
 
     def find(self, kernel: str) -> Mapping[str, Any] | None:
         """The choices for a kernel."""

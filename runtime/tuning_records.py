@@ -220,6 +220,9 @@ class CompileRecords:
         if self.store is not None:
             self.store.report(f"the record of the kernel {kernel[:12]} on {self.device} is not used: {error.message}")
 
+    def asked(self, kernel: str, pair: Operation) -> None:
+        """Nothing: what was consulted is noted by `find`."""
+
     def still(self, consulted: Mapping[str, str] | None) -> bool:
         """Whether a lowering that found `consulted` would find the same now; None says that there was no record of anything."""
         if consulted is None:

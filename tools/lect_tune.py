@@ -143,7 +143,7 @@ def drafts(source: str, target: str) -> str:
     from lect.passes.kernel.candidates import candidates
     from lect.passes.loop.loop_choose_kernel import LoopChooseKernel
     from lect.passes.loop.nests import functions
-    from lect.passes.tuning import is_tunable, nest_alone, product_alone
+    from lect.passes.tuning import TUNING, is_tunable, nest_alone, product_alone
 
     ctx = make_context()
     module = _module(source, target, ctx)
@@ -153,13 +153,31 @@ def drafts(source: str, target: str) -> str:
     texts = [(call, product_alone(call)) for call in calls]
     passes.run(module, ctx)
     own = {call for call, _ in texts if call.parent is None}
+    offers = ctx.resources[TUNING] = Offers()
     _run(module, ctx, "loop", since="loop-fuse-vertical")
+    del ctx.resources[TUNING]
+    for pair in offers.pairs:
+        _draft(drafted, pair, [op for op in pair.body if isinstance(op, NestOp)][-1].sym_name, {"fused": True}, ctx)
     for call, alone in texts:
         _draft(drafted, alone, call.sym_name, {"product": "own" if call in own else "library"}, ctx)
     _run(module, ctx, "kernel", until="kernel-choose-gpu-tiles")
     for nest in [op for func in functions(module) for op in func.body if isinstance(op, NestOp) and is_tunable(op)]:
         _draft(drafted, nest_alone(nest), nest.sym_name, candidates(nest, ctx.target)[0], ctx)
     return "\n".join(drafted.values())
+
+
+class Offers:
+    """No records, and the pairs of nests that passes have asked for: which may be one nest or two."""
+
+    def __init__(self) -> None:
+        self.pairs: list[Any] = []
+
+    def find(self, kernel: str) -> None:
+        """There is none."""
+
+    def asked(self, kernel: str, pair: Any) -> None:
+        """Take in a pair."""
+        self.pairs.append(pair)
 
 
 def _draft(drafted: dict[str, str], alone: Any, name: str, choices: Any, ctx: Context) -> None:

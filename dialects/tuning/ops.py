@@ -31,6 +31,7 @@ CHOICES: Mapping[str, str] = MappingProxyType(
         "warps": f"warps of a program, a power of two up to {MOST_WARPS}",
         "stages": f"steps that a loop over a product reads ahead, from 1 to {MOST_STAGES}",
         "product": f"who multiplies, {' or '.join(PRODUCTS)}",
+        "fused": "whether a nest joins the one that reads it, true or false",
         "parts": f"parts of the sums of an own product that programs of their own add up, a power of two up to {MOST_PARTS}",
     }
 )
@@ -40,6 +41,8 @@ def allowed(name: str, value: Any) -> bool:
     """Whether a choice may have a value."""
     if name == "tiles":
         return isinstance(value, TilesAttr)
+    if name == "fused":
+        return type(value) is bool
     if name == "warps":
         return type(value) is int and 1 <= value <= MOST_WARPS and not value & (value - 1)
     if name == "parts":

@@ -24,6 +24,7 @@ from lect.passes.loop.gpu_products import is_tile_product
 from lect.passes.loop.loop_fuse_horizontal import SiblingFuser
 from lect.passes.loop.loop_fuse_vertical import Fuser
 from lect.passes.loop.nests import functions, reduced
+from lect.passes.tuning import records_of
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class LoopFuseReductions(Pass):
             if sum(bool(forms.ask(nest, reduced)) for nest in func.body if isinstance(nest, NestOp)) < 2:
                 continue
             dependent = DependentReductions(func, forms, self.max_body)
+            dependent.records = records_of(ctx)
             dependent.run()
             independent = IndependentReductions(func, forms, self.max_siblings, self.min_bytes, self.window)
             independent.run()

@@ -6,7 +6,7 @@
 Consumers are visited in order, the producers of each by the bytes that stay in registers.  A fusion is right when the consumer reads each element at
 the point that the producer wrote it (the spaces may be different views of one), at most one of them folds, and no path leads from one to the other
 through a third operation.  Two nests that both fold are left to `loop-fuse-reductions`.  What refuses is written on the consumer:
-`blocked = [#loop.blocked<@n0 by "%4: ...">]`.
+`blocked = [#loop.blocked<@n0 by "%4: ...">]`.  Where one nest hardly saves memory traffic, a record of tuning may say that two are faster.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from lect.passes.loop.forms import FORMS, Forms, forms_of
 from lect.passes.loop.fusion import Blocked, attempt, joined, put_joint, vertical
 from lect.passes.loop.fusion_graph import FusionGraph
 from lect.passes.loop.nests import functions, nbytes, readers, reduced
+from lect.passes.tuning import Records, records_of
 
 MAX_NOTES = 3
 
@@ -39,6 +40,7 @@ class LoopFuseVertical(Pass):
     def run(self, op: Operation, ctx: Context) -> None:
         for func in functions(op):
             fuser = Fuser(func, forms_of(ctx), self.max_body, self.seed_bug == "fusion")
+            fuser.records = records_of(ctx)
             fuser.run()
             ctx.count("nests fused", fuser.fused)
             ctx.count("fusions refused", sum(map(len, fuser.refused.values())))
@@ -52,6 +54,7 @@ class Fuser:
 
     def __init__(self, func: FuncOp, forms: Forms, max_body: int, early: bool = False) -> None:
         self.early = early
+        self.records: Records | None = None
         self.forms = forms
         self.graph = FusionGraph(func)
         self.max_body = max_body
@@ -105,6 +108,8 @@ class Fuser:
             detour = self.graph.detour(producer, consumer)
             if detour is not None:
                 raise Blocked(f"cycle through @{detour[0].symbol or detour[0].name}")
+            if self.records is not None and self.records.apart(producer, consumer):
+                raise Blocked("a record of tuning says that two are faster")
         except Blocked as reason:
             name = buffers[0].hint or f"result {buffers[0].index}"
             self.refused.setdefault(consumer.sym_name, []).append(BlockedAttr(producer.sym_name, f"%{name}: {reason}"))

@@ -45,6 +45,9 @@ class Says:
     def __init__(self, **choices):
         self.choices = choices
 
+    def asked(self, kernel, pair):
+        """Two nests may be one."""
+
     def find(self, kernel):
         return self.choices if "product" in self.choices else None
 

@@ -10,9 +10,10 @@ import lect
 from lect.backends.llvm.loaded import cpu_target
 from lect.ir import LectError
 from lect.ir.printer import attribute_text
-from lect.runtime.entry import RUNTIME
+from lect.runtime.entry import RUNTIME, record
 from lect.runtime.events import Tuning
 from lect.runtime.graph_cache import GraphCache
+from lect.runtime.report.page import page_data
 from lect.runtime.store import Store
 from lect.runtime.tuning_records import TuningStore
 
@@ -121,6 +122,56 @@ def test_short_kernels_and_those_at_the_rate_of_memory_have_one_form(tuned):
     tuned(timer)
     (event,) = run(softmax, torch.randn(64, 1000))
     assert len(timer.measured) == len(event.table) == 1
+
+
+def scaled(x, y):
+    return y * x.sum(1, keepdim=True)
+
+
+def kernels_of(fn, *args):
+    """The number of kernels that a compile in the default mode has, with the records that there are."""
+    lect.reset()
+    recorder = record()
+    try:
+        torch.testing.assert_close(lect.compile(fn)(*args), fn(*args), rtol=1e-4, atol=1e-4)
+    finally:
+        recorder.stop()
+    (made,) = page_data(recorder)["compiles"]
+    (text,) = [level["text"] for level in made["levels"] if level["name"] == "loop"]
+    lines = page_data(recorder)["lines"]
+    return sum("loop.nest" in lines[number] for first, count in zip(text[::2], text[1::2]) for number in range(first, first + count))
+
+
+def test_two_nests_that_are_faster_stay_two(tuned):
+    x, y = torch.rand(600, 1000), torch.rand(600, 1000)
+    tuned(Timer({"'fused': 'false'": 500.0}, other=1e4))
+    assert kernels_of(scaled, x, y) == 1
+    events = run(scaled, x, y)
+    assert [event.choices for event in events if "fused" in event.choices] == ["fused = false"]
+    assert kernels_of(scaled, x, y) == 2
+    assert run(scaled, x, y) == []
+
+
+def test_two_nests_stay_one_where_that_is_as_fast(tuned):
+    x, y = torch.rand(600, 1000), torch.rand(600, 1000)
+    tuned(Timer({"'fused': 'false'": 9.9e3}, other=1e4))
+    assert [event.choices for event in run(scaled, x, y) if "fused" in event.choices] == ["fused = true"]
+    assert kernels_of(scaled, x, y) == 1
+
+
+def test_two_nests_are_not_tried_where_memory_makes_them_slower(tuned):
+    x, y = torch.rand(600, 1000), torch.rand(600, 1000)
+    timer = Timer({"'fused'": 3.0}, other=3.0)
+    tuned(timer)
+    run(scaled, x, y)
+    assert not any("false" in text for _, text, _ in timer.measured)
+
+
+def test_a_fusion_that_saves_much_is_not_in_doubt(tuned):
+    timer = Timer(other=1e4)
+    tuned(timer)
+    run(lambda x: torch.softmax(x * 2, -1) + 1, torch.randn(600, 1000))
+    assert not any("fused" in text for _, text, _ in timer.measured)
 
 
 def several(x):

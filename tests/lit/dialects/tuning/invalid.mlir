@@ -10,12 +10,12 @@ tuning.record @no_device {kernel = "380f5ea74006f023d5bcacc0d401a59c23bb471cf6d6
 
 // -----
 
-// expected-error @+1 {{'choices' are tiles, warps, stages, product, parts}}
+// expected-error @+1 {{'choices' are tiles, warps, stages, product, fused, parts}}
 tuning.record @nothing_chosen {kernel = "380f5ea74006f023d5bcacc0d401a59c23bb471cf6d6aed39bee98647b37d20e", device = "NVIDIA H200", choices = {}}
 
 // -----
 
-// expected-error @+1 {{there is no choice 'wraps'; choices are tiles, warps, stages, product, parts}}
+// expected-error @+1 {{there is no choice 'wraps'; choices are tiles, warps, stages, product, fused, parts}}
 tuning.record @misspelt {kernel = "380f5ea74006f023d5bcacc0d401a59c23bb471cf6d6aed39bee98647b37d20e", device = "NVIDIA H200", choices = {wraps = 4}}
 
 // -----
@@ -47,3 +47,8 @@ tuning.record @no_time {kernel = "380f5ea74006f023d5bcacc0d401a59c23bb471cf6d6ae
 
 // expected-error @+1 {{the choice 'parts' is parts of the sums of an own product that programs of their own add up, a power of two up to 16, got 32}}
 tuning.record @many_parts {kernel = "380f5ea74006f023d5bcacc0d401a59c23bb471cf6d6aed39bee98647b37d20e", device = "NVIDIA H200", choices = {product = "own", parts = 32}}
+
+// -----
+
+// expected-error@+1 {{the choice 'fused' is whether a nest joins the one that reads it, true or false, got 1}}
+tuning.record @a {kernel = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", device = "cpu", choices = {fused = 1}}

@@ -1,4 +1,5 @@
 // RUN: lect-opt %s -p loop-fuse-vertical --split-input-file | filecheck %s
+// RUN: lect-opt %s -p loop-fuse-vertical --split-input-file --tuning=%S/Inputs/fusions.tuning | filecheck %s --check-prefix=RECORD
 
 // Row sums and what divides by them: the spaces are different views of one, the folded dim becomes two.
 // CHECK-LABEL: @fuses_a_reduction_with_its_reader
@@ -340,4 +341,29 @@ loop.func @no_fuse_across_two_calls_that_keep_their_order(%x: !v) {
     loop.store(%8) {map = #loop.map<(d0) -> (d0)>}
   }
   loop.return(%3, %5) {views = [#loop.view<8>, #loop.view<8>]}
+}
+
+// -----
+
+// One nest would save 4,800 of 7.2 million bytes: a record of tuning may say that two are faster.
+// CHECK-LABEL: @stays_two
+// CHECK-NEXT:    loop.nest @n1(%x, %y) {{.*}}fused = [#loop.fuse<vertical @n0, @n1 saves 4800>]
+// RECORD-LABEL: @stays_two
+// RECORD-NEXT:    loop.nest @n0(%x)
+// RECORD:         loop.nest @n1(%y, %{{.*}}) {{.*}}blocked = [#loop.blocked<@n0 by "%result 0: a record of tuning says that two are faster">]
+loop.func @stays_two(%x: !loop.buffer<600x1000xf32>, %y: !loop.buffer<600x1000xf32>) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 600, d1: 1000>} : !loop.buffer<600xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 1000 + d1)>} : f32
+    %2 = loop.reduce(%1) {kind = "sum", over = [1]} : f32
+    loop.store(%2) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  %3 = loop.nest @n1(%y, %0) {space = #loop.space<d0: 600, d1: 1000>} : !loop.buffer<600x1000xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %4 = loop.load(%y) {map = #loop.map<(d0, d1) -> (d0 * 1000 + d1)>} : f32
+    %5 = loop.load(%0) {map = #loop.map<(d0, d1) -> (d0)>} : f32
+    %6 = loop.mul(%4, %5) : f32
+    loop.store(%6) {map = #loop.map<(d0, d1) -> (d0 * 1000 + d1)>}
+  }
+  loop.return(%3) {views = [#loop.view<600x1000>]}
 }

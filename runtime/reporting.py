@@ -29,8 +29,8 @@ GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "compiles": ("trace", "compile", "backward", "not native"),
         "guards": ("guard miss", "recompile", "static sizes"),
         "passes": ("passes",),
-        "recordings": ("recording", "recording dropped", "recording off"),
-        "tuning": ("tuning begins", "tuning", "tuning problem"),
+        "recordings": ("recording", "recording choice", "recording dropped", "recording off", "recording split"),
+        "tuning": ("tuning begins", "tuning", "tuning problem", "tuning stopped"),
         "texts": ("dump", "override", "unused text"),
     }
 )

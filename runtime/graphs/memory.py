@@ -10,6 +10,7 @@ import torch
 
 from lect.backends.python_host.load import SEEN_AS
 
+SINGLE = 2  # storages up to which it is faster to copy each by itself
 USES = torch._C._storage_Use_Count
 
 
@@ -117,11 +118,13 @@ class Results:
 
     def _copies(self, numbers: frozenset[int]) -> dict[int, torch.Tensor]:
         """Copies of these storages, which are made at once."""
-        wholes = dict(self.wholes)
+        wholes = {number: whole for number, whole in self.wholes.items() if number in numbers}
         for place in self.places:
             if isinstance(place, OwnResult) and place.storage in numbers and place.storage not in wholes:
                 wholes[place.storage] = _whole(place.held)
-        copies = {number: torch.empty_like(whole) for number, whole in wholes.items() if number in numbers}
+        if len(wholes) <= SINGLE:
+            return {number: whole.clone() for number, whole in wholes.items()}
+        copies = {number: torch.empty_like(whole) for number, whole in wholes.items()}
         for dtype in {copy.dtype for copy in copies.values()}:
             those = [number for number, copy in copies.items() if copy.dtype is dtype]
             torch._foreach_copy_([copies[number] for number in those], [wholes[number] for number in those])

@@ -23,12 +23,13 @@ from lect.ir.index_map import contiguous_strides, strided
 from lect.ir.symbolic import Size
 from lect.ir.types import f32
 from lect.passes.loop.nests import nbytes, readers
-from lect.passes.loop.product_tiles import library_nanoseconds, nanoseconds, programs_of, tiles_of
+from lect.passes.loop.product_tiles import LONG_SUM, PROCESSOR_RATE, library_nanoseconds, nanoseconds, programs_of, tiles_of
 from lect.passes.loop.products import Product, broadcast, offset_of
 
 OWN = "own tiles"  # how the reason of such a nest begins
 CONVOLUTION = "aten.convolution.default"
 HALVES = ("f16", "bf16")
+SUM_NS = 1500.0  # of a kernel that adds up parts, where it joins nothing
 LONGEST_SUM = 512  # of f32, which are added up one after the other
 WIDTH = 8  # halves of 16 bytes
 PARTS = (2, 4, 8)
@@ -53,6 +54,11 @@ class Rates(Protocol):
 def is_tile_product(nest: NestOp) -> bool:
     """Whether a nest is a product by tiles of our own, maybe with what joined it: its reasons say so."""
     return any(reason.startswith(OWN) for reason in nest.chosen.split("; "))
+
+
+def is_joining_product(value: Value) -> bool:
+    """Whether a buffer is the result of a product by tiles, with one reader, which it joins."""
+    return isinstance(value.owner, NestOp) and is_tile_product(value.owner) and len(readers(value)) == 1
 
 
 @dataclass(frozen=True)
@@ -97,32 +103,75 @@ class TileProduct:
         users = readers(result)
         if len(users) != 1 or not isinstance(users[0], NestOp) or users[0].reduced or users[0].space.points != result.type.numel:  # type: ignore[attr-defined]
             return "library: no kernel behind it could take the product in"
-        if any(isinstance(value.owner, NestOp) and is_tile_product(value.owner) for value in users[0].inputs):
+        if any(is_joining_product(value) for value in users[0].inputs):
             return "library: another product joins the kernel behind it, and two have no room in registers"
         return ""
+
+    def parts_are_faster(self, rates: Rates, target: Mapping[str, Any]) -> tuple[int, str]:
+        """In how many parts sums are best added up where that is faster than anything else, and why; else 1."""
+        processors = int(target["processors"])
+        parts = self.best_parts(processors)
+        if parts == 1:
+            return 1, ""
+        shape = self._hints()
+        own, library = self._time_of_parts(parts, processors) + SUM_NS, library_nanoseconds(*shape, processors)
+        if own * (100 + rates.own_margin) >= min(library, self._time_of_parts(1, processors)) * 100:
+            return 1, ""
+        return parts, f"{OWN}: {own / 1000:.1f} us in {parts} parts against {library / 1000:.1f} us of the library"
 
     def is_faster(self, rates: Rates, target: Mapping[str, Any]) -> tuple[bool, str]:
         """Whether tiles are, and why."""
         refusal, result = self.refusal(), self.op.results[0]
-        if refusal:
+        shape = batch, rows, columns, inner = self._hints()
+        processors = int(target["processors"])
+        tiles = tiles_of(*shape, processors, self.size)
+        small = programs_of(tiles, batch, rows, columns) <= processors
+        if refusal and (not small or self.size > 2 or self.joins_product()):
             return False, refusal
-        reader: Any = readers(result)[0]
-        batch, rows, columns, inner = [facts_of(self.op).hint(size) for size in self.sizes]
         rate = int(target["copy_rate"]) / 1000  # bytes a nanosecond
         operations = 2 * batch * rows * columns * inner
         factors, written = self.size * batch * (rows * inner + inner * columns), self.size * batch * rows * columns
-        behind = sum(nbytes(value) for value in (*reader.inputs, *reader.results) if value is not result)
-        library = max(operations / rates.gpu_library_rate / 1000, (factors + written) / rate) + rates.gpu_launch_ns + (written + behind) / rate
-        own = max(operations / rates.gpu_own_rate / 1000, (factors + behind) / rate)
-        shape, processors = (batch, rows, columns, inner), int(target["processors"])
-        tiles = tiles_of(*shape, processors, self.size)
-        if self.size > 2 or programs_of(tiles, batch, rows, columns) <= processors:
+        library = max(operations / rates.gpu_library_rate / 1000, (factors + written) / rate)
+        own = max(operations / rates.gpu_own_rate / 1000, factors / rate)
+        if small or self.size > 2:
             own = max(own, nanoseconds(tiles, *shape, processors, self.size))
-            library = max(library, library_nanoseconds(*shape, processors) + rates.gpu_launch_ns + behind / rate)
+            library = max(library, library_nanoseconds(*shape, processors))
+        if refusal:
+            own += written / rate
+        else:
+            reader: Any = readers(result)[0]
+            behind = sum(nbytes(value) for value in (*reader.inputs, *reader.results) if value is not result)
+            own = max(own, max(operations / rates.gpu_own_rate / 1000, (factors + behind) / rate))
+            library += rates.gpu_launch_ns + (written + behind) / rate
         texts = [f"{time / 1000:.1f} us" for time in (own, library)]
+        more = "" if refusal else " and a kernel behind it"
         if own * (100 + rates.own_margin) < library * 100:
-            return True, f"{OWN}: {texts[0]} against {texts[1]} of the library and a kernel behind it"
-        return False, f"library: {texts[1]} with a kernel behind it, against {texts[0]} of tiles"
+            return True, f"{OWN}: {texts[0]} against {texts[1]} of the library{more}"
+        return False, f"library: {texts[1]} with a kernel behind it, against {texts[0]} of tiles" if not refusal else refusal
+
+    def joins_product(self) -> bool:
+        """Whether a nest that reads the result is, or will be, that of another product by tiles."""
+        nests = [user for user in readers(self.op.results[0]) if isinstance(user, NestOp)]
+        return any(is_joining_product(value) for nest in nests for value in nest.inputs)
+
+    def best_parts(self, processors: int) -> int:
+        """In how many parts sums are best added up, by programs of their own: those of long sums where tiles leave most processors idle, if a nest reads the
+        result, which then adds the parts."""
+        users, inner = readers(self.op.results[0]), self.sizes[3]
+        if len(users) != 1 or not isinstance(users[0], NestOp) or type(inner) is not int or inner < LONG_SUM or self.size > 2:
+            return 1
+        return min([1, *self.parts(processors)], key=lambda parts: self._time_of_parts(parts, processors))
+
+    def _time_of_parts(self, parts: int, processors: int) -> float:
+        """Nanoseconds of the sums of so many parts, with what is written and read again for that."""
+        batch, rows, columns, inner = self._hints()
+        shape = (batch * parts, rows, columns, inner // parts)
+        moved = 0 if parts == 1 else 2 * 4 * parts * batch * rows * columns
+        return nanoseconds(tiles_of(*shape, processors, self.size), *shape, processors, self.size) + moved / PROCESSOR_RATE / processors
+
+    def _hints(self) -> tuple[int, int, int, int]:
+        batch, rows, columns, inner = [facts_of(self.op).hint(size) for size in self.sizes]
+        return batch, rows, columns, inner
 
     def parts(self, processors: int = 1 << 30) -> list[int]:
         """In how many parts sums may be added up: those that divide them into enough steps for tiles, where there are fewer tiles than processors."""
@@ -141,7 +190,10 @@ class TileProduct:
         return self._rounded(builder, total, (batch, row, column), self.op.sym_name, {"realize": (realize,), "chosen": chosen})
 
     def nests_of_parts(self, parts: int, realize: str, chosen: str) -> list[NestOp]:
-        """The same by two nests: sums of parts in f32, by programs of their own, and the sums of these, which are rounded."""
+        """The same by two nests: sums of parts in f32, by programs of their own, and the sums of these, which are rounded.
+
+        The second folds nothing, so that it joins what reads it.
+        """
         batches, rows, columns, length = self.sizes
         each = length // parts
         space = SpaceAttr((batches, parts, rows, columns, each))
@@ -151,11 +203,14 @@ class TileProduct:
         place = strided((batch, part, row, column), contiguous_strides(kept))
         builder.store(self._sum(builder, (batch, row, column, part * each + inner), 4), BufferType(kept, f32), place)
         first = builder.finish(f"{self.op.sym_name}.part", {"realize": ("sums of parts",), "chosen": chosen})
-        space = SpaceAttr((batches, rows, columns, parts))
+        space = SpaceAttr((batches, rows, columns))
         builder = NestBuilder(space, self.op.loc)
-        batch, row, column, part = space.dims
-        load = builder.load(first.results[0], strided((batch, part, row, column), contiguous_strides(kept)))
-        total = builder.reduce("sum", load, (3,))
+        batch, row, column = space.dims
+        strides = contiguous_strides(kept)
+        loads = [builder.load(first.results[0], strided((batch, row, column), (strides[0], *strides[2:]), number * strides[1])) for number in range(parts)]
+        total = loads[0]
+        for load in loads[1:]:
+            total = builder.op("add", total, load)
         return [first, self._rounded(builder, total, (batch, row, column), self.op.sym_name, {"realize": (realize,)})]
 
     def _sum(self, builder: NestBuilder, indices: tuple[Any, Any, Any, Any], over: int) -> Value:

@@ -104,17 +104,20 @@ class LoopChooseKernel(Pass):
             product = TileProduct.of(call)
             if product is None:
                 continue
-            own, reason = product.is_faster(self, ctx.target)
+            parts, reason = product.parts_are_faster(self, ctx.target)
+            own = parts > 1
+            if not own:
+                own, reason = product.is_faster(self, ctx.target)
             told = records.product(call) if records is not None and not product.refusal() else None
             if told is not None:
                 own = told["product"] == "own"
                 reason = f"{OWN if own else 'library'}: {RECORD}"
+                parts = int(told.get("parts", 1))
             ctx.count("products by nests" if own else "products by the library")
             if not own:
                 call.chosen = reason
                 continue
             assert call.parent is not None
-            parts = int((told or {}).get("parts", 1))
             if parts in product.parts():
                 for nest in product.nests_of_parts(parts, "a product", reason):
                     made = call.parent.insert_before(call, nest)

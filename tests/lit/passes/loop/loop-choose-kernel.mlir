@@ -222,3 +222,70 @@ loop.func @leaves_large_products_of_floats_to_the_library(%x: !loop.buffer<4096x
   }
   loop.return(%1) {views = [#loop.view<1048576>]}
 }
+
+// -----
+
+// What takes hardly longer than its start needs nothing behind it.
+// GPU-LABEL: @takes_a_small_product_that_no_kernel_is_behind
+// GPU-NEXT:    loop.nest @e0(%x, %w) {space = #loop.space<d0: 1, d1: 64, d2: 2304, d3: 768>, realize = ["a product"], chosen = "own tiles: 3.7 us against 4.0 us of the library"}
+loop.func @takes_a_small_product_that_no_kernel_is_behind(%x: !loop.buffer<64x768xbf16>, %w: !loop.buffer<768x2304xbf16>) {
+  %0 = loop.extern @e0(%x, %w) {callee = @aten.mm.default, views = [#loop.view<64x768>, #loop.view<768x2304>], args = [#loop.operand<0>, #loop.operand<1>], result_views = [#loop.view<64x2304>]} : !loop.buffer<64x2304xbf16>
+  loop.return(%0) {views = [#loop.view<64x2304>]}
+}
+
+// -----
+
+// GPU-LABEL: @leaves_a_larger_one_that_no_kernel_is_behind
+// GPU-NEXT:    loop.extern @e0({{.*}}chosen = "library: no kernel behind it could take the product in"
+loop.func @leaves_a_larger_one_that_no_kernel_is_behind(%x: !loop.buffer<64x768xbf16>, %w: !loop.buffer<768x50304xbf16>) {
+  %0 = loop.extern @e0(%x, %w) {callee = @aten.mm.default, views = [#loop.view<64x768>, #loop.view<768x50304>], args = [#loop.operand<0>, #loop.operand<1>], result_views = [#loop.view<64x50304>]} : !loop.buffer<64x50304xbf16>
+  loop.return(%0) {views = [#loop.view<64x50304>]}
+}
+
+// -----
+
+// Few programs that add up long sums leave most processors idle: programs of their own add up parts, and what reads the product adds these, here a fold of rows.
+// GPU-LABEL: @adds_up_long_sums_of_few_rows_in_parts
+// GPU-NEXT:    %[[PARTS:.*]] = loop.nest @e0.part(%x, %w) {space = #loop.space<d0: 1, d1: [[COUNT:[248]]], d2: 64, d3: 768, d4: {{[0-9]+}}>, realize = ["sums of parts"], chosen = "own tiles: {{.*}} us in [[COUNT]] parts against 6.5 us of the library"} : !loop.buffer<1x[[COUNT]]x64x768xf32>
+// GPU:         loop.nest @e0(%[[PARTS]]) {space = #loop.space<d0: 1, d1: 64, d2: 768>
+// GPU-NOT:       loop.reduce
+// GPU:         loop.nest @n0
+loop.func @adds_up_long_sums_of_few_rows_in_parts(%x: !loop.buffer<64x3072xbf16>, %w: !loop.buffer<3072x768xbf16>) {
+  %0 = loop.extern @e0(%x, %w) {callee = @aten.mm.default, views = [#loop.view<64x3072>, #loop.view<3072x768>], args = [#loop.operand<0>, #loop.operand<1>], result_views = [#loop.view<64x768>]} : !loop.buffer<64x768xbf16>
+  %1 = loop.nest @n0(%0) {space = #loop.space<d0: 64, d1: 768>} : !loop.buffer<64xbf16> {
+  ^bb0(%d0: index, %d1: index):
+    %2 = loop.load(%0) {map = #loop.map<(d0, d1) -> (d0 * 768 + d1)>} : bf16
+    %3 = loop.cast(%2) : f32
+    %4 = loop.reduce(%3) {kind = "sum", over = [1]} : f32
+    %5 = loop.cast(%4) : bf16
+    loop.store(%5) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  loop.return(%1) {views = [#loop.view<64>]}
+}
+
+// -----
+
+// GPU-LABEL: @not_in_parts_where_there_are_programs_enough
+// GPU-NEXT:    loop.extern @e0
+loop.func @not_in_parts_where_there_are_programs_enough(%x: !loop.buffer<8192x3072xbf16>, %w: !loop.buffer<3072x768xbf16>) {
+  %0 = loop.extern @e0(%x, %w) {callee = @aten.mm.default, views = [#loop.view<8192x3072>, #loop.view<3072x768>], args = [#loop.operand<0>, #loop.operand<1>], result_views = [#loop.view<8192x768>]} : !loop.buffer<8192x768xbf16>
+  %1 = loop.nest @n0(%0) {space = #loop.space<d0: 8192, d1: 768>} : !loop.buffer<8192xbf16> {
+  ^bb0(%d0: index, %d1: index):
+    %2 = loop.load(%0) {map = #loop.map<(d0, d1) -> (d0 * 768 + d1)>} : bf16
+    %3 = loop.cast(%2) : f32
+    %4 = loop.reduce(%3) {kind = "sum", over = [1]} : f32
+    %5 = loop.cast(%4) : bf16
+    loop.store(%5) {map = #loop.map<(d0, d1) -> (d0)>}
+  }
+  loop.return(%1) {views = [#loop.view<8192>]}
+}
+
+// -----
+
+// GPU-LABEL: @not_in_parts_where_no_nest_adds_them
+// GPU-NEXT:    {{.*}}@e0(
+// GPU-NEXT:    loop.return
+loop.func @not_in_parts_where_no_nest_adds_them(%x: !loop.buffer<64x3072xbf16>, %w: !loop.buffer<3072x768xbf16>) {
+  %0 = loop.extern @e0(%x, %w) {callee = @aten.mm.default, views = [#loop.view<64x3072>, #loop.view<3072x768>], args = [#loop.operand<0>, #loop.operand<1>], result_views = [#loop.view<64x768>]} : !loop.buffer<64x768xbf16>
+  loop.return(%0) {views = [#loop.view<64x768>]}
+}

@@ -9,7 +9,8 @@ of `lanes` elements where the nest has as many, so that each thread moves 16 byt
 * "tiled": no reduction, and two dims compete as in a transposition: a square tile, which Triton turns in shared memory.
 * "rows": the folded dim is the vector axis and a row fits a tile: it is taken whole, several short rows a program; nothing is read twice.
 * "long rows": a row does not fit; a loop walks it.
-* "columns": another dim is the vector axis: a loop walks tiles of rows by neighbouring columns, which are folded behind it.
+* "columns": another dim is the vector axis: a loop walks tiles of rows by neighbouring columns, which are folded behind it.  The columns are few, 128 bytes,
+  and the rows many: as much is under way for a program, and few programs, so few partial results, do for all of memory.
 * "scan": the scanned dim is whole, or walked by a loop where it does not fit; "ordered": elements are updated in an order; "point": no dims.
 
 A record of tuning decides instead, where there is one for the kernel; it may say the warps of a program too.
@@ -36,7 +37,7 @@ from lect.passes.base import Pass, option
 from lect.passes.kernel.kernel_choose_tiles import choose_tiles
 from lect.passes.loop.forms import FORMS
 from lect.passes.loop.gpu_products import is_tile_product
-from lect.passes.loop.nests import nests_of, unit_stride_bytes, weights
+from lect.passes.loop.nests import narrowest_bytes, near_columns, nests_of, unit_stride_bytes, weights
 from lect.passes.loop.product_tiles import cover, tiles_of
 from lect.passes.targets import is_gpu
 from lect.passes.tuning import records_of
@@ -44,7 +45,8 @@ from lect.passes.tuning import records_of
 SQUARE = 64
 FEWEST = 128
 SECTOR = 32  # bytes that memory gives at once
-COLUMN_BYTES = 512
+STEP_BYTES, LEAST_STEP_BYTES = 8192, 2048  # of a tile of columns: all that a step reads, and what it reads of one place at least
+MOST_LANES = 4096  # of such a tile
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class KernelChooseGpuTiles(Pass):
     row: int = option(16384, "longest row that one tile takes whole")
     alike: int = option(8, "nests of one shape that count as one")
     chunk: int = option(4096, "elements of a step along a longer row")
-    column: int = option(2048, "elements of a tile of columns")
+    column: int = option(STEP_BYTES, "bytes that a step along a tile of columns reads")
     grouped: int = option(1024, "elements of a tile where so many nests are alike that they become one launch")
 
     def run(self, op: Operation, ctx: Context) -> None:
@@ -156,13 +158,15 @@ class Chooser:
         return TilesAttr("rows", [*self._second(best, others, rows), TileAxis("R", best, block, "whole")], "R")
 
     def _columns(self) -> TilesAttr:
-        best, chunk = self.best, self.options.column
+        best = self.best
         folded = max(self.nest.reduced, key=lambda k: (self.sizes[k], k))
-        columns = min(cover(self.sizes[best]), max(COLUMN_BYTES // self._bytes(), 1))
+        columns = min(cover(self.sizes[best]), near_columns(self.nest))
         others = prod([self.sizes[k] for k in self._parallel_dims() if k != best])
-        while columns * self._bytes() > SECTOR and others * -(-self.sizes[best] // columns) < int(self.target["processors"]):
+        while columns * narrowest_bytes(self.nest) > SECTOR and others * -(-self.sizes[best] // columns) < int(self.target["processors"]):
             columns //= 2  # a short tile for each processor takes fewer steps than a wide one for a few of them
-        rows = min(cover(self.sizes[folded]), max(chunk // columns, 1))
+        read = sum([load.buffer.type.element.bytes for load in self.nest.loads if {best, folded} <= dims_of(load.map.offset)]) or narrowest_bytes(self.nest)
+        rows = max(self.options.column // (columns * read), LEAST_STEP_BYTES // (columns * narrowest_bytes(self.nest)), 1)
+        rows = power_below(min(cover(self.sizes[folded]), rows, max(MOST_LANES // columns, 1)))
         return TilesAttr("columns", [TileAxis("R", folded, rows, "loop"), TileAxis("X", best, columns, "grid")], "X", True)
 
     def _product(self) -> TilesAttr:
@@ -172,18 +176,13 @@ class Chooser:
         columns = max(parallel, key=lambda k: (self._stored_with(k) == 1, k))
         rows = max([k for k in parallel if k != columns], key=lambda k: (self.sizes[k], k))
         others = prod([self.sizes[k] for k in parallel if k not in (rows, columns)])
-        size = self._bytes()
+        size = narrowest_bytes(self.nest)
         down, across, depth = tiles_of(others, self.sizes[rows], self.sizes[columns], self.sizes[inner], int(self.target["processors"]), size)
         return TilesAttr("tile product", [TileAxis("Y", rows, down, "grid"), TileAxis("X", columns, across, "grid"), TileAxis("R", inner, depth, "loop")], "X")
 
     def _stored_with(self, dim: int) -> Any:
         """How far apart neighbours along a dim are stored."""
         return coefficient(self.nest.stores[0].map.offset, dim)
-
-    def _bytes(self) -> int:
-        """Bytes of the narrowest element that is read along the folded dims."""
-        folded = set(self.nest.reduced)
-        return min([load.buffer.type.element.bytes for load in self.nest.loads if dims_of(load.map.offset) & folded], default=4)
 
     def _scan(self, scans: Sequence[ScanOp]) -> TilesAttr:
         over = scans[0].over

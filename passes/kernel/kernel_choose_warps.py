@@ -21,6 +21,16 @@ from lect.ir import Context, Operation
 from lect.passes.base import Pass, option
 from lect.passes.loop.product_tiles import SMALL
 
+COLUMN_WARPS = 4  # of a program that walks columns: more fold longer behind the loop
+
+
+def walked_columns(func: kernel.FuncOp) -> kernel.ForOp | None:
+    """The one loop of a kernel, if it walks tiles of columns."""
+    loops = [inner for inner in func.body if isinstance(inner, kernel.ForOp)]
+    if len(loops) != 1 or func.vector is None or loops[0].axis == func.vector or func.blocks.size(func.vector) == 1:
+        return None
+    return loops[0]
+
 
 @dataclass(frozen=True)
 class KernelChooseWarps(Pass):
@@ -50,10 +60,9 @@ class KernelChooseWarps(Pass):
     def _stages_of_columns(self, func: kernel.FuncOp) -> int:
         """How many steps a loop over tiles of columns reads ahead; 1 for other kernels."""
         blocks, extents = dict(func.blocks.sizes), {axis.name: axis.extent for axis in func.axes.axes}
-        loops = [inner for inner in func.body if isinstance(inner, kernel.ForOp)]
-        if len(loops) != 1 or func.vector is None or loops[0].axis == func.vector or blocks[func.vector] == 1:
+        loop = walked_columns(func)
+        if loop is None:
             return 1
-        (loop,) = loops
         extent, block = extents[loop.axis], blocks[loop.axis]
         loads = [inner for inner in loop.body if isinstance(inner, kernel.LoadOp) and {loop.axis, func.vector} <= axes_of(inner.result.type)]
         nested = any(isinstance(inner, kernel.ForOp) for inner in loop.body)
@@ -67,7 +76,9 @@ class KernelChooseWarps(Pass):
         folded = {inner.axis for inner in func.walk() if isinstance(inner, kernel.DotOp)}
         for name, size in func.blocks.sizes:
             lanes *= 1 if name in folded else size
-        return self.for_product(lanes) if folded else self.for_lanes(lanes)
+        if folded:
+            return self.for_product(lanes)
+        return min(self.for_lanes(lanes), COLUMN_WARPS) if walked_columns(func) is not None else self.for_lanes(lanes)
 
     def for_steps(self, func: kernel.FuncOp) -> int:
         """Steps that a product reads ahead."""

@@ -30,7 +30,7 @@ from lect.ir.symbolic import dim
 from lect.passes.base import Pass, option
 from lect.passes.loop.forms import FORMS, Forms, forms_of
 from lect.passes.loop.fusion import Blocked, Joint, joint_by_offset
-from lect.passes.loop.nests import fresh_name, functions, has_scan, nbytes, points, readers, reduced, unit_stride_bytes, weights
+from lect.passes.loop.nests import fresh_name, functions, has_scan, nbytes, near_columns, points, readers, reduced, unit_stride_bytes, weights
 from lect.passes.loop.splitting import Each, Factors, count, first_reductions, loads_of, split_reduction
 from lect.passes.targets import is_gpu
 
@@ -47,7 +47,7 @@ class LoopSplitReduction(Pass):
     keeps: ClassVar[tuple[str, ...]] = (FORMS,)
     threads: int = option(0, "threads to keep busy; 0: as many as the target has")
     each: int = option(0, "least points of a part; 0: 32768, on a GPU 4096 of columns")
-    shares: int = option(0, "parts for each thread; 0: 4, on a GPU 1 of columns")
+    shares: int = option(0, "programs for each thread; 0: 4, on a GPU 1 for two threads of columns")
     gain: int = option(4, "least ratio of the bytes that a split for the sake of fusion saves to those of the partial results")
 
     def run(self, op: Operation, ctx: Context) -> None:
@@ -94,7 +94,7 @@ class Splitter:
             return
         parts = self.parts_for_threads(nest)
         if parts:
-            reason = f"partial: {programs(nest)} program{'s' if programs(nest) > 1 else ''} for {self.threads} threads"
+            reason = f"partial: {programs(nest, self.uneven)} program{'s' if programs(nest, self.uneven) > 1 else ''} for {self.threads} threads"
             rest = self.split(nest, parts, reason)[-1]
             self.for_threads += 1
             self.visit(rest)
@@ -113,16 +113,17 @@ class Splitter:
 
     def parts_for_threads(self, nest: NestOp) -> Factors:
         """Folded dim -> parts, the outermost dims first; empty when there are programs enough or points too few."""
-        have = programs(nest)
+        have = programs(nest, self.uneven)
         votes, sizes = unit_stride_bytes(nest), nest.space.sizes
         symbolic = not all(type(sizes[k]) is int for k in nest.reduced)
         if symbolic and not self.uneven:
             return {}
         near = max(range(len(sizes)), key=lambda k: (votes[k], k))
         each = max(self.each, ROW) if near in nest.reduced and not self.options.each else self.each  # a row that lies on is read at once
-        shares = self.options.shares or (4 if near in nest.reduced or not self.uneven else 1)
-        wanted = min(-(-shares * self.threads // have), points(nest) // (have * each))
-        if have >= self.threads * 2 or wanted < 2:
+        shares = self.options.shares or 4
+        busy = self.threads // 2 if self.uneven and near not in nest.reduced and not self.options.shares else shares * self.threads
+        wanted = min(-(-busy // have), points(nest) // (have * each))
+        if have * 10 >= busy * 9 and busy < self.threads or have >= self.threads * 2 or wanted < 2:
             return {}
         if symbolic:
             return uneven_parts(nest, near, wanted)
@@ -232,13 +233,13 @@ def _folds(nest: NestOp) -> list[Value]:
     return [op.result for op in nest.body if op.name in ("loop.reduce", "loop.reduce_index")]  # type: ignore[attr-defined]
 
 
-def programs(nest: NestOp) -> int:
+def programs(nest: NestOp, on_gpu: bool = False) -> int:
     """How many programs the kernel of a reduction will have: one a row, or one a block of columns."""
     sizes, folded = weights(nest), set(nest.reduced)
     parallel = [k for k in range(len(sizes)) if k not in folded]
     votes = unit_stride_bytes(nest)
     near = max(range(len(sizes)), key=lambda k: (votes[k], k))
-    block = 1 if near in folded else min(sizes[near], LANES)
+    block = 1 if near in folded else min(sizes[near], near_columns(nest) if on_gpu else LANES)
     return max(1, count(sizes, parallel) // block)
 
 

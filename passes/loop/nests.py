@@ -19,6 +19,7 @@ from lect.ir.index_map import coefficient, delinearize, dims_of, is_affine, line
 from lect.ir.symbolic import Expr, Ranges, Size, as_size
 
 INLINE = "inline"
+COLUMN_BYTES = 128  # of neighbouring columns that a program on a GPU folds
 FEW = 8  # what is computed once for so many points, or more, is no cost of each
 HEAVY_OPS: Final = frozenset({f"loop.{name}" for name in HEAVY | {"div", "floor_div", "trunc_div", "remainder", "fmod", "sqrt", "rsqrt", "reciprocal"}})
 
@@ -169,6 +170,17 @@ def is_gathered_inline(producer: NestOp, reader: NestOp, load: LoadOp) -> bool:
     if points(reader) > points(producer) or any(type(op) is IndexOp or (type(op) is LoadOp and op.indices) for op in producer.body):
         return False
     return all(is_affine(index) for index in delinearize(load.map.offset, producer.space.sizes, gathered_ranges(reader, load)))
+
+
+def narrowest_bytes(nest: NestOp) -> int:
+    """Bytes of the narrowest element that is read along the folded dims."""
+    folded = set(nest.reduced)
+    return min([load.buffer.type.element.bytes for load in nest.loads if dims_of(load.map.offset) & folded], default=4)
+
+
+def near_columns(nest: NestOp) -> int:
+    """How many neighbouring columns a program on a GPU folds."""
+    return max(COLUMN_BYTES // narrowest_bytes(nest), 1)
 
 
 def unit_stride_bytes(nest: NestOp) -> list[int]:

@@ -258,10 +258,25 @@ loop.func @no_parts_as_the_dim_is_short(%x: !loop.buffer<s0x32xf32>) {symbols = 
 
 // -----
 
-// Columns on a GPU are cut into as many parts as give each processor four programs: another stage folds the parts, which takes longer the more there are.
+// Columns on a GPU are cut into as many parts as give each processor two programs: another stage folds the parts, which takes longer the more there are.
 // GPU-LABEL: @few_parts_of_columns
-// GPU:         loop.nest @n0.part(%x) {space = #loop.space<d0: 8, d1: 2048, d2: 8192>
-loop.func @few_parts_of_columns(%x: !loop.buffer<16384x8192xf32>) {
+// GPU:         loop.nest @n0.part(%x) {space = #loop.space<d0: 4, d1: 4096, d2: 4096>
+loop.func @few_parts_of_columns(%x: !loop.buffer<16384x4096xf32>) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 16384, d1: 4096>} : !loop.buffer<4096xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 4096 + d1)>} : f32
+    %2 = loop.reduce(%1) {kind = "sum", over = [0]} : f32
+    loop.store(%2) {map = #loop.map<(d0, d1) -> (d1)>}
+  }
+  loop.return(%0) {views = [#loop.view<4096>]}
+}
+
+// -----
+
+// GPU-LABEL: @no_parts_of_columns_as_there_are_programs_for_all_processors
+// GPU-NOT:     .part
+// GPU:         loop.return
+loop.func @no_parts_of_columns_as_there_are_programs_for_all_processors(%x: !loop.buffer<16384x8192xf32>) {
   %0 = loop.nest @n0(%x) {space = #loop.space<d0: 16384, d1: 8192>} : !loop.buffer<8192xf32> {
   ^bb0(%d0: index, %d1: index):
     %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 8192 + d1)>} : f32

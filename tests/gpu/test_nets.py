@@ -143,3 +143,22 @@ def test_model(name: str) -> None:
     expected, found = [each if isinstance(each, torch.Tensor) else each[0] for each in (expected, found)]
     compare({"result": found}, {"result": expected}, 2e-3)
     no_events()
+
+
+@pytest.mark.parametrize(("channels", "size", "filters", "stride"), [(64, 28, 3, 2), (72, 17, 5, 2), (24, 30, 3, (3, 1))])
+def test_gradients_of_depthwise_convolutions(channels: int, size: int, filters: int, stride: Any) -> None:
+    def run(x: torch.Tensor, w: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+        y = torch.nn.functional.conv2d(torch.relu(x * scale), w, None, stride, filters // 2, 1, channels)
+        return (y * y.cos()).sum()
+
+    def gradients(function: Any, dtype: torch.dtype) -> dict[str, torch.Tensor]:
+        generator = torch.Generator("cuda").manual_seed(0)
+        made = [torch.randn(shape, device="cuda", generator=generator) for shape in ((8, channels, size, size), (channels, 1, filters, filters), (channels, 1, 1))]
+        leaves = [each.to(dtype).requires_grad_(True) for each in made]
+        function(leaves[0].contiguous(memory_format=torch.channels_last), *leaves[1:]).backward()
+        return {name: leaf.grad for name, leaf in zip(("x", "w", "scale"), leaves)}
+
+    found = gradients(lect.compile(run), torch.float32)
+    no_events()
+    compare_with_exact(found, gradients(run, torch.float32), gradients(run, torch.float64))
+    compare(found, gradients(run, torch.float32), 1e-4)

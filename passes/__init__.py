@@ -74,6 +74,7 @@ PASSES: Mapping[str, str] = MappingProxyType(
         "kernel-share-reciprocals": "lect.passes.kernel.kernel_share_reciprocals:KernelShareReciprocals",
         "kernel-choose-warps": "lect.passes.kernel.kernel_choose_warps:KernelChooseWarps",
         "kernel-group-launches": "lect.passes.kernel.kernel_group_launches:KernelGroupLaunches",
+        "kernel-overlap-launches": "lect.passes.kernel.kernel_overlap_launches:KernelOverlapLaunches",
         "strip-loc": "lect.passes.common.strip_loc:StripLoc",
     }
 )

@@ -73,6 +73,7 @@ PIPELINES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "kernel-speed-exponentials",
             "kernel-choose-warps",
             "kernel-group-launches",
+            "kernel-overlap-launches",
         ),
         "emit": (),
     }
@@ -171,6 +172,7 @@ ORDER: tuple[Before, ...] = (
     Before("kernel-join-sweeps", "kernel-speed-exponentials", "sums whose terms are scaled to a new maximum are seen as sums"),
     Before("kernel-approximate-halves", "kernel-speed-exponentials", "a kernel that may be approximate needs no proof"),
     Before("loop-to-kernel", "kernel-group-launches", "there are no launches before"),
+    Before("kernel-group-launches", "kernel-overlap-launches", "what is started behind what is known when launches are joined"),
     Before("kernel-choose-warps", "kernel-group-launches", "a grouped kernel is a copy of one for which everything is decided"),
     Before("loop-to-kernel", "kernel-choose-warps", "there are no kernels before"),
     Before("kernel-choose-tiles", "loop-to-kernel", "kernels are cut as their nests say"),

@@ -10,7 +10,7 @@ import builtins
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from importlib.metadata import version as version_of
 from importlib.util import find_spec
@@ -22,7 +22,8 @@ from lect.backends.code_store import CodeStore, NamedCode
 from lect.backends.compile_pool import compile_pool
 from lect.backends.kernel_texts import GivenText, KernelTexts
 from lect.backends.python_source import load_source
-from lect.backends.triton.edited import assembled, check_source, refused_by
+from lect.backends.triton.edited import assembled, check_source, ptx_waits_first, refused_by
+from lect.backends.triton.prelude import WAIT
 from lect.backends.triton.sizes import Fit, fit_of, hinted
 from lect.backends.triton.source import ENTRY, Source, renamed, triton_source
 from lect.dialects.kernel.fitting import is_longer, with_blocks
@@ -68,6 +69,7 @@ class Metadata:
     shared: int
     global_scratch_size: int = 0
     profile_scratch_size: int = 0
+    launch_pdl: int = 0  # whether programs wait for what was started before, so that they may be there before it has ended
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ class KeptKernel:
         head, _, code = data.partition(b"\n")
         try:
             told = json.loads(head)
-            numbers = {name: int(told[name]) for name in ("num_warps", "shared", "global_scratch_size", "profile_scratch_size")}
+            numbers = {name: int(told[name]) for name in ("num_warps", "shared", "global_scratch_size", "profile_scratch_size", "launch_pdl")}
             return cls(Metadata(str(told["name"]), **numbers), MappingProxyType({"cubin": code}))
         except (ValueError, KeyError, TypeError):
             return None
@@ -103,7 +105,7 @@ def code_key(source: Source, arch: int, aligned: Sequence[int]) -> str:
     """All that the machine code of a source depends on."""
     depends = {"triton": triton_version(), "arch": arch, "aligned": list(map(int, aligned)), "warps": source.warps, "stages": source.stages}
     depends["signature"] = source.signature
-    return "\n".join(["lect cubin 1", *[f"{name} {value}" for name, value in depends.items()], _without_comments(source.text)])
+    return "\n".join(["lect cubin 2", *[f"{name} {value}" for name, value in depends.items()], _without_comments(source.text)])
 
 
 def find_or_compile(source: Source, arch: int, aligned: Sequence[int], store: CodeStore | None) -> Any:
@@ -140,7 +142,7 @@ def compile_source(source: Source, arch: int, aligned: Sequence[int]) -> Any:
     attributes = {(number,): [["tt.divisibility", multiple]] for number, multiple in known.items() if multiple > 1}
     unit = ASTSource(load_kernel(source), dict(source.signature), {}, attributes)
     room = SHARED.get(arch, min(SHARED.values()))
-    options = {"num_warps": source.warps, "enable_fp_fusion": False}
+    options = {"num_warps": source.warps, "enable_fp_fusion": False, "launch_pdl": waits_first(source)}
     if source.stages is None:
         return within(triton.compile(unit, target=GPUTarget("cuda", arch, 32), options=options), room)
     for stages in range(source.stages, 0, -1):
@@ -148,6 +150,12 @@ def compile_source(source: Source, arch: int, aligned: Sequence[int]) -> Any:
         if compiled.metadata.shared <= room or stages == 1:
             break
     return within(compiled, room)
+
+
+def waits_first(source: Source) -> bool:
+    """Whether a kernel waits for what was started before it does anything else, also in a text that somebody has edited."""
+    _, _, body = _without_comments(source.text).partition(f"\ndef {source.name}(")
+    return body.partition("\n")[2].startswith(f"    {WAIT}\n")
 
 
 def within(compiled: Any, room: int) -> Any:
@@ -249,7 +257,7 @@ class Kernel:
         given = texts.ptx(name, ptx, source.text)
         if given is None:
             return compiled
-        facts = metadata_of(compiled)
+        facts = replace(metadata_of(compiled), launch_pdl=int(ptx_waits_first(given.text)))
         code = assembled(given, facts.name, {"num_warps": facts.num_warps, "enable_fp_fusion": False}, self.arch)
         return KeptKernel(facts, MappingProxyType({"ptx": given.text.encode(), "cubin": code}))
 

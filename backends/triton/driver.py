@@ -10,6 +10,8 @@ import ctypes
 from functools import cache
 from typing import Any
 
+from lect.backends.triton.trampoline import DEPENDENT, dependent_launch
+
 MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 STATIC_SHARED = 49152  # bytes that a kernel may have without being asked for
 OUT_OF_MEMORY = 2
@@ -35,9 +37,19 @@ def library() -> Any:
     return lib
 
 
-def launch_address() -> int:
-    """The address of `cuLaunchKernel`."""
-    address = ctypes.cast(library().cuLaunchKernel, ctypes.c_void_p).value
+def launch_address(dependent: bool = False) -> int:
+    """The address of `cuLaunchKernel`, or of a function like it that starts a `dependent` kernel: its programs wait by themselves for what was started before,
+    so they may be there before that has ended.  A driver that has no such launches starts it like others."""
+    lib = library()
+    extended = getattr(lib, "cuLaunchKernelEx", None) if dependent else None
+    if extended is not None:
+        return dependent_launch(address_of(extended)).address(DEPENDENT)
+    return address_of(lib.cuLaunchKernel)
+
+
+def address_of(function: Any) -> int:
+    """The address of a function of a library."""
+    address = ctypes.cast(function, ctypes.c_void_p).value
     assert address is not None
     return address
 

@@ -18,10 +18,14 @@ from typing import Any
 from lect.backends.kernel_texts import GivenText
 from lect.ir import LectError
 
-IMPORTS = frozenset({"import triton", "import triton.language as tl", "from triton.language.extra import libdevice"})
+IMPORTS = frozenset(
+    {"import triton", "import triton.language as tl", "from triton.language.extra import libdevice", "from triton.language.extra.cuda import gdc"}
+)
 BUILTINS = frozenset({"range", "float", "int", "bool", "min", "max", "len", "True", "False", "None", "abs", "tuple"})
 DECORATOR = "triton.jit"
-MODULES: Mapping[str, str] = MappingProxyType({"tl": "triton.language", "libdevice": "triton.language.extra.libdevice"})
+MODULES: Mapping[str, str] = MappingProxyType(
+    {"tl": "triton.language", "libdevice": "triton.language.extra.libdevice", "gdc": "triton.language.extra.cuda.gdc"}
+)
 INNER_MODULES = frozenset({"math"})
 # Statements and expressions by which a kernel could do something beside computing.
 REFUSED = (ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Lambda, ast.ClassDef, ast.AsyncFunctionDef, ast.Try, ast.With, ast.Delete, ast.Raise,
@@ -97,6 +101,13 @@ def _path_problem(path: str) -> str | None:
         if isinstance(found, ModuleType) and (number == len(parts) - 1 or part not in INNER_MODULES):
             return f"{path} leads through a module"
     return None
+
+
+def ptx_waits_first(text: str) -> bool:
+    """Whether a PTX text waits for what was started before, in front of all that touches global memory."""
+    code = re.sub(r"//.*", "", text)
+    wait, memory = code.find("griddepcontrol.wait"), re.search(r"\b(?:ld|st|atom|red|cp|prefetch)\b[\w.:]*\.global", code)
+    return wait >= 0 and (memory is None or wait < memory.start())
 
 
 def assembled(given: GivenText, name: str, options: Mapping[str, Any], arch: int) -> bytes:

@@ -28,7 +28,7 @@ from lect.backends.python_source import free_name
 from lect.backends.triton.addresses import MOST, MapPrinter
 from lect.backends.triton.arithmetic import HELPED, NAMES, OPERATORS, QUICK, TABLE, converted
 from lect.backends.triton.nesting import enclosed, is_nested, tidy
-from lect.backends.triton.prelude import FUNCTIONS
+from lect.backends.triton.prelude import FUNCTIONS, WAIT
 from lect.backends.triton.special import SPECIAL
 from lect.dialects.kernel import ops as kernel
 from lect.dialects.kernel.scalar import join
@@ -43,7 +43,7 @@ PLAIN_SUMS = frozenset({f32, f64, i32, i64})
 _NOT_NAME = re.compile(r"\W", re.ASCII)
 MOST_LANES = 1 << 20
 COMBINE = MappingProxyType({"prod": "multiply", "sum": "add"})
-TAKEN = frozenset({"tl", "triton", "libdevice", "float", "range", *FUNCTIONS, *SPECIAL})
+TAKEN = frozenset({"tl", "triton", "libdevice", "gdc", "float", "range", *FUNCTIONS, *SPECIAL})
 
 
 def python_name(text: str) -> str:
@@ -111,6 +111,8 @@ class FunctionEmitter:
         self.sizes = [self.names[value] for value in self.func.body.args[len(self.func.pointers) :]]
         if self.func.groups is not None:
             parameters = self.fresh("table")
+        if self.func.early is not None:
+            self._order()
         self._programs(parameters)
         self._block(self.func.body)
         if not self.lines:
@@ -209,6 +211,14 @@ class FunctionEmitter:
         return [self.literal(value) if plain else self.use(value) for value in values]
 
     # ---- structure ---------------------------------------------------------------------------------------------------
+
+    def _order(self) -> None:
+        """Wait for what was started before, and let what comes behind be started."""
+        if self.func.early == "both":
+            self.line("# programs may be here before the last kernel has ended")
+            self.line(WAIT)
+        self.line("gdc.gdc_launch_dependents()")
+        self.calls.add("gdc")
 
     def _group(self, table: str) -> str:
         """The pointers of the program's group, from the table of addresses; the program's number in the group."""

@@ -32,7 +32,7 @@ def load(info: LaunchInfo, compiled: Any, programs: int, mask: int) -> None:
     metadata = compiled.metadata
     if getattr(metadata, "global_scratch_size", 0) or getattr(metadata, "profile_scratch_size", 0):
         raise RuntimeError(f"the kernel {metadata.name} asks for scratch memory, which launches of lect do not give")
-    info.launch, info.grid, info.mask = launch_address(), programs, mask
+    info.launch, info.grid, info.mask = launch_address(bool(getattr(metadata, "launch_pdl", False))), programs, mask
     info.threads, info.shared = metadata.num_warps * WARP, metadata.shared
     info.function = load_function(compiled.asm["cubin"], metadata.name, metadata.shared)  # last: from here on it is ready
 

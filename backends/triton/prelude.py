@@ -12,6 +12,8 @@ from types import MappingProxyType
 from lect.backends.triton.special import HELPERS, SPECIAL, special_function
 
 HEADER = "import triton\nimport triton.language as tl\nfrom triton.language.extra import libdevice\n"
+WAITING = "from triton.language.extra.cuda import gdc\n"  # control of grids that depend on one another
+WAIT = "gdc.gdc_wait()"
 
 FUNCTIONS: Mapping[str, str] = MappingProxyType(
     {
@@ -148,7 +150,7 @@ NEEDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 def prelude(names: Iterable[str]) -> str:
-    """The header of a module and the functions `names`: those of the table in its order, then special functions by name."""
+    """The header of a module and the functions `names`: those of the table in its order, then special functions by name.  "gdc" is a module."""
     wanted = set(names)
     special = {name: special_function(name) for name in sorted(wanted & SPECIAL.keys())}
     wanted.update(*[calls for _, calls in special.values()])
@@ -156,4 +158,4 @@ def prelude(names: Iterable[str]) -> str:
         wanted.update(NEEDS.get(name, ()))
     texts = [text for name, text in FUNCTIONS.items() if name in wanted]
     texts += [text for text, _ in special.values()]
-    return HEADER + "".join([f"\n\n@triton.jit{text}" for text in texts])
+    return HEADER + (WAITING if "gdc" in wanted else "") + "".join([f"\n\n@triton.jit{text}" for text in texts])

@@ -13,11 +13,12 @@ import ctypes
 from collections.abc import Callable
 from functools import cache
 
-from lect.backends.llvm.jit import compile_object, load_object
+from lect.backends.llvm.jit import LoadedCode, compile_object, load_object
 
 NOT_LOADED = -2
 NOT_ALIGNED = -1
 SYMBOL = "lect_start"
+DEPENDENT = "lect_start_dependent"
 SCRATCH = 2  # behind the parameters Triton's kernels take two addresses of scratch memory, which are null here
 
 
@@ -79,6 +80,33 @@ def trampoline_text(count: int, pointers: int) -> str:
         "}",
     ]
     return "\n".join(lines) + "\n"
+
+
+# CUlaunchConfig and CUlaunchAttribute: numbers of programs and threads, bytes of shared memory, stream, attributes; the one that is given lets the programs
+# be there before what is in front of them in the stream has ended (CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION).
+DEPENDENT_TEXT = f"""
+%config = type {{ i32, i32, i32, i32, i32, i32, i32, ptr, ptr, i32 }}
+%attribute = type {{ i32, [4 x i8], i32, [60 x i8] }}
+define i32 @{DEPENDENT}(ptr %function, i32 %x, i32 %y, i32 %z, i32 %a, i32 %b, i32 %c, i32 %shared, ptr %stream, ptr %values, ptr %extra) {{
+  %config = alloca %config, align 8
+  %attribute = alloca %attribute, align 8
+  store %attribute zeroinitializer, ptr %attribute
+  store i32 6, ptr %attribute
+  %allowed = getelementptr %attribute, ptr %attribute, i32 0, i32 2
+  store i32 1, ptr %allowed
+""" + "".join(
+    [
+        f"  %to.{number} = getelementptr %config, ptr %config, i32 0, i32 {number}\n  store {value}, ptr %to.{number}\n"
+        for number, value in enumerate("i32 %x,i32 %y,i32 %z,i32 %a,i32 %b,i32 %c,i32 %shared,ptr %stream,ptr %attribute,i32 1".split(","))
+    ]
+)  # fmt: skip
+
+
+@cache
+def dependent_launch(extended: int) -> LoadedCode:
+    """Code with a function `DEPENDENT` that takes what `cuLaunchKernel` takes and starts a dependent kernel by `cuLaunchKernelEx`, which lies at `extended`."""
+    call = f"  %status = call i32 inttoptr (i64 {extended} to ptr)(ptr %config, ptr %function, ptr %values, ptr %extra)\n  ret i32 %status\n}}\n"
+    return load_object(compile_object(DEPENDENT_TEXT + call, 1))
 
 
 def room_for(count: int) -> int:

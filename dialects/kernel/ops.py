@@ -85,7 +85,9 @@ class FuncOp(Operation):
     `vector` names the axis whose lanes lie next to each other in memory: vector registers on a CPU, neighbouring threads on a GPU.  `target` is the kind
     of machine that it was cut for; on a GPU a program is `warps` warps, and `stages` steps of a loop over a product are read ahead.  With `groups` so many
     grids run at once, each on memory of its own: a launch gives the parameters of one group after those of the other.  `approximate` says why functions of
-    f32 may have an error of some ulp (2^-20) in this kernel.
+    f32 may have an error of some ulp (2^-20) in this kernel.  `early` says what may be started before what is in front of it in the
+    stream has ended (programmatic dependent launch): the `next` kernel as soon as all programs of this one have begun, or `both` that and this one, whose
+    programs wait before they touch memory.
 
     On a GPU an axis may be taken whole though its extent is known only at run time: then a launch takes a version whose block covers it (`fitting.py`), and
     above `MOST_WHOLE` indices the kernel called `longer`, which walks the axis.
@@ -101,6 +103,7 @@ class FuncOp(Operation):
     stages: Attr[int] = None
     groups: Attr[int] = None
     approximate: Attr[str] = None
+    early: Attr[frozenset({"next", "both"})] = None
     longer: Attr[str] = None
     symbols: Attr[(dict, None)] = None
     contents: RegionField
@@ -133,6 +136,7 @@ class FuncOp(Operation):
         require(many, self, "'groups' counts grids that run at once on a GPU, got {}", self.groups)
         require(self.warps is None or self.warps in (1, 2, 4, 8, 16, 32), self, "a program has 1, 2, 4, 8, 16 or 32 warps, got {}", self.warps)
         require(self.stages is None or 1 <= self.stages <= 8, self, "a loop is read ahead by 1 to 8 steps, got {}", self.stages)
+        require(self.early is None or self.target == "cuda", self, "only on a GPU kernels are started early")
         for axis in self.axes.axes:
             covers = self.blocks.size(axis.name) >= axis.extent if type(axis.extent) is int else self.target == "cuda" and self.longer is not None
             whole = axis.role != "whole" or covers

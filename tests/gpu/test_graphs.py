@@ -262,3 +262,43 @@ def test_graphs_are_recorded_around_what_cannot_be(program: Any, mode: str, monk
         torch.testing.assert_close(a, b, rtol=1e-3, atol=1e-4)
     assert len(lect.events("recording split")) == 1
     assert sum(row.uses for row in table().rows()) > 0
+
+
+@pytest.mark.parametrize("size", [64, 1 << 20, 1 << 24])
+def test_kernels_that_are_there_early_wait_for_what_they_read_and_overwrite(size: int) -> None:
+    """A chain in which each kernel reads what the one before wrote, other threads' elements of it, and overwrites what that one read; kernels of
+    torch, a memset and a product of the library stand between them."""
+
+    def chain(x: torch.Tensor, buffer: torch.Tensor) -> torch.Tensor:
+        for step in range(6):
+            buffer.copy_(x.flip(0) + step)  # the buffer was read by the last but one
+            x = torch.cumsum(buffer.view(-1, 64) @ torch.eye(64, device="cuda"), 1).flatten() if step == 2 else buffer.roll(7) * 0.5
+            x = x.index_put((torch.arange(2, device=x.device),), x[2:4]) if step == 4 else x
+        return x + buffer.sum()
+
+    run = compiled(chain)
+    generator = torch.Generator("cuda").manual_seed(1)
+    x, ours, eagers = torch.zeros(3, size, device="cuda")
+    for _ in range(60):
+        x.copy_(torch.randint(-8, 8, (size,), device="cuda", generator=generator))
+        found, expected = run(x, ours), chain(x, eagers)
+        torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-2)
+        assert torch.equal(ours, eagers)
+    nothing_off()
+    assert any(row.uses > 20 for row in table().rows())
+
+
+def test_small_kernels_in_a_row_keep_their_order_over_many_replays() -> None:
+    run = compiled(lambda x: _steps(x, 24))
+    generator = torch.Generator("cuda").manual_seed(1)
+    for _ in range(300):
+        x = torch.randint(-8, 8, (96, 512), device="cuda", generator=generator).float()
+        assert torch.equal(run(x), _steps(x, 24))
+    nothing_off()
+
+
+def _steps(x: torch.Tensor, count: int) -> torch.Tensor:
+    """Sums of rows and of columns in turn, all of whole numbers below 2^24: no kernel can be one with the next."""
+    for step in range(count):
+        x = (x - x.amax(step % 2, keepdim=True)) % 17 + x.t().reshape(x.shape) % 5
+    return x

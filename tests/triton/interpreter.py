@@ -141,7 +141,7 @@ class Interpreted(CompiledKernels):
 
     def _launcher(self, kernel: Kernel) -> Callable[..., None]:
         function = load_kernel(kernel.source)
-        function.fn.__globals__["libdevice"] = stand_in()
+        function.fn.__globals__.update({"libdevice": stand_in(), "gdc": SimpleNamespace(gdc_wait=lambda: None, gdc_launch_dependents=lambda: None)})
         types = [DTYPES[each] for each in list(kernel.source.signature.values())[: kernel.pointers]]
 
         def launch(stream: int, *values: int) -> None:

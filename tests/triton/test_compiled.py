@@ -14,6 +14,7 @@ import torch
 import lect
 from lect.backends.triton import compile as compile_module
 from lect.backends.triton.compile import CompiledKernels, SizedKernel, compile_kernels
+from lect.backends.triton.edited import ptx_waits_first
 from tests.triton.interpreter import on_gpu_in_name_only
 from tests.triton.zoo import ZOO, maker
 
@@ -51,6 +52,20 @@ def test_program(name: str) -> None:
         assert compiled.asm["cubin"]
         if name not in LONG_ARGUMENTS:
             assert ".local" not in compiled.asm["ptx"], "a kernel spills or has arrays in local memory"
+
+
+def test_small_kernels_behind_others_wait_for_them_before_they_touch_memory() -> None:
+    def steps(x: torch.Tensor) -> torch.Tensor:
+        x = torch.softmax(x - x.sum(0), 1)
+        return torch.softmax(x - x.amax(0), 1)
+
+    early = {}
+    for compiled in machine_code(steps, [torch.randn(64, 64)]):
+        ptx = compiled.asm["ptx"]
+        early[compiled.metadata.name] = bool(compiled.metadata.launch_pdl)
+        assert ptx_waits_first(ptx) is early[compiled.metadata.name]
+        assert ptx.count("griddepcontrol.launch_dependents") == 1
+    assert sorted(early.values()) == [False, True, True], early  # nothing is in front of the first
 
 
 def widths(compiled: Any) -> set[int]:

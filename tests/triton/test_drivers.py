@@ -49,7 +49,7 @@ def test_a_kernel_that_the_driver_does_not_take() -> None:
         assert binary[1:4] == b"ELF"
         raise driver.DriverError("CUDA error: no kernel image is available for execution on the device (loading a kernel)")
 
-    note = run_with(has_context=lambda: True, launch_address=lambda: 1, load_function=refuse)
+    note = run_with(has_context=lambda: True, launch_address=lambda dependent: 1, load_function=refuse)
     assert note.number == "LB0024"
     assert "the driver does not take the kernel: CUDA error: no kernel image is available" in str(note)
     assert "test_drivers.py" in note.location
@@ -71,7 +71,7 @@ def test_short_memory_while_loading_is_left_to_the_launch() -> None:
         raise torch.OutOfMemoryError("CUDA error: out of memory (loading a kernel)")
 
     x = torch.ones(300)
-    with on_gpu_in_name_only(compile_kernels), mock.patch.multiple(launcher, has_context=lambda: True, launch_address=lambda: 1, load_function=short):
+    with on_gpu_in_name_only(compile_kernels), mock.patch.multiple(launcher, has_context=lambda: True, launch_address=lambda dependent: 1, load_function=short):
         assert torch.equal(lect.compile(lambda x: x * 2 + 1)(x), x * 2 + 1)
     assert len(asked) == 2  # when it was compiled, and when it was to run
     (event,) = lect.events("note", "fallback")

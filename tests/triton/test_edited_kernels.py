@@ -121,6 +121,22 @@ def test_an_edited_ptx_is_assembled(tmp_path: Path) -> None:
     assert (found.metadata.name, found.metadata.num_warps, found.metadata.shared) == ("n1", plain.metadata.num_warps, plain.metadata.shared)
 
 
+@pytest.mark.parametrize(("wait", "is_early"), [("    gdc.gdc_wait()", True), ("    # gdc.gdc_wait()", False), ("    if x:\n        gdc.gdc_wait()", False)])
+def test_a_source_is_started_early_if_it_begins_by_waiting(tmp_path: Path, wait: str, is_early: bool) -> None:
+    source, _ = texts(tmp_path)
+    edit(source, r"(from .* import libdevice)", r"\1\nfrom triton.language.extra.cuda import gdc")
+    edit(source, r"(def n1\(.*\):)", r"\1\n" + wait)
+    assert bool(compiled(override=tmp_path).version().metadata.launch_pdl) is is_early
+
+
+@pytest.mark.parametrize(("place", "is_early"), [(r"(ld\.param\.)", True), (r"(ret;)", False)])
+def test_a_ptx_is_started_early_if_it_waits_before_it_touches_memory(tmp_path: Path, place: str, is_early: bool) -> None:
+    _, ptx = texts(tmp_path)
+    text = ptx.read_text()
+    ptx.write_text(re.sub(place, r"griddepcontrol.wait;\n\t\1", text, count=1))
+    assert bool(compiled(override=tmp_path).version().metadata.launch_pdl) is is_early
+
+
 def test_other_alignments_have_texts_of_their_own(tmp_path: Path) -> None:
     kernel = compiled(dump=tmp_path)
     kernel.version((False, True))

@@ -14,7 +14,7 @@ import pytest
 
 from lect.backends.triton import launcher
 from lect.backends.triton.launcher import make_launcher
-from lect.backends.triton.trampoline import NOT_ALIGNED, NOT_LOADED, LaunchInfo, trampoline
+from lect.backends.triton.trampoline import DEPENDENT, NOT_ALIGNED, NOT_LOADED, LaunchInfo, dependent_launch, trampoline
 from lect.ir import UNKNOWN
 
 PROTOTYPE = ctypes.CFUNCTYPE(
@@ -58,12 +58,41 @@ def test_what_cannot_be_started_is_not() -> None:
     assert trampoline(2)(ctypes.addressof(info), 0, 16, 40) == 0
 
 
+class Config(ctypes.Structure):
+    """CUlaunchConfig."""
+
+    _fields_ = [
+        ("shape", ctypes.c_uint32 * 6), ("shared", ctypes.c_uint32), ("stream", ctypes.c_void_p), ("attributes", ctypes.POINTER(ctypes.c_uint32 * 18)),
+        ("count", ctypes.c_uint32),
+    ]  # fmt: skip
+
+
+def test_a_dependent_kernel_is_started_with_the_attribute_that_says_so() -> None:
+    started: list[tuple[Any, ...]] = []
+
+    def start(config: Any, function: int, values: Any, extra: Any) -> int:
+        given = config.contents
+        attribute = list(given.attributes.contents)
+        started.append((tuple(given.shape), given.shared, given.stream, given.count, attribute, function, [values[slot][0] for slot in range(4)], extra))
+        return 719
+
+    prototype = ctypes.CFUNCTYPE(
+        ctypes.c_int, ctypes.POINTER(Config), ctypes.c_void_p, ctypes.POINTER(ctypes.POINTER(ctypes.c_uint64)), ctypes.c_void_p
+    )
+    callback = prototype(start)
+    code = dependent_launch(ctypes.cast(callback, ctypes.c_void_p).value or 0)
+    info = LaunchInfo(function=77, mask=15, launch=code.address(DEPENDENT), grid=1 << 31, threads=256, shared=70_000)
+    assert trampoline(2)(ctypes.addressof(info), 5, 16, 32) == 719
+    attribute = [6, 0, 1, *[0] * 15]  # its number, and that it is so
+    assert started == [((1 << 31, 1, 1, 256, 1, 1), 70_000, 5, 1, attribute, 77, [16, 32, 0, 0], None)]
+
+
 @contextmanager
 def loading(driver: Driver) -> Iterator[None]:
     """What is loaded are numbers from 1 on, in the order in which they are asked for, and `driver` starts them."""
     numbers = itertools.count(1)
 
-    with mock.patch.multiple(launcher, has_context=lambda: True, launch_address=lambda: driver.address, load_function=lambda *given: next(numbers)):
+    with mock.patch.multiple(launcher, has_context=lambda: True, launch_address=lambda dependent: driver.address, load_function=lambda *given: next(numbers)):
         yield
 
 
@@ -108,6 +137,6 @@ def test_an_error_of_the_driver_is_raised() -> None:
         if status:
             raise RuntimeError(f"{what}: {status}")
 
-    with mock.patch.multiple(launcher, has_context=lambda: True, launch_address=lambda: driver.address, load_function=lambda *given: 1, check=check):
+    with mock.patch.multiple(launcher, has_context=lambda: True, launch_address=lambda dependent: driver.address, load_function=lambda *given: 1, check=check):
         with pytest.raises(RuntimeError, match="starting the kernel n0: 700"):
             make_launcher(Kernel())(0, 16, 16)  # type: ignore[arg-type]

@@ -107,7 +107,7 @@ def driver_in_name_only() -> Iterator[list[bytes]]:
         loaded.append(binary)
         return 1 << 40
 
-    with mock.patch.multiple(launcher, has_context=lambda: True, launch_address=lambda: nothing, load_function=load):
+    with mock.patch.multiple(launcher, has_context=lambda: True, launch_address=lambda dependent: nothing, load_function=load):
         yield loaded
 
 

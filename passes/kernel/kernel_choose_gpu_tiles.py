@@ -45,7 +45,7 @@ from lect.passes.tuning import records_of
 SQUARE = 64
 FEWEST = 128
 SECTOR = 32  # bytes that memory gives at once
-STEP_BYTES, LEAST_STEP_BYTES = 8192, 2048  # of a tile of columns: all that a step reads, and what it reads of one place at least
+STEP_BYTES, LEAST_STEP_BYTES = 8192, 4096  # of a tile of columns: all that a step reads, and what it reads of one place at least
 MOST_LANES = 4096  # of such a tile
 
 

@@ -257,8 +257,8 @@ def call_pure(t: Tracer, function: Any, args: list[Box], kwargs: Kwargs) -> Box:
     check_look_up(t, function, args, raw)
     if function not in policy.OF_NUMBERS:  # they look at values alone
         _pin_what_decides(t, function, raw, raw_kwargs)
-    if function is sorted and not kwargs and _distinct_first_items(raw[0]):
-        return t.made(run_real(sorted, raw[0]))
+    if function is sorted and kwargs.keys() <= {"reverse"} and raw and _distinct_first_items(raw[0]):
+        return t.made(run_real(sorted, raw[0], **raw_kwargs))
     if function in (sorted, min, max, list.index, list.count, list.__contains__) or getattr(function, "__name__", "") in ("__eq__", "__ne__", "__lt__"):
         for value in raw:
             check_plain(t, list(value) if issubclass(type(value), dict) and function in (sorted, min, max) else value)
@@ -300,12 +300,11 @@ def _on_numbers(t: Tracer, function: Any, args: list[Box]) -> Box | None:
 
 
 def _distinct_first_items(value: Any) -> bool:
-    """True for the items of a dictionary whose keys are distinct strings or ints: sorting them compares the keys alone."""
-    if type(value) is not DICT_VIEWS[2]:
+    """True for pairs whose first items are distinct strings or ints, as those of a dictionary: sorting them compares these alone."""
+    if type(value) not in (DICT_VIEWS[2], list, tuple) or not all(type(pair) is tuple and pair for pair in value):
         return False
-    items: Any = value
-    kinds = {type(key) for key, _ in items}
-    return kinds in ({str}, {int})
+    keys = [pair[0] for pair in value]
+    return {type(key) for key in keys} in ({str}, {int}) and len(set(keys)) == len(keys)
 
 
 def pure_argument(t: Tracer, function: Any, box: Box) -> Any:

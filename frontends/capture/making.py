@@ -130,7 +130,7 @@ def initialize(t: Tracer, made: Box, args: list[Box], kwargs: Kwargs) -> None:
             raise UserError(TypeError(f"{cls.__name__}() takes no arguments"))
     elif issubclass(type(made[0]), tuple | int | str | float | frozenset) or init is type.__init__:
         return
-    elif issubclass(cls, weakref.ref):
+    elif issubclass(cls, weakref.ref) or cls in VALUES:  # which were given all when they were made
         return
     elif t.is_fresh(made[0]) and issubclass(type(made[0]), dict | list | set | collections.deque | BaseException):
         call_c_init(t, init, made, args, kwargs)

@@ -175,6 +175,9 @@ def hash_of(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
         from lect.frontends.capture.iteration import iterate
 
         return (run_real(hash, tuple([_Gives(hash_of(t, [item], {})[0]) for item in iterate(t, args[0])])), None)
+    if lookup(t, type(value), "__hash__").value is None:  # as of a list, or of a class with an `__eq__` alone
+        t.guard_type(args[0])
+        run_real(hash, value)  # which raises
     found = _ask(t, args[0], "__hash__")
     if found is not None:
         answer = t.leak(found)

@@ -9,6 +9,7 @@ import abc
 import collections
 import copy
 import functools
+import itertools
 import operator
 import re
 import sys
@@ -416,7 +417,10 @@ _WITH_NUMBERS = frozenset(
 )
 
 
-_ITERATORS: tuple[Any, ...] = tuple({type(iter(each)) for each in ([], (), {}, {}.keys(), {}.values(), {}.items(), set(), "", "\u00e4", b"", range(1))})
+_ITERATORS: frozenset[Any] = frozenset(type(iter(each)) for each in ([], (), {}, {}.keys(), {}.values(), {}.items(), set(), "", "\u00e4", b"", range(1))) | {
+    *(zip, map, filter, enumerate, reversed),
+    *(value for value in vars(itertools).values() if isinstance(value, type) and hasattr(value, "__next__")),
+}
 _OTHERS: Mapping[Any, Rule] = MappingProxyType(
     {
         FunctionType.__get__: _bind,

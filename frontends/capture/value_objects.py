@@ -1,5 +1,5 @@
-"""Objects of C that are values: dates, times, durations, and decimal numbers.  They cannot change, so they are computed with while the frame is followed,
-and made again from what they hold.
+"""Objects of C that are values: dates, times, durations, decimal numbers, and layouts of bytes.  They cannot change, so they are computed with while the
+frame is followed, and made again from what they hold.
 
 One that is passed in may be another one in each call, such as the time when something began: what is done with it is a break, and one version stands for
 all.  What asks the clock or the machine's time zone is left to the call (`datetime.now()`, `astimezone()`).  A decimal number is computed with when the
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import struct
 from collections.abc import Callable, Mapping
 from types import ClassMethodDescriptorType, MappingProxyType, MethodDescriptorType, WrapperDescriptorType
 from typing import TYPE_CHECKING, Any
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 
 Kwargs = dict[str, Box]
 Rule = Callable[[Tracer, list[Box], Kwargs], Box]
-_LOCAL = frozenset("now today utcnow fromtimestamp utcfromtimestamp astimezone timestamp strptime strftime __format__ timetuple".split())
+_LOCAL = frozenset("pack_into iter_unpack now today utcnow fromtimestamp utcfromtimestamp astimezone timestamp strptime strftime __format__ timetuple".split())
 _LEFT = frozenset({"__init__", "__new__", "__getattribute__", "__repr__", "__str__"})  # others see to these
-VALUES = (datetime.date, datetime.datetime, datetime.time, datetime.timedelta, datetime.timezone, decimal.Decimal)
+VALUES = (datetime.date, datetime.datetime, datetime.time, datetime.timedelta, datetime.timezone, decimal.Decimal, struct.Struct)
 _CONTEXT = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp")
 
 
@@ -127,7 +128,7 @@ def _methods() -> Mapping[Any, Rule]:
 
 def rebuilt_value(b: ResidualBuilder, value: Any) -> Value:
     """The same value made anew."""
-    maker, parts = value.__reduce__()[:2]
+    maker, parts = value.__reduce__()[:2] if type(value) is not struct.Struct else (struct.Struct, (value.format,))
     return b.call(maker, *[b.value(part) for part in parts])
 
 

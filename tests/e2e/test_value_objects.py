@@ -3,6 +3,8 @@
 import datetime
 import decimal
 import hashlib
+import itertools
+import struct
 import zlib
 from datetime import timedelta
 from decimal import Decimal
@@ -75,7 +77,30 @@ def stepped(x):
     return x * first, rest
 
 
-@pytest.mark.parametrize("program", [durations, dates, refused, decimals, digests, stepped], ids=lambda program: program.__name__)
+PAIR = struct.Struct("<If")
+
+
+def bytes_laid_out(x):
+    first, second = PAIR.unpack(struct.pack("<If", 7, 0.5))
+    short = struct.Struct(">H")
+    return x * first * second, short.pack(3), short.size, PAIR.unpack_from(b"\0" + PAIR.pack(1, 2.0), 1), short.format
+
+
+class Unhashed:
+    def __eq__(self, other):
+        return isinstance(other, Unhashed)
+
+
+def pairs_in_order(x):
+    named = {"b": x, "a": x + 1}
+    try:
+        hash(Unhashed())
+    except TypeError as error:
+        message = str(error)
+    return [value for _, value in sorted(named.items(), reverse=True)], sorted([(2, Unhashed()), (1, None)])[0], message, itertools.tee("ab")[1].__next__()
+
+
+@pytest.mark.parametrize("program", [bytes_laid_out, pairs_in_order, durations, dates, refused, decimals, digests, stepped], ids=lambda program: program.__name__)
 def test_they_are_computed_while_the_frame_is_followed(program):
     compiled = lect.compile(program)
     for _ in range(2):

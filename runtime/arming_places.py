@@ -329,7 +329,10 @@ class Arming:
                 self.content(base)
             return Place(value, id(value), True)
         made = self.new_slot()
-        self.add(f"{kind.__name__}_item", base.operand, number if number >= 0 else len(base.value) + number, made)
+        if number < 0:  # a row counts from the front
+            number += len(base.value)
+            self.add("length", base.operand, id(kind), len(base.value))
+        self.add(f"{kind.__name__}_item", base.operand, number, made)
         return Place(value, made, False)
 
     def _nth(self, base: Place, kind: str, number: int, loose: bool) -> Place:

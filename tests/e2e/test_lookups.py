@@ -205,3 +205,20 @@ def test_a_loop_over_a_list_asks_for_what_it_reads():
     notes["third"] = 4
     groups.append({"rate": 7.0})
     same(g(torch.arange(4.0)), compiled(torch.arange(4.0)))
+
+
+def test_the_last_item_of_a_container_of_another_length():
+    """A version for a container that ends in 2 is none for one that is longer and has a 2 in that place."""
+
+    def program(x, chosen):
+        total = x * 0
+        for path, weight in chosen:
+            total = total + x[path[-1]] * weight
+        return total
+
+    compiled = lect.compile(program, dynamic=False, options={"guards": "both"})
+    x = torch.randn(4)
+    for path in ([0, 2], [0, 2], [0, 2, 1], [0, 2, 1], [3, 1], [0, 1, 2, 3], [0, 2], (0, 2), (0, 2), (0, 2, 3)):
+        for _ in range(2):
+            given = [(path, 2.0)]
+            same(program(x, given), compiled(x, given))

@@ -12,8 +12,8 @@ is the state of a generator of the CPU behind `manual_seed(seed)`.
 
     lect::extent(Tensor number) -> Tensor
 
-has as many elements, of no particular value, as the only element of its operand says, none where that is negative.  Torch is imported when the operators
-are first asked for.
+has as many elements, of no particular value, as the only element of its operand says, none where that is negative.  They all lie in one place, for the
+number may be large.  Torch is imported when the operators are first asked for.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def define() -> Any:
 
 def _extent(number: Any) -> Any:
     torch = importlib.import_module("torch")
-    return torch.empty(max(int(number), 0), dtype=torch.int8, device=number.device)
+    return torch.zeros(1, dtype=torch.int8, device=number.device).expand(max(int(number), 0))
 
 
 def encode(args: list[Any], kwargs: dict[str, Any]) -> tuple[str, list[Any]]:

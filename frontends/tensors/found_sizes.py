@@ -92,7 +92,7 @@ RESULTS: Final[Mapping[Any, Callable[..., Any]]] = MappingProxyType(
 
 def extent(n: Any, number: torch.Tensor) -> Any:
     """lect::extent: a tensor with as many elements as a number says, which stands for the number where it is a size."""
-    return _new((n,), torch.int8, layout_of(number).device)
+    return TensorMeta((n,), torch.int8, (0,), layout_of(number).device)
 
 
 def results_of(func: Any) -> Callable[..., Any]:

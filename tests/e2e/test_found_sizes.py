@@ -279,3 +279,14 @@ def test_random_masks():
 
         lect.reset()
         check(fn, [(torch.randn(draw(12), draw(3) + 1, generator=generator),) for _ in range(4)])
+
+
+def test_a_number_that_is_no_size_takes_no_memory():
+    def program(x, n):
+        return x * 2, (n * 3).item()
+
+    lect.reset()
+    compiled = lect.compile(program)
+    for number in (5, 2**60, 10**12, 7):
+        same(program(torch.ones(3), torch.tensor(number)), compiled(torch.ones(3), torch.tensor(number)))
+    assert lect.events("fallback", "graph break") == [] and len(lect.events("compile")) == 1

@@ -163,15 +163,15 @@ def _base(a: BlockAssembler, op: Any) -> list[Entry]:
 
 def yield_(a: BlockAssembler, op: Any, following: Block | None) -> None:
     a.stack.settle([*_base(a, op), op.value])
-    a.emit("YIELD_VALUE", 0 if OLDER_THAN_312 or SINCE_313 else _protection(op))
-    a.emit("RESUME", AFTER_YIELD | (UNPROTECTED if SINCE_313 and op.handler is None else 0))
+    a.emit("YIELD_VALUE", 0 if OLDER_THAN_312 or SINCE_313 else _protection(a, op))
+    a.emit("RESUME", AFTER_YIELD | (UNPROTECTED if SINCE_313 and _protection(a, op) == 1 else 0))
     a.stack.entries.pop()
     _go_on(a, op, following)
 
 
-def _protection(op: Any) -> int:
-    """3.12: how many handlers stand around, that for StopIteration among them.  Of more than one nothing depends on how many."""
-    return 1 if op.handler is None else 2
+def _protection(a: BlockAssembler, op: Any) -> int:
+    """Since 3.12: how many handlers stand around, that for StopIteration among them.  Of more than one nothing depends on how many."""
+    return a.frame.turns_stop_iteration + (op.handler is not None)
 
 
 def _go_on(a: BlockAssembler, op: Any, following: Block | None) -> None:
@@ -196,7 +196,7 @@ def yield_from(a: BlockAssembler, op: Any, following: Block | None) -> None:
     a.frame.place(again)
     a.emit("SEND", done)
     a.frame.place(begin)
-    a.emit("YIELD_VALUE", 0 if OLDER_THAN_312 else 1 if SINCE_313 else 1 + _protection(op))
+    a.emit("YIELD_VALUE", 0 if OLDER_THAN_312 else 1 if SINCE_313 else 1 + _protection(a, op))
     if not OLDER_THAN_312:  # what the delegate raises on `throw` comes out here
         a.out[-1].cover = Cover(a.frame.cleanup_throw(a, done), len(base) + 2, False)
     a.emit("RESUME", AFTER_YIELD_FROM)

@@ -21,6 +21,7 @@ _FLAGS: Final = {"optimized": 0x1, "newlocals": 0x2, "nested": 0x10, "generator"
 _VARARGS, _VARKEYWORDS = 0x4, 0x8
 _NEVER_FALLS_THROUGH = frozenset({"JUMP_BACKWARD", "JUMP_FORWARD", "RAISE_VARARGS", "RERAISE", "RETURN_CONST", "RETURN_VALUE"})
 _STOPITERATION_ERROR = 3  # of CALL_INTRINSIC_1
+LAMBDAS_TURN_STOP_ITERATION = bool((lambda: (yield)).__code__.co_exceptiontable)
 _PAIRS: Final = {
     ("LOAD_FAST", "LOAD_FAST"): "LOAD_FAST_LOAD_FAST",
     ("STORE_FAST", "LOAD_FAST"): "STORE_FAST_LOAD_FAST",
@@ -170,7 +171,7 @@ class FrameAssembler:
             self._assemble_stub(stub)
         for cleanup in self.cleanups:
             self._assemble_cleanup(cleanup)
-        if "generator" in func.flags and not OLDER_THAN_312:
+        if self.turns_stop_iteration:
             self._turn_stop_iteration()
         if SINCE_313:
             self._combine_pairs()
@@ -230,6 +231,11 @@ class FrameAssembler:
         for instr in (Instr("CLEANUP_THROW", 0, cleanup.loc), Instr(jump, cleanup.done, cleanup.loc)):
             instr.cover = cleanup.cover
             self.instrs.append(instr)
+
+    @property
+    def turns_stop_iteration(self) -> bool:
+        """Whether a StopIteration out of the body becomes a RuntimeError by a handler of the code; the compilers of 3.12 and 3.13 put none into a lambda."""
+        return "generator" in self.func.flags and not OLDER_THAN_312 and (LAMBDAS_TURN_STOP_ITERATION or self.func.code_name != "<lambda>")
 
     def _turn_stop_iteration(self) -> None:
         """Since 3.12: what stands around the body of a generator, so that a StopIteration leaves it as the cause of a RuntimeError."""

@@ -21,7 +21,7 @@ from lect.frontends.capture.interpreter import CodeTable
 from lect.frontends.capture.objects import describe
 from lect.frontends.tensors.marks import mark_dynamic, mark_static
 from lect.ir import LectError, Operation
-from lect.runtime import frame_hook, reporting
+from lect.runtime import frame_hook, machinery, reporting
 from lect.runtime.cache_commands import Cache
 from lect.runtime.events import CacheProblem, Event, EventLog, Fallback, TuningProblem
 from lect.runtime.explain import Explanation, explain_call
@@ -42,6 +42,7 @@ from lect.runtime.watch import is_watched
 if TYPE_CHECKING:
     from lect.runtime.report.recording import Recorder
 
+assert machinery, "what a first call needs is loaded"
 __all__ = ["CompileError", "cache", "compile", "disable", "events", "explain", "mark_dynamic", "mark_static", "reset"]
 
 

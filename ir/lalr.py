@@ -13,6 +13,8 @@ from typing import Any
 
 Callback = Callable[[Sequence[Any]], Any]
 Token = tuple[str, int]
+Whole = Callable[[str, int], tuple[Any, int] | None]
+OPERATION = "pretty"  # a rule of what `Whole` knows
 END = "$END"
 
 
@@ -50,15 +52,27 @@ class Parser:
         self._gotos = [dict(zip(row[::2], row[1::2])) for row in tables["gotos"]]
         self._rules = [(left, size, _reducer(size, template, callback and callbacks(callback))) for left, size, callback, template in tables["rules"]]
         self._start, self._end = tables["start"], tables["end"]
+        self._known = next(left for left, _, callback, _ in tables["rules"] if callback == OPERATION)
 
-    def parse(self, text: str) -> Any:
-        """The value of the start rule.  Raises `SyntaxProblem`, and what callbacks raise."""
+    def parse(self, text: str, whole: Whole | None = None) -> Any:
+        """The value of the start rule.  Raises `SyntaxProblem`, and what callbacks raise.
+
+        `whole` may know what an operation is that begins at an offset: its value, and where what stands behind it begins.
+        """
+        states, values = [self._start], []  # type: ignore[var-annotated]
+        offset = self._skip(text)
+        while True:
+            done, offset = self._run(text, offset, states, values, whole)
+            if done:
+                return values[-1]
+            assert whole is not None
+
+    def _run(self, text: str, begin: int, states: list[int], values: list[Any], whole: Whole | None) -> tuple[bool, int]:
+        """Go on from an offset, to the end or behind an operation that `whole` knows."""
         actions, gotos, rules = self._actions, self._gotos, self._rules
-        mark, word, marks, keywords = self._mark, self._word, self._marks, self._keywords
-        states = [self._start]
-        values: list[Any] = []
-        row = actions[self._start]
-        for match in self._tokens.finditer(text, self._skip(text)):
+        mark, word, marks, keywords, known = self._mark, self._word, self._marks, self._keywords, self._known
+        row = actions[states[-1]]
+        for match in self._tokens.finditer(text, begin):
             kind = match.lastindex or 0
             offset = match.start()
             token = text[offset : match.start(kind)]
@@ -81,8 +95,14 @@ class Parser:
                 action = row.get(kind)
             if action is None:
                 if kind == self._end_kind and states[-1] == self._end:
-                    return values[-1]
+                    return True, offset
                 raise SyntaxProblem(offset, token, self._accepted(states))
+            if whole is not None and known in gotos[states[-1]]:
+                found = whole(text, offset)
+                if found is not None:
+                    values.append(found[0])
+                    states.append(gotos[states[-1]][known])
+                    return False, found[1]
             states.append(action)
             values.append((token, offset))
             row = actions[action]

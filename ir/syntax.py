@@ -17,6 +17,7 @@ from .context import Context
 from .diagnostics import ParseError
 from .lalr import Parser, SyntaxProblem, Token
 from .location import UNKNOWN, Location
+from .one_line import Line, Lines
 from .scanner import Scanner, unescape
 from .symbolic_text import parse_size
 from .tables import load_tables
@@ -31,6 +32,7 @@ TERMINALS = {
 }  # fmt: skip
 
 
+ANY = "lect.any"  # stands in front of the end of an operation
 MAX_NESTING = 100  # of lists and dictionaries
 
 
@@ -104,6 +106,14 @@ class Callbacks:
         if "." not in name:
             raise _at(ParseError(f"operation name '{name}' needs a dialect in front, as in 'dialect.name'"), token)
         return self._fill(Node(token, name, True), results, operands, successors, attrs, properties, signature, regions, loc)
+
+    def one_line(self, line: Line) -> Node:
+        """An operation of which `Lines` knows how it ends."""
+        node, end = Node(line.name, line.name[0], False), line.end
+        node.results, node.operands, node.successors, node.regions, node.loc = line.results, line.operands, (), (), None
+        node.attrs = dict(end.attrs)  # whoever makes the operation may add to them
+        node.operand_types, node.result_types = end.operand_types, end.result_types
+        return node
 
     def _fill(self, node: Node, results: Any, operands: Any, successors: Any, attrs: Any, properties: Any, signature: Any, regions: Any, loc: Any) -> Node:
         node.results = results or ()
@@ -392,8 +402,14 @@ class Syntax:
         callbacks = self.callbacks
         with self.lock:
             callbacks.ctx, callbacks.dialect_values, callbacks.aliases, callbacks.depths = ctx, {}, {}, {}
+            lines = Lines(lambda end: self.parser.parse(f"{ANY}{end}")[0])
+
+            def whole(text: str, offset: int) -> tuple[Node, int] | None:
+                found = lines.at(text, offset)
+                return None if found is None else (callbacks.one_line(found), found.next)
+
             try:
-                return self.parser.parse(text)
+                return self.parser.parse(text, whole)
             except SyntaxProblem as problem:
                 raise _explain(problem) from None
             finally:

@@ -265,11 +265,13 @@ class _Writer:
             self.body.append(syntax.assign(name, self.call(FUNCTIONS[op.function], *args)))
         return syntax.name(name)
 
-    def _path(self, root: str, key: Any, steps: tuple[Any, ...]) -> str:
-        name = self._paths.get((root, key, literal_key(steps)))
+    def _path(self, root: str, key: Any, steps: tuple[Any, ...], known: Any = None) -> str:
+        """The variable that holds the object at a path; `known` is the key of its steps, where that was made before."""
+        known = literal_key(steps) if known is None else known
+        name = self._paths.get((root, key, known))
         if name is None:
             if steps:
-                read = self._step((root, key, steps[:-1]), *steps[-1])
+                read = self._step((root, key, steps[:-1], known[:-1]), *steps[-1])
             else:
                 read = self._root(root, key)
             if isinstance(read, ast.Name):
@@ -277,7 +279,7 @@ class _Writer:
             else:
                 name = f"_lect_value_{len(self._paths)}"
                 self.body.append(syntax.assign(name, read))
-            self._paths[root, key, literal_key(steps)] = name
+            self._paths[root, key, known] = name
         return name
 
     def key(self, key: Any) -> ast.expr:
@@ -294,21 +296,22 @@ class _Writer:
             return self.held(sys.modules[key])
         return self.object(ObjectRef(key, ""))
 
-    def instance_dict(self, root: str, key: Any, steps: tuple[Any, ...]) -> ast.expr:
+    def instance_dict(self, root: str, key: Any, steps: tuple[Any, ...], known: Any = None) -> ast.expr:
         """The variable that holds the instance dictionary of an object."""
-        place = (root, key, literal_key((*steps, ("dict", None))))
+        known = literal_key(steps) if known is None else known
+        place = (root, key, (*known, ("dict", None)))
         name = self._paths.get(place)
         if name is None:
-            base = syntax.name(self._path(root, key, steps))
-            plain = self.live.plain_dict(root, key, steps)
+            base = syntax.name(self._path(root, key, steps, known))
+            plain = self.live.plain_dict(root, key, steps, known)
             read = syntax.attribute(base, "__dict__") if plain else self.call(object.__getattribute__, base, syntax.const("__dict__"))
             name = self._paths[place] = f"_lect_value_{len(self._paths)}"
             self.body.append(syntax.assign(name, read))
         return syntax.name(name)
 
-    def _step(self, place: tuple[str, Any, tuple[Any, ...]], kind: str, key: Any) -> ast.expr:
+    def _step(self, place: tuple[str, Any, tuple[Any, ...], Any], kind: str, key: Any) -> ast.expr:
         if kind == "attr":
-            part = self.live.module_part(*place, key)
+            part = self.live.module_part(key, *place)
             if part is not None:
                 members = self.instance_dict(*place)
                 self.condition(syntax.compare(syntax.const(key), syntax.IN, members), RAISED)

@@ -17,12 +17,12 @@ import torch
 from lect.backends.code_store import CodeStore
 from lect.backends.native_guards.layout import dtype_code
 from lect.backends.native_guards.table import Memory, Named, Row, rows_text
+from lect.backends.native_host.functions import RAISER, functions_of, same_names
 from lect.backends.native_host.rows import HEADER_BYTES, NUMBERS, SCRATCH_PARAMETERS, SLOT_BYTES
 from lect.backends.native_host.runner import PROGRAM_WORDS, Runner, runner, symbol_address
 from lect.backends.native_host.sizes import Number, Numbers
 from lect.backends.python_host.emit import Source, device_index, kernel_name, print_operation
 from lect.backends.python_host.load import DTYPES, namespace_of
-from lect.backends.python_source import load_source
 from lect.dialects.host import ops as host
 from lect.dialects.host.attributes import OperandRef
 from lect.dialects.host.types import BufferType, TensorType, contiguous_strides
@@ -103,6 +103,7 @@ class _Writer:
         self.symbols: dict[int, host.SizeOp | host.NumberOp] = {}
         self.shared: dict[tuple[Any, ...], str] = {}
         self.segments: list[tuple[str, list[Value], list[Value]]] = []
+        self.rare: set[str] = set()  # functions that only what goes wrong calls
         self.ops = list(func.body)
         self.place = {op: number for number, op in enumerate(self.ops)}
         for value in func.body.args:
@@ -196,7 +197,7 @@ class _Writer:
         if on_gpu:
             layout = [len(sizes), Memory([int(size) for size in sizes]), Memory(strides), dtype, CUDA, device_index(type.device)]
             made = f"empty_strided({tuple(sizes)}, {tuple(strides)}, dtype={self.source.dtype(type.element)}, device={type.device!r})"
-            self.rows.append(("empty_on", [self._new(value), *layout, self._shared_function(0, [], f"{made},")]))
+            self.rows.append(("empty_on", [self._new(value), *layout, self._rare(self._shared_function(0, [], f"{made},"))]))
             return
         if not fixed:
             numbers = [self.numbers.array(sizes), self.numbers.array(strides)]
@@ -242,7 +243,7 @@ class _Writer:
             return
         buffers = [self.slots[value] for value in op.buffers]
         self.scratch = max(self.scratch, 2 * (len(buffers) + SCRATCH_PARAMETERS) + 1, len(given))
-        operands = [Named(info or 0, f"@{op.kernel.leaf}"), name, self._current_stream(device), len(buffers), len(given)]
+        operands = [Named(info or 0, f"@{op.kernel.leaf}"), self._rare(name), self._current_stream(device), len(buffers), len(given)]
         self.rows.append(("start", [*operands, *buffers, *arguments]))
 
     def _current_stream(self, device: str) -> int:
@@ -269,13 +270,23 @@ class _Writer:
         return found
 
     def _function(self, start: int, given: Sequence[Value], kept: Sequence[Value]) -> str:
-        """Make a function of the lines from `start` on, of some values and with some results; its name."""
-        body = self.source.lines[start:]
-        name = f"step_{len(self.segments)}"
-        head = f"def {name}({', '.join([self.source.use(value) for value in given])}):"
+        """Make a function of the lines from `start` on, of some values and with some results; its name.  Equal ones are one, as those of equal layers are."""
+        parameters = [self.source.use(value) for value in given]
         returned = "".join([f"{self.source.use(value)}, " for value in kept])
-        self.source.lines[start:] = [head, *body, f"    return ({returned})", ""]
+        body = [*self.source.lines[start:], f"    return ({returned})", ""]
+        key = (same_names(body, parameters, self.source.taken), len(given))
+        found = self.shared.get(key)
+        if found is not None:
+            del self.source.lines[start:]
+            return found
+        name = self.shared[key] = f"step_{len(self.segments)}"
+        self.source.lines[start:] = [f"def {name}({', '.join(parameters)}):", *body]
         self.segments.append((name, list(given), list(kept)))
+        return name
+
+    def _rare(self, name: str) -> str:
+        """The name of a function, which only what goes wrong calls."""
+        self.rare.add(name)
         return name
 
     def _text(self, text: str) -> Named:
@@ -320,7 +331,7 @@ class _Writer:
         given, start = list(dict.fromkeys(op.operands)), len(self.source.lines)
         self._tell_sizes(symbols_of_operation(op), given, op)
         print_operation(self.source, op)
-        retry = [self._function(start, given, [result]), len(given), *[self.slots[value] for value in given]]
+        retry = [self._rare(self._function(start, given, [result])), len(given), *[self.slots[value] for value in given]]
         self.scratch = max(self.scratch, len(given))
         self._empty(result, type.sizes, type.strides, type, self.source.use(result))
         operands = [address, self.slots[result], *[self.slots[tensor] for tensor in tensors]]
@@ -379,12 +390,10 @@ class _Writer:
 
     def program(self, runner: Runner) -> NativeProgram:
         """The program in memory."""
-        lines = ["def raise_error(text):", "    raise (OutOfMemoryError if 'CUDA out of memory' in text else RuntimeError)(text)", ""]
-        self.source.lines[:0] = lines
         namespace = namespace_of(self.source, self.kernels, None, self.func)
         namespace["__builtins__"].update(RuntimeError=RuntimeError, OutOfMemoryError=torch.OutOfMemoryError)
-        raiser = load_source("host", "raise_error", self.source.text, namespace).run
-        functions = {name: namespace[name] for name, _, _ in self.segments}
+        functions = functions_of(self.source.lines, self.rare, namespace)
+        raiser = functions[RAISER]
         slots = SLOT_BYTES * self.count
         behind = HEADER_BYTES + slots + 8 * self.scratch
         words: list[int] = []
@@ -396,7 +405,7 @@ class _Writer:
         assert len(programs[0].words) == PROGRAM_WORDS
         keep = (rows, message, programs, raiser, functions, self.rows, self.owner, self.texts)
         plain, quiet = [runner.function(each.address, keep) for each in programs]
-        codes = frozenset([raiser.__code__, *[function.__code__ for function in functions.values()]])
+        codes = frozenset([function.__code__ for function in functions.values()])
         return NativeProgram(self.rows, plain, quiet, codes)
 
 

@@ -96,6 +96,8 @@ def tensor_tests(w: Any, op: Any, read: ast.expr | None = None, wanted: Any = No
     ]
     if dtype.is_complex:
         parts.append(syntax.call(syntax.attribute(found, "is_conj")))
+    if hasattr(torch.Tensor, "has_names"):  # up to torch 2.12
+        parts.append(syntax.call(syntax.attribute(found, "has_names")))
     return [syntax.any_of(parts)]
 
 

@@ -48,6 +48,7 @@ CONTAINERS = (list, dict, set, deque)
 MAX_DEPTH = 300
 MAX_ITEMS = 20_000  # of a container, if they are objects
 MAX_NESTING = 100  # of containers in containers that C code reads
+NAMED = hasattr(torch.Tensor, "has_names")  # releases up to 2.12 give names to dimensions
 VIEWS = (*DICT_VIEWS, MappingProxyType)
 PLAIN_TENSORS = frozenset({torch.Tensor, torch.nn.Parameter, torch.nn.Buffer})
 
@@ -292,7 +293,10 @@ class Tracer:
         if type(tensor) not in PLAIN_TENSORS:
             raise GraphBreak("LB0005", describe(type(tensor)), self.loc)
         if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_nested:
-            raise GraphBreak("LB0005", f"a tensor with layout {tensor.layout}", self.loc)
+            kind = "a quantized tensor" if tensor.is_quantized else "a nested tensor" if tensor.is_nested else f"a tensor with layout {tensor.layout}"
+            raise GraphBreak("LB0005", kind, self.loc)
+        if NAMED and tensor.has_names():
+            raise GraphBreak("LB0005", "a tensor whose dimensions have names", self.loc)
         if tensor.is_conj() or tensor.is_neg():
             raise GraphBreak("LB0005", "a tensor that is conjugated or negated lazily", self.loc)
         meta, attributes = self.symbols.of_input(tensor, source) or (meta_of(tensor), tensor_attributes(tensor))

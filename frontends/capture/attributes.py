@@ -13,6 +13,7 @@ import torch
 
 from lect.frontends.capture.breaks import GraphBreak, UserError
 from lect.frontends.capture.class_guards import decides, entry_place, guard_class_entry, guard_method_of_torch, may_change, plain_entry
+from lect.frontends.capture.context_vars import TracedToken, token_attr
 from lect.frontends.capture.frames import TracedFrame, frame_attr
 from lect.frontends.capture.generators import IndexIterator, TracedGenerator, generator_attr
 from lect.frontends.capture.gradients import read_grad
@@ -172,6 +173,8 @@ def load_attr(t: Tracer, box: Box, name: str) -> Box:
         raise t.stop("LB0030", f"{name} of a traceback")
     if kind is TracedFrame:
         return frame_attr(t, box, name)
+    if kind is TracedToken:
+        return token_attr(t, box, name)
     if kind in _REGISTRY:
         return registry_attr(t, box, name)
     getter = t.getters.get(kind, MISSING)

@@ -11,7 +11,7 @@ import typing
 import weakref
 from abc import ABCMeta
 from collections.abc import Iterator
-from contextvars import Context
+from contextvars import Context, Token
 from types import FunctionType
 from typing import Any
 
@@ -20,7 +20,7 @@ import torch
 from lect.frontends.capture.attributes import MISSING, find_in_type, instance_dict, load_attr, python_method
 from lect.frontends.capture.breaks import UserError
 from lect.frontends.capture.class_guards import guard_class_entry, guard_mro, may_change
-from lect.frontends.capture.context_vars import TracedContext
+from lect.frontends.capture.context_vars import TracedContext, TracedToken, a_token
 from lect.frontends.capture.effects import run_real
 from lect.frontends.capture.frames import TracedFrame
 from lect.frontends.capture.generators import TracedGenerator
@@ -55,6 +55,8 @@ def class_of(t: Tracer, box: Box) -> type:
         return types.FrameType
     if type(value) is TracedContext:
         return Context
+    if type(value) is TracedToken:
+        return Token
     if type(value) is RunTimeNumber:
         return type(value.value)
     if box[1] is not None and type(value) in SCALAR_TYPES:
@@ -73,6 +75,8 @@ def stand_in(t: Tracer, box: Box) -> Any:
         return sys._getframe()
     if type(value) is TracedContext:
         return Context()
+    if type(value) is TracedToken:
+        return a_token()
     if type(value) is RunTimeNumber:
         return value.value
     if type(value) is not LT:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextvars import ContextVar, copy_context
+from contextvars import ContextVar, Token, copy_context
 from types import MappingProxyType
 from typing import Any
 
@@ -26,6 +26,21 @@ class TracedToken:
         self.before = before
         self.effects = effects
         self.used = False
+
+
+def token_attr(t: Tracer, box: Box, name: str) -> Box:
+    """`token.name`."""
+    token = box[0]
+    if name == "var":
+        return token.var  # type: ignore[no-any-return]
+    if name == "old_value" and token.before is not None:
+        return token.before  # type: ignore[no-any-return]
+    raise t.stop("LB0003", f"{name} of the token of a context variable")
+
+
+def a_token() -> Token[Any]:
+    """A token of no variable of the program."""
+    return copy_context().run(ContextVar("none").set, None)
 
 
 class Inside(dict[int, Box]):
@@ -135,7 +150,7 @@ def set_(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     t.context[id(var)] = args[1]
     t.keep.append(var)
     if type(t.context) is not Inside:
-        t.effects.append(Effect(ContextVar.set, args[0], [t.leak(args[1])], {}, t.loc))
+        t.effects.append(Effect(ContextVar.set, args[0], [t.stored(args[1])], {}, t.loc))
     return t.made(token)
 
 

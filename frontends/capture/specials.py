@@ -16,6 +16,7 @@ import sys
 import types
 import weakref
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from types import FunctionType, MappingProxyType, MethodType
 from typing import Any
 
@@ -412,7 +413,7 @@ def _c_init(init: Callable[..., None]) -> Rule:
 # Rules that keep numbers of run time what they are; all others get constants.
 _WITH_NUMBERS = frozenset(
     {sum, min, max, any, all, functools.reduce, isinstance, type, getattr, setattr, object.__setattr__, callable, bool, next, iter, type.__call__}
-    | {operator.is_, operator.is_not, torch.is_tensor, types.GeneratorType.send, copy.deepcopy}
+    | {operator.is_, operator.is_not, torch.is_tensor, types.GeneratorType.send, copy.deepcopy, ContextVar.get, ContextVar.set, ContextVar.reset}
     | {*AUTOGRAD, *CHECKS, *CHECKPOINTS, *FUNCTORCH, *CONTROL_FLOW, *SPECIAL_METHODS}
 )
 

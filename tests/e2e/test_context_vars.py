@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import lect
-from tests.e2e.support import check, same, stops
+from tests.e2e.support import check, same, stops, versions
 
 SCALE = contextvars.ContextVar("scale", default=2.0)
 EMPTY = contextvars.ContextVar("empty")
@@ -79,3 +79,35 @@ def test_token_that_leaves_the_call():
         return value, SCALE.get()
 
     same(run(program), run(lect.compile(program)))
+
+
+NUMBER = contextvars.ContextVar("NUMBER", default=1.0)
+
+
+def set_for_a_while(x, number):
+    token = NUMBER.set(number)
+    inner = NUMBER.set(3.0)
+    told = token.var is NUMBER, token.var.name, inner.old_value == number, isinstance(token, contextvars.Token), type(token) is contextvars.Token
+    y = x * NUMBER.get()
+    NUMBER.reset(inner)
+    y = y + NUMBER.get()
+    NUMBER.reset(token)
+    return y * NUMBER.get(), told
+
+
+def set_for_good(x, number):
+    NUMBER.set([number])
+    NUMBER.get().append(number * 2)
+    return x + NUMBER.get()[1]
+
+
+@pytest.mark.parametrize("program", [set_for_a_while, set_for_good])
+def test_numbers_that_are_set_are_known_at_run_time(program):
+    compiled, x = lect.compile(program), torch.ones(2)
+    for number in (0.5, 1.5, -2.0, float("inf"), 7.5, 8.5):
+        left = []
+        for function in (program, compiled):
+            context = contextvars.copy_context()
+            left.append((context.run(function, x, number), context.get(NUMBER)))
+        same(*left)
+    assert versions() == 2

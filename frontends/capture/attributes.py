@@ -556,9 +556,13 @@ def tensor_attr(t: Tracer, box: Box, name: str) -> Box:
     if name == "data":
         return read_data(t, box)
     if name == "is_leaf":
-        if real is not None and real.requires_grad:
-            raise t.stop("LB0016", "is_leaf of an input that requires gradients")
-        return (value.is_leaf, None)
+        if real is None or not real.requires_grad:
+            return (value.is_leaf, None)
+        known = t.seen[id(value)][1]
+        if t.graph.gradients or known is None:
+            raise t.stop("LB0016", "is_leaf of an input that requires gradients, behind a call that changes what autograd does with tensors")
+        t.guards.equals(known.attr("is_leaf"), real.is_leaf)
+        return (real.is_leaf, None)
     if name == "__class__":
         return t.static(type(real) if real is not None else torch.Tensor)
     if name == "grad":

@@ -13,7 +13,6 @@ from torch._ops import OpOverload
 from lect.dialects.fx.python_values import OPERATORS, short_name
 from lect.frontends.capture import policy
 from lect.frontends.capture.breaks import GraphBreak
-from lect.frontends.capture.ctc import with_found_table
 from lect.frontends.capture.found_sizes import found_number, may_find, note_found, note_nonzero, why_not, with_places
 from lect.frontends.capture.gradients import note_switched
 from lect.frontends.capture.known_calls import alike, known_call, with_numbers
@@ -24,6 +23,7 @@ from lect.frontends.capture.numpy_values import python_numbers
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
 from lect.frontends.capture.size_symbols import is_size, leaves_of, sized
+from lect.frontends.capture.taken_apart import TAKEN_APART, taken_apart
 from lect.frontends.capture.targets import name_of
 from lect.frontends.capture.tensor_methods import guard_operator
 from lect.frontends.capture.torch_callees import stands_whole
@@ -193,8 +193,8 @@ def _taken_apart(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Bo
     """The result of a call that stands in the graph as several; None for others."""
     if _has_generator(function, args, kwargs):
         return _drawn(t, function, args, kwargs)
-    if function is torch.nn.functional.ctc_loss:
-        return with_found_table(t, args, kwargs)
+    if function in TAKEN_APART:
+        return taken_apart(t, function, args, kwargs)
     return with_moved_statistics(t, function, args, kwargs) if t.numbers else None
 
 

@@ -236,3 +236,17 @@ def test_whether_an_input_is_a_view_is_asked_in_each_version():
     for x in (torch.ones(3), torch.ones(2, 3)[0], torch.ones(3), torch.ones(6)[::2]):
         same(program(x), compiled(x))
     assert breaks() == [] and len(lect.events("recompile")) <= 2
+
+
+def test_whether_an_input_is_a_leaf_is_asked_in_each_version():
+    def program(x):
+        return x * (2 if x.is_leaf else 3)
+
+    compiled = lect.compile(program)
+    for make in (lambda leaf: leaf, lambda leaf: leaf * 2, lambda leaf: leaf, lambda leaf: leaf.detach()):
+        seen = []
+        for run in (program, compiled):
+            leaf = torch.ones(3, requires_grad=True)
+            seen.append(run(make(leaf)).tolist())
+        assert seen[0] == seen[1]
+    assert breaks() == []

@@ -1,4 +1,5 @@
-"""Fourier transforms, spectrograms and decompositions: layouts that the library decides, complex numbers in between, gradients, sizes that change."""
+"""Fourier transforms, spectrograms and decompositions: layouts that the library decides, complex numbers in between, gradients, sizes that change; and
+counts, tables and classes whose number the graph finds."""
 
 import pytest
 import torch
@@ -142,3 +143,19 @@ def test_negative_values_are_not_counted():
     compiled = lect.compile(lambda x: torch.bincount(x) + 1)
     with pytest.raises(RuntimeError, match="non-negative"):
         compiled(torch.tensor([1, -1]))
+
+
+def test_classes_that_are_counted_make_one_version():
+    def program(x):
+        return F.one_hot(x).float() * 2, F.one_hot(x, -1), F.one_hot(torch.tensor([0, 2])), F.one_hot(x.abs(), 9)
+
+    compiled = lect.compile(program)
+    for x in (torch.tensor([0, 3, 1]), torch.tensor([[0, 1], [6, 2]]), torch.tensor([4, 2, 0]), torch.tensor([0, 0, 0]), torch.tensor([7, 0, 1])):
+        same(program(x), compiled(x))
+    assert lect.events("graph break") == [] and len(lect.events("compile")) == 2  # one for each number of dims
+    for wrong in (torch.tensor([-1, 3]), torch.tensor([], dtype=torch.int64)):
+        with pytest.raises(RuntimeError) as eager:
+            program(wrong)
+        with pytest.raises(RuntimeError) as raised:
+            compiled(wrong)
+        assert str(raised.value) == str(eager.value)

@@ -200,7 +200,7 @@ REFUSED_ATTRIBUTES = REFUSED_METHODS - {"data"}  # which only calls of ours ask 
 GRADIENT_SWITCHES = frozenset({"requires_grad_", "retain_grad", "detach_"})
 # What these answer follows from the metadata of a tensor, if it is no tensor itself.
 OF_METADATA = frozenset(
-    "dim ndimension size stride numel nelement element_size is_contiguous is_floating_point is_complex is_signed __len__ get_device".split()
+    "dim ndimension size stride numel nelement type element_size is_contiguous is_floating_point is_complex is_signed __len__ get_device".split()
 )
 # Functions whose sixth argument says whether they update running statistics.
 STATISTICS = frozenset({"batch_norm", "instance_norm", "native_batch_norm"})

@@ -220,7 +220,8 @@ def _check_allowed(t: Tracer, function: Any, name: str, short: str, raw: list[An
     if short in _LAZY_BITS and raw and type(raw[0]) is LT and (raw[0].is_complex() or raw[0]._is_view()):
         raise t.stop("LB0005", "a tensor that may be conjugated or negated lazily")
     converts = function is torch.Tensor.type and len(raw) > 1 and issubclass(type(raw[1]), torch.dtype)  # else it gives or takes the name of a class
-    refused = short in policy.REFUSED_METHODS and not converts and function is not torch.autograd.grad
+    named = function is torch.Tensor.type and len(raw) == 1 and not raw_kwargs  # "torch.FloatTensor", which follows from dtype and device
+    refused = short in policy.REFUSED_METHODS and not converts and not named and function is not torch.autograd.grad
     if refused or short in _RANDOM:
         raise t.stop("LB0004", name)
     out = raw_kwargs.get("out")

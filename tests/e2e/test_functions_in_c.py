@@ -56,3 +56,13 @@ def test_errors_are_the_functions_own():
 def test_others_run_as_they_are():
     assert lect.compile(len)([1, 2]) == 2
     assert fallbacks() == ["LB0026"]
+
+
+def test_names_of_types_follow_from_the_metadata():
+    def program(*tensors):
+        return [(x.type(), torch.typename(x), x.type(torch.float64)) for x in tensors]
+
+    given = [X, torch.nn.Parameter(X), X.half(), X > 0.5, X.to(torch.complex64), torch.tensor(1)]
+    compiled = lect.compile(program)
+    same(program(*given), compiled(*given))
+    assert fallbacks() == [] and lect.events("graph break") == []

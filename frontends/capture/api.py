@@ -104,6 +104,7 @@ def _calling(function: Any, name: str) -> FunctionType:
         return function(*args, **kwargs)
 
     call.__name__, call.__qualname__ = name.rpartition(".")[2], name
+    assert isinstance(call, FunctionType)
     return call
 
 

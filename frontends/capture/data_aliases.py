@@ -34,7 +34,7 @@ def read_data(t: Tracer, box: Box) -> Box:
         raise t.stop("LB0016", "data of a tensor inside of torch.func")
     guard_tensor_method(t, "data")
     t.memo.disturb()
-    base = t.graph.replaced.get(id(box[0]), box[0])
+    base: LT = t.graph.replaced[id(box[0])] if id(box[0]) in t.graph.replaced else box[0]
     made = torch_call(t, getattr, [(base, None), ("data", None)], {})
     t.graph.data_of[id(made[0])] = base
     return made
@@ -47,7 +47,7 @@ def store_data(t: Tracer, box: Box, item: Box) -> None:
     if type(new) is not LT:
         raise t.stop("LB0012", f"assignment of a {type(new).__name__} to data")
     t.memo.disturb()
-    if _shows(t, new, t.graph.replaced.get(id(tensor), tensor)):
+    if _shows(t, new, t.graph.replaced[id(tensor)] if id(tensor) in t.graph.replaced else tensor):
         return
     known = t.seen.get(id(tensor))
     if t.real_of.get(id(tensor)) is None or known is None or t.graph.scopes:

@@ -418,7 +418,8 @@ _WITH_NUMBERS = frozenset(
 )
 
 
-_ITERATORS: frozenset[Any] = frozenset(type(iter(each)) for each in ([], (), {}, {}.keys(), {}.values(), {}.items(), set(), "", "\u00e4", b"", range(1))) | {
+_ITERATED: tuple[Any, ...] = ([], (), {}, {}.keys(), {}.values(), {}.items(), set(), "", "\u00e4", b"", range(1))
+_ITERATORS: frozenset[Any] = frozenset(type(iter(each)) for each in _ITERATED) | {
     *(zip, map, filter, enumerate, reversed),
     *(value for value in vars(itertools).values() if isinstance(value, type) and hasattr(value, "__next__")),
 }

@@ -16,8 +16,8 @@ Results = Mapping[str, Mapping[str, Any]]
 
 
 def cell(each: Mapping[str, Any]) -> str:
-    """Milliseconds of processor time."""
-    return f"{each['cpu_us'] / 1e3:.3f}" if "cpu_us" in each else "failed"
+    """Milliseconds of processor time, and of wall time in brackets."""
+    return f"{each['cpu_us'] / 1e3:.3f} ({each['wall_us'] / 1e3:.3f})" if "cpu_us" in each else "failed"
 
 
 def table(results: Mapping[str, Results]) -> list[str]:

@@ -178,8 +178,8 @@ class NestOp(Operation):
 
     @property
     def products(self) -> list[ReduceOp]:
-        """The sums of products of a matrix product or a convolution; empty for other nests."""
-        return [inner for inner in self.body if type(inner) is ReduceOp and inner.contract]
+        """The sums of products of a matrix product or a convolution; empty for other nests, those with sums of squares among them."""
+        return [inner for inner in self.body if type(inner) is ReduceOp and inner.contract and len(set(inner.value.op.operands)) > 1]  # type: ignore[union-attr]
 
     @property
     def reduced(self) -> tuple[int, ...]:

@@ -10,7 +10,7 @@
 The squares around the mean need the mean, and so a second sweep over the row.  Around an element of the row they do not, and what is then too much is
 known from the sum of the distances.  Distances of f32 numbers and their sums are f64.  The element is one of the row, so its own distance d from the mean
 is among the squares, which are d * d at least, and what cancels is n * d * d at most: of n elements the result loses n units in the last place of an f64,
-which is less than sums of f32 lose behind the mean, wherever the mean lies.  Rows of equal elements give 0 exactly, rows with NaN or infinities NaN.
+which is less than sums of f32 lose behind the mean, wherever the mean lies.  Where the target has `fma`, squares enter their sum before they are rounded.  Rows of equal elements give 0 exactly, rows with NaN or infinities NaN.
 
 Numbers that are f64 already, as those of a variance or of a batch are, lose nothing by it.  Where they are f32 it is done for rows that are read again
 from memory, and not from a cache: the work on wide numbers costs as much as the second reading of a row from there.  `fused` of the nest says so, with the
@@ -61,7 +61,7 @@ class LoopJoinMoments(Pass):
             what = ("moments", self.most, read < longest)
             if not read or not forms.together((nest,), what, partial(moments, nest, self.most, read < longest)):
                 continue
-            forms.change(nest, what, partial(join_moments, nest, self.most, read < longest))
+            forms.change(nest, what, partial(join_moments, nest, self.most, read < longest, bool(ctx.target.get("fma"))))
             nest.fused = (*nest.fused, FuseAttr("reductions", nest.sym_name, nest.sym_name, read * programs(nest)))
             ctx.count("sweeps saved")
 
@@ -150,16 +150,16 @@ def _can_be_moved(nest: NestOp, value: Value, most: int) -> bool:
     return all(not load.indices and not load.masks and is_affine(load.map.offset) for load in ops if isinstance(load, LoadOp))
 
 
-def join_moments(nest: NestOp, most: int, wide: bool) -> NestOp:
-    """Rewrite the sums of squares of a nest in place."""
+def join_moments(nest: NestOp, most: int, wide: bool, contract: bool) -> NestOp:
+    """Rewrite the sums of squares of a nest in place; with `contract` a square enters its sum before it is rounded, in one operation."""
     for moment in moments(nest, most, wide):
-        _replace(nest, moment)
+        _replace(nest, moment, contract)
     remove_dead(nest)
     nest.set_operands(nest.needed_inputs)
     return nest
 
 
-def _replace(nest: NestOp, moment: Moment) -> None:
+def _replace(nest: NestOp, moment: Moment, contract: bool) -> None:
     fold, mean, over = moment.fold, moment.mean, moment.fold.over
     builder = NestBuilder.inside(nest)
     builder.loc, builder.anchor = mean.loc, mean
@@ -170,7 +170,7 @@ def _replace(nest: NestOp, moment: Moment) -> None:
     if mean.result.type is f32:  # the sum of f32 numbers is not needed any more, and this mean is the closer one
         mean.replace([builder.cast(builder.op("add", first, from_first), f32)])
     builder.loc, builder.anchor = fold.loc, fold
-    squares = builder.reduce("sum", builder.op("mul", distance, distance), over)
+    squares = builder.reduce("sum", builder.op("mul", distance, distance), over, contract=contract)
     around = builder.op("maximum", builder.op("sub", squares, builder.op("mul", from_first, total)), builder.const(0, f64))
     element: ScalarType = fold.result.type  # type: ignore[assignment]
     fold.replace([builder.cast(around, element)])

@@ -1,4 +1,10 @@
 // RUN: lect-opt %s -p loop-join-moments{longest_row=4096} --split-input-file | filecheck %s
+// RUN: lect-opt %s --target=fma=1 -p loop-join-moments{longest_row=4096} --split-input-file | filecheck %s --check-prefix=FMA
+
+// Where a processor multiplies and adds in one operation, a square enters its sum before it is rounded.
+// FMA-LABEL: @one_sweep_for_a_long_row
+// FMA: %[[DD:.*]] = loop.mul(%[[D:.*]], %[[D]]) : f64
+// FMA-NEXT: loop.reduce(%[[DD]]) {kind = "sum", over = [1], contract = true} : f64
 
 // A row of 4096 bytes: the squares are those around its first element, less what that is too much.
 // CHECK-LABEL: @one_sweep_for_a_long_row

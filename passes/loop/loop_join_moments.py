@@ -10,7 +10,8 @@
 The squares around the mean need the mean, and so a second sweep over the row.  Around an element of the row they do not, and what is then too much is
 known from the sum of the distances.  Distances of f32 numbers and their sums are f64.  The element is one of the row, so its own distance d from the mean
 is among the squares, which are d * d at least, and what cancels is n * d * d at most: of n elements the result loses n units in the last place of an f64,
-which is less than sums of f32 lose behind the mean, wherever the mean lies.  Where the target has `fma`, squares enter their sum before they are rounded.  Rows of equal elements give 0 exactly, rows with NaN or infinities NaN.
+which is less than sums of f32 lose behind the mean, wherever the mean lies.  Rows of equal elements give 0 exactly, rows with NaN or infinities NaN.
+Where the target has `fma`, squares enter their sum before they are rounded.
 
 Numbers that are f64 already, as those of a variance or of a batch are, lose nothing by it.  Where they are f32 it is done for rows that are read again
 from memory, and not from a cache: the work on wide numbers costs as much as the second reading of a row from there.  `fused` of the nest says so, with the

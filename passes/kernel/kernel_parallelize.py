@@ -40,8 +40,8 @@ class KernelParallelize(Pass):
         kernels = {inner.sym_name: inner for inner in op.body if isinstance(inner, kernel.FuncOp) and inner.target == "cpu"}
         grains: dict[str, int] = {}
         for func in [inner for inner in op.body if isinstance(inner, host.FuncOp)]:
-            for launch in func.body:
-                name = launch.kernel.path[-1] if isinstance(launch, host.LaunchOp) else None
+            for launch in [inner for inner in func.body if isinstance(inner, host.LaunchOp)]:
+                name: str = launch.kernel.path[-1]
                 if name not in kernels:
                     continue
                 if name not in grains:

@@ -33,7 +33,7 @@ from lect.runtime.module_calls import call_of
 from lect.runtime.modules import wrap_module
 from lect.runtime.nested import HookedFrame
 from lect.runtime.pipeline import fallback
-from lect.runtime.settings import Environment, Settings, own_name
+from lect.runtime.settings import Environment, Settings, level_of, own_name
 from lect.runtime.store import Store
 from lect.runtime.tracebacks import hide_own_frames
 from lect.runtime.tuning_records import TuningStore
@@ -137,18 +137,23 @@ def compile(
     *,
     fullgraph: bool = False,
     dynamic: bool | None = None,
-    mode: str = "default",
+    mode: str | None = "default",
     options: Mapping[str, Any] | None = None,
     disable: bool = False,
+    backend: str | None = None,
 ) -> Any:
     """Compile a function or an `nn.Module`; the result is called like the original and gives the same values.
 
     As a decorator with arguments it takes none in front.  Compilation happens at the first call, and again when a guard fails.  Where the
     function cannot be followed it is cut, and what cannot be compiled runs eagerly; an event says why, and `fullgraph=True` raises `CompileError` instead.
     Numbers and sizes of tensors are constants of the first version, and known at run time as soon as they alone have changed; with `dynamic=True` those of
-    the arguments are so from the start, with `dynamic=False` never.  Raises `LectError` for a mode, an option or a value that does not exist.
+    the arguments are so from the start, with `dynamic=False` never.  `backend` is for programs that name one of `torch.compile`: "inductor" is what lect
+    does anyway, "eager" and "aot_eager" are levels with a reference interpreter.  Raises `LectError` for a mode, an option, a backend or a value that does
+    not exist.
     """
-    defaults = RUNTIME.environment.options
+    mode, defaults, level = mode or "default", RUNTIME.environment.options, level_of(backend)
+    if level is not None and isinstance(options, Mapping | None):
+        options = {"level": level, **(options or {})}
     settings = Settings.check(fullgraph, dynamic, mode, {**defaults, **(options or {})} if isinstance(options, Mapping | None) else options)
     if fn_or_module is None:
         return lambda fn: compile(fn, fullgraph=fullgraph, dynamic=dynamic, mode=mode, options=options, disable=disable)

@@ -12,7 +12,8 @@ from typing import Any
 from lect.ir import LectError
 from lect.runtime.store import LIMIT
 
-MODES = ("default", "reduce-overhead", "max-autotune")
+MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+BACKENDS: Mapping[str, str | None] = MappingProxyType({"lect": None, "inductor": None, "eager": "fx", "aot_eager": "functional"})  # name -> level
 TRIGGERS = ("function", "hook")
 GUARDS = ("native", "python", "both")
 LEVELS = ("native", "loop", "functional", "fx")
@@ -51,6 +52,18 @@ OPTIONS: Mapping[str, tuple[tuple[Any, ...] | None, str]] = MappingProxyType(
         "version_limit": (None, "the number of versions of one function before it runs eagerly"),
     }
 )
+
+
+def level_of(backend: Any) -> str | None:
+    """The level at which graphs run for a name that `torch.compile` knows as a backend; None for native code, which is lect's own.
+
+    Raises `LectError` for a backend of somebody else.
+    """
+    if backend is None:
+        return None
+    if not isinstance(backend, str) or backend not in BACKENDS:
+        raise LectError(f"there is no backend {backend!r}; it is one of {', '.join(BACKENDS)}", hint="leave `backend` out for lect's own native code")
+    return BACKENDS[backend]
 
 
 @dataclass(frozen=True)
@@ -94,8 +107,10 @@ class Settings:
             given.setdefault("graphs", "device")
         if given.get("dump") and given.get("dump") == given.get("override"):
             raise LectError("options 'dump' and 'override' name one folder, in which edited texts would be replaced", hint="write the new texts elsewhere")
-        if mode == "max-autotune":
+        if mode.startswith("max-autotune"):
             given.setdefault("autotune", True)
+        if mode == "max-autotune-no-cudagraphs":
+            given.setdefault("graphs", "off")
         return cls(bool(fullgraph), dynamic, mode, MappingProxyType(given))
 
 

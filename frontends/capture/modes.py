@@ -85,6 +85,8 @@ def global_state(t: Tracer | None = None) -> dict[str, Any]:
         raise GraphBreak("LB0025", "a torch function mode or dispatch mode is active")
     if torch._C._functorch.peek_interpreter_stack() is not None:
         raise GraphBreak("LB0025", "a transform of torch.func is running the function")
+    if torch._C._get_tracing_state() is not None:
+        raise GraphBreak("LB0025", "torch.jit.trace is recording what the function does")
     if torch.get_default_dtype() not in ELEMENT_OF:
         raise GraphBreak("LB0025", f"the default dtype is {torch.get_default_dtype()}")
     state: dict[str, Any] = {"grad": torch.is_grad_enabled(), "default_dtype": ELEMENT_OF[torch.get_default_dtype()]}

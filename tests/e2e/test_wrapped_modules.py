@@ -219,3 +219,30 @@ def test_a_reset_in_another_thread_ends_no_call():
     finally:
         stop.set()
         other.join()
+
+
+@pytest.mark.parametrize("called_before", [False, True])
+def test_what_torch_jit_trace_records_is_the_program(called_before):
+    """Nothing of a compile gets into the recording, and the recorded module needs nothing of lect."""
+    net, x = Net().eval(), torch.randn(3, 4)
+    compiled = lect.compile(net)
+    if called_before:
+        same(net(x), compiled(x))
+    recorded = torch.jit.trace(compiled, x)
+    assert "LB0025" in fallbacks()
+    other = torch.randn(5, 4)
+    same(net(other), recorded(other))
+    same(net(other), compiled(other))
+
+
+@pytest.mark.parametrize(("arguments", "level"), [({"backend": "inductor", "mode": None}, None), ({"backend": "eager"}, "fx"), ({"backend": "aot_eager"}, "functional")])
+def test_backends_by_the_names_of_torch_compile(arguments, level):
+    net, x = Net().eval(), torch.randn(3, 4)
+    same(net(x), lect.compile(net, **arguments)(x))
+    native = bool([event for event in lect.events("passes") if "kernel:" in str(event)])
+    assert native == (level is None)
+
+
+def test_a_backend_that_does_not_exist():
+    with pytest.raises(lect.ir.LectError, match="there is no backend 'onnxrt'; it is one of lect, inductor"):
+        lect.compile(Net(), backend="onnxrt")

@@ -96,9 +96,15 @@ class GraphRecorder:
         self.block.append(YieldOp([self.value_of(tensor) for tensor in outputs]))
         region = Region([self.block])
         scope = self.drop_region()
-        if any(_state(tensor) != (version, layout) for tensor, version, layout in scope.outer):
+        if any(_state(tensor) != (version, layout) for tensor, version, layout in scope.outer) or self._wrote_data(scope):
             raise GraphBreak("LB0004", "a function that torch calls writes to a tensor it did not make")
         return region
+
+    def _wrote_data(self, scope: Scope) -> bool:
+        """True when a region wrote to what it did not make by way of its `data`, which the count of writes does not tell."""
+        outer = {id(tensor) for tensor, _, _ in scope.outer}
+        made = [tensor for tensor in self.alive if id(tensor) in self.data_of and id(tensor) not in outer]
+        return any(tensor._version and id(self.data_of[id(tensor)]) in outer for tensor in made if not tensor.is_inference())
 
     def drop_region(self) -> Scope:
         """Forget the region opened last."""

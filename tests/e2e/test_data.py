@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 from torch.autograd import Variable
+from torch.utils.checkpoint import checkpoint
 
 import lect
 from tests.e2e.support import fallbacks, same
@@ -250,3 +251,43 @@ def test_whether_an_input_is_a_leaf_is_asked_in_each_version():
             seen.append(run(make(leaf)).tolist())
         assert seen[0] == seen[1]
     assert breaks() == []
+
+
+class Clamped(torch.autograd.Function):
+    """As old programs write it: a weight is changed behind autograd's back, and read by the backward."""
+
+    @staticmethod
+    def forward(ctx, x, weight):
+        weight.data.clamp_(-0.5, 0.5)
+        ctx.save_for_backward(x.data, weight)
+        return x * weight
+
+    @staticmethod
+    def backward(ctx, slope):
+        x, weight = ctx.saved_tensors
+        return slope * weight, slope * x
+
+
+def clamped(x, weight):
+    return Clamped.apply(x, weight).sum() + (weight * 2).sum()
+
+
+def counted_again(x, weight):
+    """The region runs again in the backward, so the weight is written twice."""
+    return checkpoint(lambda part: (part * weight.data.add_(1)).sin().sum(), x, use_reentrant=False) + (weight * 2).sum()
+
+
+@pytest.mark.parametrize("program", [clamped, counted_again], ids=lambda program: program.__name__)
+def test_data_written_in_a_region(program):
+    compiled = lect.compile(program)
+    for _ in range(2):
+        outcomes = []
+        base = torch.randn(2, 5)
+        for run in (program, compiled):
+            x, weight = base.clone().unbind()
+            x, weight = x.clone().requires_grad_(), weight.clone().requires_grad_()
+            total = run(x, weight)
+            total.backward()
+            outcomes.append((total.detach(), x.grad, weight.grad, weight.detach(), weight._version))
+        torch.testing.assert_close(outcomes[1], outcomes[0])
+    assert breaks() == ["LB0004"]

@@ -29,7 +29,7 @@ from typing import Any, ClassVar
 
 from lect.dialects.kernel.attributes import TileAxis, TilesAttr
 from lect.dialects.kernel.fitting import LEAST_WHOLE
-from lect.dialects.loop.ops import NestOp, ScanOp
+from lect.dialects.loop.ops import NestOp, ReduceOp, ScanOp
 from lect.ir import Context, Operation
 from lect.ir.facts import facts_of
 from lect.ir.index_map import coefficient, dims_of
@@ -46,7 +46,7 @@ SQUARE = 64
 FEWEST = 128
 SECTOR = 32  # bytes that memory gives at once
 STEP_BYTES, LEAST_STEP_BYTES = 8192, 4096  # of a tile of columns: all that a step reads, and what it reads of one place at least
-MOST_LANES = 4096  # of such a tile
+MOST_LANES, MOST_SUMS = 4096, 8192  # elements of such a tile, and of all that are added up, which lie in registers
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,8 @@ class Chooser:
             columns //= 2  # a short tile for each processor takes fewer steps than a wide one for a few of them
         read = sum([load.buffer.type.element.bytes for load in self.nest.loads if {best, folded} <= dims_of(load.map.offset)]) or narrowest_bytes(self.nest)
         rows = max(self.options.column // (columns * read), LEAST_STEP_BYTES // (columns * narrowest_bytes(self.nest)), 1)
-        rows = power_below(min(cover(self.sizes[folded]), rows, max(MOST_LANES // columns, 1)))
+        most = min(MOST_LANES, MOST_SUMS // sum(isinstance(op, ReduceOp) for op in self.nest.body))
+        rows = power_below(min(cover(self.sizes[folded]), rows, max(most // columns, 1)))
         return TilesAttr("columns", [TileAxis("R", folded, rows, "loop"), TileAxis("X", best, columns, "grid")], "X", True)
 
     def _product(self) -> TilesAttr:

@@ -22,6 +22,7 @@ from lect.passes.base import Pass, option
 from lect.passes.loop.product_tiles import SMALL
 
 COLUMN_WARPS = 4  # of a program that walks columns: more fold longer behind the loop
+WARP, MOST_SUMS = 32, 64  # threads, and numbers that one of them adds up
 
 
 def walked_columns(func: kernel.FuncOp) -> kernel.ForOp | None:
@@ -78,7 +79,11 @@ class KernelChooseWarps(Pass):
             lanes *= 1 if name in folded else size
         if folded:
             return self.for_product(lanes)
-        return min(self.for_lanes(lanes), COLUMN_WARPS) if walked_columns(func) is not None else self.for_lanes(lanes)
+        if walked_columns(func) is None:
+            return self.for_lanes(lanes)
+        sums = sum(isinstance(inner, kernel.ReduceOp) for inner in func.body)
+        needed = 1 << (-(-lanes * sums // (WARP * MOST_SUMS)) - 1).bit_length() if sums else 1
+        return min(max(self.for_lanes(lanes), needed), COLUMN_WARPS)
 
     def for_steps(self, func: kernel.FuncOp) -> int:
         """Steps that a product reads ahead."""

@@ -1,4 +1,4 @@
-"""Gradients of inputs of depthwise convolutions with longer steps, which are nests on a GPU: values beside autograd's, computed by the reference interpreter."""
+"""Gradients of depthwise convolutions, which are nests on a GPU: values beside autograd's, computed by the reference interpreter."""
 
 import pytest
 import torch
@@ -43,6 +43,7 @@ CASES = [
     ((7, 9), (3, 4), [3, 1], [0, 3], [1, 2]),
     ((5, 5), (1, 2), [2, 3], [0, 0], [1, 1]),
     ((4, 5, 6), (3, 2, 3), [2, 1, 2], [1, 0, 2], [1, 1, 2]),
+    ((7, 6), (3, 3), [1, 1], [1, 1], [1, 1]),
 ]
 
 
@@ -58,7 +59,7 @@ def test_values(sizes, filters, stride, padding, dilation):
     g[1, 1].fill_(float("nan"))
     y.backward(g)
     func = lowered(program(x.detach(), w.detach(), g, stride, padding, dilation))
-    assert [call.args[-1] for call in of_kind(func, ExternOp)] == [(False, True, False)]
+    assert [call.args[-1] for call in of_kind(func, ExternOp)] == ([] if max(stride) > 1 else [(True, False, False)])
     found, filters_gradient = reference_loop.run(func, [g, x.detach(), w.detach()])
     torch.testing.assert_close(found, x.grad, equal_nan=True)
     torch.testing.assert_close(filters_gradient, w.grad, equal_nan=True)
@@ -67,15 +68,14 @@ def test_values(sizes, filters, stride, padding, dilation):
 
 @pytest.mark.parametrize(
     ("changes", "why"),
-    [({"device": "cpu"}, "on a CPU"), ({"stride": [1, 1]}, "steps of one"), ({"groups": 1}, "filters of several channels"), ({"rows": True}, "rows of one channel")],
+    [({"device": "cpu"}, "on a CPU"), ({"groups": 1}, "filters of several channels"), ({"rows": True}, "rows of one channel")],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_left_to_the_library(changes, why):
     x, w = torch.randn(2, 4, 6, 6), torch.randn(4, 1 if "groups" not in changes else 4, 3, 3)
-    stride = changes.get("stride", [2, 2])
-    g = torch.nn.functional.conv2d(x, w, None, stride, 1, 1, changes.get("groups", 4))
+    g = torch.nn.functional.conv2d(x, w, None, 2, 1, 1, changes.get("groups", 4))
     if "rows" not in changes:
         x, g = x.to(memory_format=torch.channels_last), g.contiguous(memory_format=torch.channels_last)
-    func = lowered(program(x, w, g, stride, [1, 1], [1, 1], changes.get("device", "cuda:0"), changes.get("groups", 4)))
+    func = lowered(program(x, w, g, [2, 2], [1, 1], [1, 1], changes.get("device", "cuda:0"), changes.get("groups", 4)))
     assert not of_kind(func, NestOp), why
     assert [call.args[-1] for call in of_kind(func, ExternOp)] == [(True, True, False)]

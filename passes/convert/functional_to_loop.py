@@ -44,7 +44,6 @@ from lect.ir.index_map import strides_of
 from lect.ir.symbolic import UNBOUNDED, Expr
 from lect.passes.base import Pass
 from lect.passes.convert import functional_to_loop_composite as composite
-from lect.passes.convert import functional_to_loop_convolution as convolution
 from lect.passes.convert import functional_to_loop_extern as extern
 from lect.passes.convert import functional_to_loop_gather as gather
 from lect.passes.convert import functional_to_loop_loss as loss
@@ -83,7 +82,6 @@ RULES: Mapping[type[Operation], Rule] = MappingProxyType(
         **scatter.RULES,
         **scan.RULES,
         **window.RULES,
-        **convolution.RULES,
         **resample.RULES,
         **reduction.RULES,
         **sort.RULES,

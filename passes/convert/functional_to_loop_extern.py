@@ -245,14 +245,9 @@ def _wanted(op: Any) -> tuple[bool, ...]:
     return tuple([bool(value.users) for value in op.results])
 
 
-def gradients_of_convolution(op: Any, wanted: tuple[bool, ...]) -> Call:
-    """The call for the gradients of a convolution's input, filters and bias that are wanted."""
-    sizes = op.bias_gradient.type.shape
-    return "aten.convolution_backward.default", [op.gradient, op.x, op.weight, sizes, *_geometry(op), wanted], {}
-
-
 def _convolution_backward(op: Any) -> Call:
-    return gradients_of_convolution(op, _wanted(op))
+    sizes = op.bias_gradient.type.shape
+    return "aten.convolution_backward.default", [op.gradient, op.x, op.weight, sizes, *_geometry(op), _wanted(op)], {}
 
 
 # ---- normalisations and losses ---------------------------------------------------------------------------------------

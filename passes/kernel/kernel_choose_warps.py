@@ -2,10 +2,11 @@
 
     kernel.func @n0(..) {blocks = #kernel.blocks<R = 8192>, target = "cuda"}  =>  ... {.., target = "cuda", warps = 16}
 
-A thread gets about `each` elements, so that it moves several times 16 bytes; a tile of at least 1024 elements has four warps or more, and none has more
-than `most`.  A product of tiles has 4 or 8, and reads `stages` steps ahead, one of small tiles twice as many.  A loop of at least `steps` steps over tiles of
-columns reads `stages` steps ahead, as few programs go through much memory; what is under way lies in shared memory, so that one which reads from many places
-has fewer steps or none.  A kernel that has `warps` or `stages` already, because a record of tuning said so, keeps them.
+A thread gets about `each` elements, so that it moves several times 16 bytes; a tile of at least 1024 elements has four warps or more, and none has more than
+`most`.  A row of 1024 halves that is folded has one, which need not wait for others.  A product of tiles has 4 or 8, and reads `stages` steps ahead, one of
+small tiles twice as many.  A loop of at least `steps` steps over tiles of columns reads `stages` steps ahead, as few programs go through much memory; what is
+under way lies in shared memory, so that one which reads from many places has fewer steps or none.  A kernel that has `warps` or `stages` already, because a
+record of tuning said so, keeps them.
 """
 
 from __future__ import annotations
@@ -31,6 +32,18 @@ def walked_columns(func: kernel.FuncOp) -> kernel.ForOp | None:
     if len(loops) != 1 or func.vector is None or loops[0].axis == func.vector or func.blocks.size(func.vector) == 1:
         return None
     return loops[0]
+
+
+ROW_WARPS, ROW = 1, 1024  # of a program that folds a row of so many halves: several would wait for each other
+
+
+def is_row_of_halves(func: kernel.FuncOp, lanes: int) -> bool:
+    """Whether a program of a kernel folds one row, taken whole, of which it reads halves alone."""
+    rows = [axis.name for axis in func.axes.axes if axis.role == "whole" and type(axis.extent) is int]
+    if lanes != ROW or len(rows) != 1 or func.blocks.size(rows[0]) != ROW or not any(isinstance(inner, kernel.ReduceOp) for inner in func.body):
+        return False
+    tiles = [inner for inner in func.walk() if isinstance(inner, kernel.LoadOp) and rows[0] in axes_of(inner.result.type)]
+    return bool(tiles) and all(element_of(inner.result.type).is_half for inner in tiles)
 
 
 @dataclass(frozen=True)
@@ -80,7 +93,7 @@ class KernelChooseWarps(Pass):
         if folded:
             return self.for_product(lanes)
         if walked_columns(func) is None:
-            return self.for_lanes(lanes)
+            return ROW_WARPS if is_row_of_halves(func, lanes) else self.for_lanes(lanes)
         sums = sum(isinstance(inner, kernel.ReduceOp) for inner in func.body)
         needed = 1 << (-(-lanes * sums // (WARP * MOST_SUMS)) - 1).bit_length() if sums else 1
         return min(max(self.for_lanes(lanes), needed), COLUMN_WARPS)

@@ -47,7 +47,7 @@ class LoopSplitReduction(Pass):
     keeps: ClassVar[tuple[str, ...]] = (FORMS,)
     threads: int = option(0, "threads to keep busy; 0: as many as the target has")
     each: int = option(0, "least points of a part; 0: 32768, on a GPU 4096 of columns")
-    shares: int = option(0, "programs for each thread; 0: 4, on a GPU 1 for two threads of columns")
+    shares: int = option(0, "programs for each thread; 0: 4, on a GPU 1 for one or two threads of columns")
     gain: int = option(4, "least ratio of the bytes that a split for the sake of fusion saves to those of the partial results")
 
     def run(self, op: Operation, ctx: Context) -> None:
@@ -120,10 +120,11 @@ class Splitter:
             return {}
         near = max(range(len(sizes)), key=lambda k: (votes[k], k))
         each = max(self.each, ROW) if near in nest.reduced and not self.options.each else self.each  # a row that lies on is read at once
-        shares = self.options.shares or 4
-        busy = self.threads // 2 if self.uneven and near not in nest.reduced and not self.options.shares else shares * self.threads
+        busy = (self.options.shares or 4) * self.threads
+        if self.uneven and near not in nest.reduced and not self.options.shares:
+            busy = self.threads if any(load.masks for load in nest.loads) else self.threads // 2  # what is read under masks is not read ahead
         wanted = min(-(-busy // have), points(nest) // (have * each))
-        if have * 10 >= busy * 9 and busy < self.threads or have >= self.threads * 2 or wanted < 2:
+        if have >= self.threads * 2 or wanted < 2:
             return {}
         if symbolic:
             return uneven_parts(nest, near, wanted)

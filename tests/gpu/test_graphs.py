@@ -278,7 +278,7 @@ def test_kernels_that_are_there_early_wait_for_what_they_read_and_overwrite(size
 
     run = compiled(chain)
     generator = torch.Generator("cuda").manual_seed(1)
-    x, ours, eagers = torch.zeros(3, size, device="cuda")
+    x, ours, eagers = [torch.zeros(size, device="cuda") for _ in range(3)]
     for _ in range(60):
         x.copy_(torch.randint(-8, 8, (size,), device="cuda", generator=generator))
         found, expected = run(x, ours), chain(x, eagers)

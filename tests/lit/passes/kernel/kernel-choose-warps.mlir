@@ -138,3 +138,29 @@ kernel.func @none_ahead_of_so_many_places_that_shared_memory_is_short(%x0: !kern
   kernel.store(%o, %sum, %l) {map = #loop.map<(d0) -> (d0)>}
   kernel.return()
 }
+
+// A row of halves that is folded has one warp: no other waits for it.
+// CHECK-LABEL: kernel.func @a_row_of_halves_has_one
+// CHECK-SAME: warps = 1}
+kernel.func @a_row_of_halves_has_one(%x: !kernel.ptr<bf16>, %y: !kernel.ptr<f32>) {grid = [64], axes = #kernel.axes<R: 768 whole>, blocks = #kernel.blocks<R = 1024>, vector = "R", target = "cuda"} {
+  %p = kernel.program_id() : index
+  %l = kernel.lanes() {axis = "R"} : !kernel.tile<Rxindex>
+  %m = kernel.bound(%l) {axis = "R"} : !kernel.tile<Rxi1>
+  %v = kernel.load(%x, %p, %l; %m) {map = #loop.map<(d0, d1) -> (d0 * 768 + d1)>} : !kernel.tile<Rxbf16>
+  %f = kernel.cast(%v) : !kernel.tile<Rxf32>
+  %s = kernel.reduce(%f) {kind = "sum", axis = "R"} : f32
+  kernel.store(%y, %s, %p) {map = #loop.map<(d0) -> (d0)>}
+  kernel.return()
+}
+
+// CHECK-LABEL: kernel.func @not_a_row_of_floats
+// CHECK-SAME: warps = 4}
+kernel.func @not_a_row_of_floats(%x: !kernel.ptr<f32>, %y: !kernel.ptr<f32>) {grid = [64], axes = #kernel.axes<R: 768 whole>, blocks = #kernel.blocks<R = 1024>, vector = "R", target = "cuda"} {
+  %p = kernel.program_id() : index
+  %l = kernel.lanes() {axis = "R"} : !kernel.tile<Rxindex>
+  %m = kernel.bound(%l) {axis = "R"} : !kernel.tile<Rxi1>
+  %v = kernel.load(%x, %p, %l; %m) {map = #loop.map<(d0, d1) -> (d0 * 768 + d1)>} : !kernel.tile<Rxf32>
+  %s = kernel.reduce(%v) {kind = "sum", axis = "R"} : f32
+  kernel.store(%y, %s, %p) {map = #loop.map<(d0) -> (d0)>}
+  kernel.return()
+}

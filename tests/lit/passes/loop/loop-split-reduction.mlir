@@ -276,12 +276,30 @@ loop.func @few_parts_of_columns(%x: !loop.buffer<16384x4096xf32>) {
 // GPU-LABEL: @no_parts_of_columns_as_there_are_programs_for_all_processors
 // GPU-NOT:     .part
 // GPU:         loop.return
-loop.func @no_parts_of_columns_as_there_are_programs_for_all_processors(%x: !loop.buffer<16384x8192xf32>) {
-  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 16384, d1: 8192>} : !loop.buffer<8192xf32> {
+loop.func @no_parts_of_columns_as_there_are_programs_for_all_processors(%x: !loop.buffer<16384x16384xf32>) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 16384, d1: 16384>} : !loop.buffer<16384xf32> {
   ^bb0(%d0: index, %d1: index):
-    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 8192 + d1)>} : f32
+    %1 = loop.load(%x) {map = #loop.map<(d0, d1) -> (d0 * 16384 + d1)>} : f32
     %2 = loop.reduce(%1) {kind = "sum", over = [0]} : f32
     loop.store(%2) {map = #loop.map<(d0, d1) -> (d1)>}
   }
-  loop.return(%0) {views = [#loop.view<8192>]}
+  loop.return(%0) {views = [#loop.view<16384>]}
+}
+
+// -----
+
+// Where masks stand in the way of reading ahead, more programs have as much under way.
+// GPU-LABEL: @more_parts_of_columns_under_masks
+// GPU:         loop.nest @n0.part(%x) {space = #loop.space<d0: 8, d1: 2048, d2: 4096>
+loop.func @more_parts_of_columns_under_masks(%x: !loop.buffer<16384x4096xf32>) {
+  %0 = loop.nest @n0(%x) {space = #loop.space<d0: 16384, d1: 4096>} : !loop.buffer<4096xf32> {
+  ^bb0(%d0: index, %d1: index):
+    %1 = loop.index() {map = #loop.map<(d0, d1) -> (d0)>} : i64
+    %2 = loop.const() {value = 7} : i64
+    %3 = loop.gt(%1, %2) : i1
+    %4 = loop.load(%x; %3) {map = #loop.map<(d0, d1) -> (d0 * 4096 + d1)>} : f32
+    %5 = loop.reduce(%4) {kind = "sum", over = [0]} : f32
+    loop.store(%5) {map = #loop.map<(d0, d1) -> (d1)>}
+  }
+  loop.return(%0) {views = [#loop.view<4096>]}
 }

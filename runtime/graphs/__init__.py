@@ -3,8 +3,8 @@
 What is guaranteed.  With recordings a program has eager's values, raises eager's errors and no others, and needs no call of the user: no step is marked and
 nothing is cloned.  What cannot be recorded, or not this time, runs as without recordings, and an event says why.
 
-Why it holds.  A recording writes to fixed memory and reads fixed addresses.  So two things could go wrong, and both are looked at in each call, on the tensors
-at hand, with no assumption about the order of calls:
+Why it holds.  A recording writes to fixed memory, reads fixed addresses, and has the kernels that were chosen when it was made.  So three things could go wrong,
+and all are looked at in each call, on what is at hand, with no assumption about the order of calls:
 
 1. *It would overwrite something that somebody still sees.*  Each recording has memory of its own, in which nothing else is placed.  Of that only its results
    are ever seen outside.  The recording holds their storages, and what it gives out are other tensors on the same storages.  A use count above the
@@ -15,6 +15,8 @@ at hand, with no assumption about the order of calls:
    read it, or its elements are copied into memory of the recording.  What comes out of another recording, such as all that a forward keeps for its
    backward, has few addresses, so a backward has a recording for each recording of the forward: the tree of recordings by the path of execution is what
    these addresses make of it.
+3. *It would compute otherwise than the library is told to now.*  Precisions, the libraries that are used and their determinism are part of what a call looks its
+   recordings up by.
 
 What a user keeps (a loss, the outputs of a few steps) is learned: a result that was found alive when its recording was wanted again is copied out from then on
 where that is cheap, else the graph gets a second recording to alternate with.

@@ -3,8 +3,8 @@
 What is guaranteed.  With recordings a program has eager's values, raises eager's errors and no others, and needs no call of the user: no step is marked and
 nothing is cloned.  What cannot be recorded, or not this time, runs as without recordings, and an event says why.
 
-Why it holds.  A recording writes to fixed memory, reads fixed addresses, and has the kernels that were chosen when it was made.  So three things could go wrong,
-and all are looked at in each call, on what is at hand, with no assumption about the order of calls:
+Why it holds.  A recording writes to fixed memory, reads fixed addresses, and has the kernels that were chosen when it was made.  So three things could go
+wrong, and all are looked at in each call, on what is at hand, with no assumption about the order of calls:
 
 1. *It would overwrite something that somebody still sees.*  Each recording has memory of its own, in which nothing else is placed.  Of that only its results
    are ever seen outside.  The recording holds their storages, and what it gives out are other tensors on the same storages.  A use count above the

@@ -15,8 +15,8 @@ wrong, and all are looked at in each call, on what is at hand, with no assumptio
    read it, or its elements are copied into memory of the recording.  What comes out of another recording, such as all that a forward keeps for its
    backward, has few addresses, so a backward has a recording for each recording of the forward: the tree of recordings by the path of execution is what
    these addresses make of it.
-3. *It would compute otherwise than the library is told to now.*  Precisions, the libraries that are used and their determinism are part of what a call looks its
-   recordings up by.
+3. *It would compute otherwise than the library is told to now.*  Precisions, the libraries that are used and their determinism are part of what a call looks
+   its recordings up by.
 
 What a user keeps (a loss, the outputs of a few steps) is learned: a result that was found alive when its recording was wanted again is copied out from then on
 where that is cheap, else the graph gets a second recording to alternate with.

@@ -13,7 +13,7 @@ import lect
 from lect.runtime.graphs import attach, automatic, parts
 from lect.runtime.graphs import program as programs
 from lect.runtime.graphs.family import Limits
-from lect.runtime.graphs.measure import Plan
+from lect.runtime.graphs.measure import Plan, Sample
 from lect.runtime.graphs.table import table
 from tests.graphs.natural_loops import LOOPS, STEPS, batch
 from tests.graphs.test_parts import PROGRAMS
@@ -171,7 +171,9 @@ def layers(x: torch.Tensor, count: int = 20) -> torch.Tensor:
     return x
 
 
-def test_small_work_is_recorded_by_itself_in_the_default_mode() -> None:
+def test_small_work_is_recorded_by_itself_in_the_default_mode(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(automatic, "Plan", lambda: Plan(gain=1e6))  # replays are not slower, but others may be at work on the device
+    monkeypatch.setattr(Sample, "waits", lambda self, plan: True)
     run, x, kept = lect.compile(layers), torch.randn(64, 64, device="cuda") * 0.1, []
     with torch.no_grad():
         for step in range(40):
@@ -193,18 +195,27 @@ def test_large_work_is_not_recorded_by_itself() -> None:
     assert table().rows() == []
 
 
+@pytest.fixture
+def by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the default mode all that can be is recorded, whatever it is measured to take."""
+    for module in (attach, automatic, parts):
+        monkeypatch.setattr(module, "Limits", lambda: Limits(least=0))
+    monkeypatch.setattr(automatic, "Plan", lambda: Plan(warm=0, samples=1, settle=0, gain=1e6))
+    monkeypatch.setattr(Sample, "waits", lambda self, plan: True)
+
+
 @pytest.mark.parametrize("name", LOOPS)
-def test_loop_has_the_values_of_eager_where_it_is_recorded_by_itself(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attach, "Limits", lambda: Limits(least=0))
-    monkeypatch.setattr(automatic, "Plan", lambda: Plan(warm=1, samples=1, settle=0, longer=1000.0, slack=1e6, gain=1000.0))  # all that can be is recorded
+def test_loop_has_the_values_of_eager_where_it_is_recorded_by_itself(name: str, by_itself: None) -> None:
     expected = LOOPS[name](lambda target: target, "cuda")
     found = LOOPS[name](lect.compile, "cuda")
+    if name != "numbers_that_change":
+        assert lect.events("recording") != []
     for number, (a, b) in enumerate(zip(found, expected, strict=True)):
         torch.testing.assert_close(a, b, rtol=1e-3, atol=1e-4, msg=lambda text, number=number: f"tensor {number}: {text}")
 
 
 @pytest.mark.parametrize("rng", ["counter", "eager"])
-def test_random_numbers_are_the_same_where_a_graph_is_recorded_by_itself(rng: str) -> None:
+def test_random_numbers_are_the_same_where_a_graph_is_recorded_by_itself(rng: str, by_itself: None) -> None:
     def noisy(x: torch.Tensor) -> torch.Tensor:
         for _ in range(10):
             x = F.dropout(torch.tanh(x @ x), 0.5) * 0.1
@@ -245,10 +256,7 @@ def waiting(x: torch.Tensor, w: torch.Tensor) -> Any:
 
 @pytest.mark.parametrize("mode", ["default", "reduce-overhead"])
 @pytest.mark.parametrize("program", [*PROGRAMS, waiting])
-def test_graphs_are_recorded_around_what_cannot_be(program: Any, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "Limits", lambda: LIMITS["small"])
-    monkeypatch.setattr(attach, "Limits", lambda: LIMITS["small"])
-    monkeypatch.setattr(automatic, "Plan", lambda: Plan(warm=1, samples=1, settle=0, longer=1000.0, slack=1e6, gain=1000.0))
+def test_graphs_are_recorded_around_what_cannot_be(program: Any, mode: str, by_itself: None) -> None:
     found = {}
     for name, run in (("eager", program), ("lect", lect.compile(program, mode=mode))):
         torch.manual_seed(0)

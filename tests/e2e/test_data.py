@@ -290,4 +290,4 @@ def test_data_written_in_a_region(program):
             total.backward()
             outcomes.append((total.detach(), x.grad, weight.grad, weight.detach(), weight._version))
         torch.testing.assert_close(outcomes[1], outcomes[0])
-    assert breaks() == ["LB0004"]
+    assert set(breaks()) == {"LB0004"}

@@ -31,13 +31,20 @@ def link_graph(module: Operation, ctx: Context, code: Any = None, consuming: boo
     from lect.runtime.residual import shared_outputs, with_own_outputs
 
     executable, func = build(module, ctx, code=code), find_host_function(module, None)
-    if ctx.options.get("graphs", "auto") == "off":
+    if not may_be_recorded(ctx.options.get("graphs", "auto"), func):
         fastest = executable.consuming if consuming else executable.fastest
     else:
         from lect.runtime.graphs.attach import recorded
 
         fastest = recorded(executable, module, func, ctx, consuming, seen)
     return executable, with_own_outputs(on_device(fastest, func), shared_outputs(func))
+
+
+def may_be_recorded(graphs: str, func: Operation) -> bool:
+    """Whether the option `graphs` lets a host program be recorded: those on the CPU alone are not by themselves, for which nothing of that is loaded."""
+    from lect.runtime.machines import devices_of
+
+    return graphs in ("device", "simulated") or (graphs == "auto" and any(device != "cpu" for device in devices_of(func)))
 
 
 def interpreted(module: Operation) -> Callable[..., list[Any]]:

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 import lect
+from lect.runtime import linking
 from lect.runtime.graphs import attach, automatic
 from lect.runtime.graphs import program as programs
 from lect.runtime.graphs.attach import simulated_device
@@ -63,6 +64,7 @@ def by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """The default mode, on a device that takes no time, so that each graph is taken to wait for the host."""
     device = simulated_device()
     monkeypatch.setattr(attach, "device_of", lambda func, kind: ("cpu", device))
+    monkeypatch.setattr(linking, "may_be_recorded", lambda graphs, func: graphs != "off")
     monkeypatch.setattr(attach, "Limits", lambda: Limits(least=0))
     monkeypatch.setattr(automatic, "Plan", lambda: Plan(warm=0, samples=1, settle=0))
 

@@ -12,6 +12,7 @@ from torch.library import custom_op
 import lect
 from lect.dialects import make_context
 from lect.ir import parse_module
+from lect.runtime import linking
 from lect.runtime.graphs import attach, automatic
 from lect.runtime.graphs.attach import simulated_device
 from lect.runtime.graphs.family import Limits
@@ -90,6 +91,7 @@ def test_parts_have_the_values_of_eager(program: Callable[..., Any]) -> None:
 def test_parts_are_recorded_by_themselves_in_the_default_mode(program: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     device = simulated_device()
     monkeypatch.setattr(attach, "device_of", lambda func, kind: ("cpu", device))
+    monkeypatch.setattr(linking, "may_be_recorded", lambda graphs, func: graphs != "off")
     monkeypatch.setattr(attach, "Limits", lambda: Limits(least=0))
     monkeypatch.setattr(automatic, "Plan", lambda: Plan(warm=0, samples=1, settle=0))
     expected = run(program, lambda fn: fn, 24)

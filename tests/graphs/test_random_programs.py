@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 import lect
+from lect.runtime import linking
 from lect.runtime.graphs import attach, automatic
 from lect.runtime.graphs import program as programs
 from lect.runtime.graphs.attach import simulated_device
@@ -114,6 +115,7 @@ def test_recordings_change_nothing(mode: str, seed: int, monkeypatch: pytest.Mon
         monkeypatch.setattr(module, "Limits", lambda: limits)
     if mode == "by itself":
         monkeypatch.setattr(attach, "device_of", lambda func, kind: ("cpu", device))
+        monkeypatch.setattr(linking, "may_be_recorded", lambda graphs, func: graphs != "off")
         monkeypatch.setattr(attach, "Limits", lambda: Limits(least=0))
         monkeypatch.setattr(automatic, "Plan", lambda: Plan(warm=0, samples=1, settle=0, window=8))
     options = {"graphs": "simulated"} if mode == "asked" else {}

@@ -67,8 +67,9 @@ class CudaDevice:
         return first.elapsed_time(second) * 1e3  # type: ignore[no-any-return]
 
     def let_go(self) -> None:
-        """Give the memory of dropped recordings back, once their replays are done."""
-        torch.cuda.empty_cache()
+        """Give the memory of dropped recordings back, once their replays are done, and not while one is made."""
+        with self.lock:
+            torch.cuda.empty_cache()
 
     def room(self) -> int:
         """What is free on the device, and what torch's allocator has beyond the most that tensors took."""

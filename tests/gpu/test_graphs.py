@@ -12,7 +12,6 @@ from torch.library import custom_op
 import lect
 from lect.runtime.graphs import attach, automatic, parts
 from lect.runtime.graphs import program as programs
-from lect.runtime.graphs.cuda import CudaDevice
 from lect.runtime.graphs.family import Limits
 from lect.runtime.graphs.measure import Plan, Sample
 from lect.runtime.graphs.table import table
@@ -203,7 +202,7 @@ def by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "Limits", lambda: Limits(least=0))
     monkeypatch.setattr(automatic, "Plan", lambda: Plan(warm=0, samples=1, settle=0, gain=1e6))
     monkeypatch.setattr(Sample, "waits", lambda self, plan: True)
-    monkeypatch.setattr(CudaDevice, "reached", lambda self, mark: mark.synchronize() is None)
+    monkeypatch.setattr("lect.runtime.graphs.cuda.CudaDevice.reached", lambda self, mark: mark.synchronize() is None)
 
 
 @pytest.mark.parametrize("name", LOOPS)

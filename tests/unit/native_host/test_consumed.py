@@ -54,7 +54,7 @@ CONSUMES = TEXT.replace("CONSUMED", "{consumed = [0, 1]}").replace("FREE_X", "ho
 
 def executable(text, host):
     func = parse_module(text, make_context()).body.first
-    made = Executable(func, lambda: python_host.load(func, {}, None), None)
+    made = Executable(func, lambda func: python_host.load(func, {}, None), None)
     made.native = native_host.load(func, {}, None) if host == "native" else None
     return made
 

@@ -199,7 +199,7 @@ def yield_from(a: BlockAssembler, op: Any, following: Block | None) -> None:
     a.emit("YIELD_VALUE", 0 if OLDER_THAN_312 else 1 if SINCE_313 else 1 + _protection(a, op))
     if not OLDER_THAN_312:  # what the delegate raises on `throw` comes out here
         a.out[-1].cover = Cover(a.frame.cleanup_throw(a, done), len(base) + 2, False)
-    a.emit("RESUME", AFTER_YIELD_FROM)
+    a.emit("RESUME", AFTER_YIELD_FROM | (UNPROTECTED if SINCE_313 and not _protection(a, op) else 0))  # the handler of the delegation is the only one
     a.emit("JUMP_BACKWARD_NO_INTERRUPT", again)
     a.frame.place(done)
     if not OLDER_THAN_312:

@@ -58,7 +58,7 @@ def _equal(a: Arming, place: Place) -> None:
 
 def _number(a: Arming, op: Any) -> None:
     place = a.place(op.object)
-    if place.pinned:
+    if place.pinned and op.size is None:
         _immutable(place)
         return
     if op.element is f64:
@@ -72,6 +72,9 @@ def _number(a: Arming, op: Any) -> None:
         if op.fits.is_float:
             raise Unarmed
         low, high = max(low, narrow[0]), min(high, narrow[1])
+    if op.size is not None:
+        a.sizes.number(op, place, max(low, -checks.LARGEST_SIZE), min(high, checks.LARGEST_SIZE))
+        return
     a.add("int", place.operand, low, high)
 
 

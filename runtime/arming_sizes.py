@@ -34,6 +34,14 @@ class SizeRows:
             if type(size) is Expr and not (number < rank and self._bind(size, first + number)):
                 a.add("equal", slot(first + number), slot(self.value(size)))
 
+    def number(self, op: Any, place: Place, low: int, high: int) -> None:
+        """The rows for a number of the program that is a size.  Raises `Unarmed` like `tensor`."""
+        found = self.a.slots
+        self.a.slots += 1
+        self.a.add("whole", place.operand, low, high, slot(found))
+        if not self._bind(op.size, found):
+            self.a.add("equal", slot(found), slot(self.value(op.size)))
+
     def condition(self, op: Any) -> None:
         """The rows for what was decided of a size.  Raises `Unarmed` like `tensor`."""
         place = slot(self.value(op.size))

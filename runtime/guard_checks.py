@@ -39,6 +39,9 @@ def same_number(found: Any, expected: Any) -> bool:
     return found.tobytes() == expected.tobytes() if type(found).__module__ == "numpy" else literal_key(found) == literal_key(expected)
 
 
+LARGEST_SIZE = 1 << 40  # of a number of the program that is a size: products of such and strides are far from 64 bits
+
+
 def range_of(element: ScalarType) -> tuple[int | float, int | float]:
     """The least and the greatest finite number of an element type; of f64, the infinities."""
     if element is f64:

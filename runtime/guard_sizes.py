@@ -1,8 +1,9 @@
-"""What a predicate asks of tensors: their metadata, and sizes with symbols, of which the first that has one gives its value."""
+"""What a predicate asks of tensors and numbers: metadata, ranges, and sizes with symbols, of which the first that has one gives its value."""
 
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -11,6 +12,8 @@ import torch
 from lect.dialects.fx.python_values import decode, dtype_of
 from lect.ir import ScalarType
 from lect.ir.symbolic import Atom, Expr, Size
+from lect.ir.types import f64
+from lect.runtime import guard_checks as checks
 from lect.runtime import syntax
 
 
@@ -109,8 +112,32 @@ def _tests_with_symbols(w: Any, op: Any) -> Iterator[ast.expr]:
     for values, sizes in ((shape, op.sizes), (strides, op.strides)):
         for dim, size in enumerate(sizes):
             value = syntax.item(values, syntax.const(dim))
-            known = w.sizes.bind(size, value, w.temporary) if values is shape else None
-            yield from known if known is not None else [_differs(value, w.sizes.value(size))]
+            yield from size_tests(w, size, value) if values is shape else [_differs(value, w.sizes.value(size))]
+
+
+def number_tests(w: Any, op: Any) -> Iterator[ast.expr]:
+    """What must not hold of a number: one after the other, for its value as a size is read only behind the check of its class."""
+    found = w.value(op.object)
+    kind = float if op.element is f64 else int
+    fails = [_is_not(w.call(type, found), w.held(kind))]
+    low, high = checks.range_of(op.element)
+    if op.fits is not None:
+        narrow = checks.range_of(op.fits)
+        low, high = max(low, narrow[0]), min(high, narrow[1])
+    if op.size is not None:
+        low, high = max(low, -checks.LARGEST_SIZE), min(high, checks.LARGEST_SIZE)
+    if kind is int or high != float("inf"):
+        outside = syntax.negated(syntax.between(w.held(low), found, w.held(high)))
+        fails.append(outside if kind is int else syntax.all_of([outside, w.call(math.isfinite, found)]))
+    yield syntax.any_of(fails)
+    if op.size is not None:
+        yield from size_tests(w, op.size, found)
+
+
+def size_tests(w: Any, size: Size, found: ast.expr) -> list[ast.expr]:
+    """What must not hold of an integer that is a size, to which it gives a symbol when that has no value yet."""
+    known: list[ast.expr] | None = w.sizes.bind(size, found, w.temporary)
+    return known if known is not None else [_differs(found, w.sizes.value(size))]
 
 
 def symbolic_tests(w: Any, op: Any) -> list[ast.expr]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import math
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,11 +28,10 @@ from lect.dialects.guard.containers import count, has, own_item, redefines, valu
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.tensor_methods import OWN as OF_TENSORS
 from lect.ir import LectError, Operation, Value, literal_key
-from lect.ir.types import f64
 from lect.runtime import guard_checks as checks
 from lect.runtime import syntax
 from lect.runtime.guard_reader import Reader
-from lect.runtime.guard_sizes import BoundSizes, symbolic_tests, tensor_tests
+from lect.runtime.guard_sizes import BoundSizes, number_tests, symbolic_tests, tensor_tests
 from lect.runtime.kept_objects import KeptObjects
 
 SKIPPED = "_lect_skipped"
@@ -411,20 +409,6 @@ def _equals(w: _Writer, op: Any) -> list[ast.expr]:
     return [_not(w.call(checks.same_number, found, w.held(value)))]
 
 
-def _number(w: _Writer, op: Any) -> list[ast.expr]:
-    found = w.value(op.object)
-    kind = float if op.element is f64 else int
-    fails = [_unequal(w.call(type, found), w.held(kind))]
-    low, high = checks.range_of(op.element)
-    if op.fits is not None:
-        narrow = checks.range_of(op.fits)
-        low, high = max(low, narrow[0]), min(high, narrow[1])
-    if kind is float and high == float("inf"):
-        return fails
-    outside = syntax.negated(syntax.between(w.held(low), found, w.held(high)))
-    return [syntax.any_of([*fails, outside if kind is int else syntax.all_of([outside, w.call(math.isfinite, found)])])]
-
-
 def _type_is(w: _Writer, op: Any) -> list[ast.expr]:
     return [_unequal(w.call(type, w.value(op.object)), w.object(op.type))]
 
@@ -566,7 +550,7 @@ def _global_state(w: _Writer, op: Any) -> list[ast.expr]:
 _MAKERS: Mapping[type, Callable[[_Writer, Any], Iterable[ast.expr]]] = MappingProxyType(
     {
         guard.EqualsOp: _equals,
-        guard.NumberOp: _number,
+        guard.NumberOp: number_tests,
         guard.TypeIsOp: _type_is,
         guard.IsOp: _is,
         guard.TensorOp: tensor_tests,

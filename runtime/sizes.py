@@ -12,7 +12,7 @@ from lect.dialects.guard import ops as guard
 from lect.dialects.guard.types import PathAttr
 from lect.frontends.capture.size_policy import LEAST
 from lect.ir import UNKNOWN, Location, Operation, SymbolicSizeError
-from lect.ir.facts import symbols_of
+from lect.ir.facts import only_symbol, symbols_of
 from lect.ir.symbolic import Expr
 from lect.runtime.guard_checks import read_path
 
@@ -49,28 +49,34 @@ def what_to_do(reason: str) -> str:
 
 
 def sizes_of_symbols(conditions: Iterable[Operation], function: Any, bound: Mapping[str, Any]) -> tuple[dict[int, int], dict[int, str]]:
-    """For each size symbol of some guards its value in a call, and what it is called there: the path of the first size that tells it."""
+    """For each size symbol of some guards its value in a call, and what it is called there: the path of the first size or number that tells it."""
     values: dict[int, int] = {}
     names: dict[int, str] = {}
     for op in conditions:
-        if not isinstance(op, guard.TensorOp):
+        if not isinstance(op, guard.TensorOp | guard.NumberOp):
             continue
         path: PathAttr = op.operands[0].owner.path  # type: ignore[union-attr]
-        for dim, size in enumerate(op.sizes):
-            if type(size) is not Expr or size.const or len(size.terms) != 1 or len(size.terms[0][0]) != 1:
+        for dim, size in enumerate(op.sizes if isinstance(op, guard.TensorOp) else [op.size]):
+            alone = only_symbol(size) if type(size) is Expr and not size.const else None
+            if alone is None or alone[0] in names:
                 continue
-            (atom,), factor = size.terms[0]
-            if atom.kind != "s" or atom.index in names:
-                continue
-            name = f"{path.print_body()}.size({dim})"
-            names[atom.index] = name if factor == 1 else f"{name} // {factor}"
+            number, factor = alone
+            name = f"{path.print_body()}.size({dim})" if isinstance(op, guard.TensorOp) else path.print_body()
+            names[number] = name if factor == 1 else f"-{name}" if factor == -1 else f"{name} // {factor}"
             try:
-                tensor = read_path(path, function, bound, ())
-                if type(tensor) in PLAIN and tensor.dim() > dim:
-                    values[atom.index] = tensor.shape[dim] // factor
+                found = _size_there(read_path(path, function, bound, ()), dim)
             except Exception:  # it is not there: another guard tells of that
                 continue
+            if found is not None:
+                values[number] = found // factor
     return values, names
+
+
+def _size_there(value: Any, dim: int) -> int | None:
+    """The size of a tensor, or an int itself; None where there is none."""
+    if type(value) in PLAIN:
+        return value.shape[dim] if value.dim() > dim else None  # type: ignore[no-any-return]
+    return value if type(value) is int else None
 
 
 def changed_sizes(conditions: Iterable[Operation], function: Any, bound: Mapping[str, Any]) -> dict[PathAttr, tuple[int, int]]:

@@ -28,6 +28,7 @@
     device     operand index                     the tensor is on the device of that number
     apart      class class n mask places operand...         of one of both classes each, and no two of them have one memory
     int        operand low high                  an int in this range, no bool
+    whole      operand low high slot             likewise; its value goes to a slot
     float      operand bits                      a float of this value, which is neither zero nor NaN
     text       operand object                    equal to `object`, a str, bytes or device
     modes      offset mask value dtype deterministic autocast shared the modes of torch (`modes.py`)
@@ -324,6 +325,16 @@ def _apart(c: Check, where: Layout) -> None:
 
 
 def _int(c: Check, where: Layout) -> None:
+    _value_in_range(c)
+    c.next(4)
+
+
+def _whole(c: Check, where: Layout) -> None:
+    c.put_number(4, _value_in_range(c))
+    c.next(5)
+
+
+def _value_in_range(c: Check) -> str:
     place = c.emit("alloca i32")
     value = c.operand(1)
     c.class_is(value, "@PyLong_Type")
@@ -331,7 +342,7 @@ def _int(c: Check, where: Layout) -> None:
     c.same("i32", c.load("i32", place), "0")
     c.require(c.compare("i64", number, c.word(2), "sge"))
     c.require(c.compare("i64", number, c.word(3), "sle"))
-    c.next(4)
+    return number
 
 
 def _number(c: Check, where: Layout) -> None:
@@ -447,6 +458,7 @@ KINDS: Mapping[str, Body] = MappingProxyType(
         "plus": _computed("add", 61),
         "floordiv": _divided("udiv"),
         "mod": _divided("urem"),
+        "whole": _whole,
     }
 )
 NUMBERS: Mapping[str, int] = MappingProxyType({name: number for number, name in enumerate(KINDS, 1)})

@@ -123,6 +123,10 @@ class _Test:
             for number in numbers:
                 wanted = type(number) is int and low <= number <= high
                 self.expect(wanted, f"{number!r}", ("int", [slot(0), low, high]), number)
+                self.expect(wanted, f"{number!r}", ("whole", [slot(0), low, high, slot(1)]), number)
+                kept: list[Row] = [("whole", [slot(0), low, high, slot(1)]), ("number", [number if wanted else 0, slot(2)]), ("equal", [slot(1), slot(2)])]
+                if self.holds(kept, number) != wanted:
+                    raise LayoutError("native guards fail their test: the value of an int")
         for value in (1.5, -2.0, 1e300):
             bits = struct.unpack("<q", struct.pack("<d", value))[0]
             others: tuple[Any, ...] = (1.5, -2.0, 1e300, float("nan"), 0.0, 1, "a")

@@ -30,6 +30,7 @@ profilers is at work, kernels and products are events of this `name`; it is aske
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 
 from lect.backends.native_guards.code import WORD, Check
@@ -322,7 +323,7 @@ def _gather(c: Check, handle: int) -> None:
 
 
 def _arithmetic(instruction: str) -> Body:
-    """A row that computes one number of two; divisions round down, and are of numbers that are not negative."""
+    """A row that computes one number of two."""
 
     def body(c: Check, handle: int) -> None:
         left, right = c.load("i64", _number(c, 2)), c.load("i64", _number(c, 3))
@@ -334,6 +335,19 @@ def _arithmetic(instruction: str) -> Body:
         c.next(4)
 
     return body
+
+
+def _divided(c: Check, handle: int, remainder: bool) -> None:
+    """Quotient or remainder of a division that rounds down, as sizes may have negative terms; the divisor is positive."""
+    left, right = [c.load("i64", _number(c, place)) for place in (2, 3)]
+    rest = c.emit(f"srem i64 {left}, {right}")
+    below = c.emit(f"icmp slt i64 {rest}, 0")
+    if remainder:
+        value = c.emit(f"select i1 {below}, i64 {c.emit(f'add i64 {rest}, {right}')}, i64 {rest}")
+    else:
+        value = c.emit(f"add i64 {c.emit(f'sdiv i64 {left}, {right}')}, {c.emit(f'sext i1 {below} to i64')}")
+    c.store("i64", value, _number(c, 1))
+    c.next(4)
 
 
 def _launch_of(c: Check, handle: int) -> None:
@@ -382,8 +396,8 @@ KINDS: Mapping[str, Body] = MappingProxyType(
         "gather": _gather,
         "plus": _arithmetic("add"),
         "times": _arithmetic("mul"),
-        "quotient": _arithmetic("udiv"),
-        "remainder": _arithmetic("urem"),
+        "quotient": partial(_divided, remainder=False),
+        "remainder": partial(_divided, remainder=True),
         "least": _arithmetic("@llvm.smin.i64"),
         "greatest": _arithmetic("@llvm.smax.i64"),
         "empty_of": _empty(_number),

@@ -89,18 +89,21 @@ class ApplyOp(Operation):
 class NumberOp(Operation):
     """The object is a float (`f64`), or an int that 64 bits hold (`i64`), neither of a subclass; any value.
 
-    With `fits` its value is in the range of that element type, or is infinite or a NaN.
+    With `fits` its value is in the range of that element type, or is infinite or a NaN.  With `size` the int is this size with symbols, and 40 bits hold it:
+    the first of several that has a symbol gives its value, as sizes of tensors do (`guard.symbolic`).
     """
 
     object: Operand[ObjectType]
     element: Attr[ScalarType]
     fits: Attr[(ScalarType, None)] = None
+    size: Attr[(Expr, None)] = None
     traits = (INSIDE,)
 
     def verify(self) -> None:
         require(self.element in (f64, i64), self, "'guard.number' is about f64 or i64, got {}", self.element)
         good = self.fits is None or self.fits.is_float or (self.fits.is_integer and self.element is i64)
         require(good, self, "a number of type {} cannot fit {}", self.element, self.fits)
+        require(self.size is None or self.element is i64, self, "a number of type {} is no size", self.element)
 
 
 @op("guard.tensor")
@@ -124,8 +127,8 @@ class TensorOp(Operation):
 class SymbolicOp(Operation):
     """A size is not below `low`, not above `high`, and with `differs` it is not 0.
 
-    Its symbols stand in the sizes of `guard.tensor` operations in front of it, which bind them: where the first of them has `s0` (or `s0 * 4`), s0 is the
-    size found there (a quarter of it), and wherever else a size with symbols stands, what is found has to be that size.  `why` says whose wish it is, when it
+    Its symbols stand in the sizes of `guard.tensor` and `guard.number` operations in front of it, which bind them: where the first of them has `s0` (or
+    `s0 * 4`), s0 is the size found there (a quarter of it), and wherever else a size with symbols stands, what is found has to be that size.  `why` says whose wish it is, when it
     is no decision of the program.
     """
 

@@ -81,6 +81,11 @@ class GraphRecorder:
             self.places.append(number)
         return found
 
+    def place_of(self, number: RunTimeNumber) -> int:
+        """The position of the argument in which a number of run time is passed."""
+        self.number_value(number)
+        return next(place for place, each in enumerate(self.places) if each is number)
+
     # ---- regions -----------------------------------------------------------------------------------------------------
 
     def open_region(self, parameters: list[LT]) -> None:

@@ -20,6 +20,7 @@ from lect.frontends.capture.objects import ObjectTable
 from lect.frontends.capture.scalars import ELEMENT_OF, greatest, guard_value
 from lect.frontends.capture.sources import Source
 from lect.ir import UNKNOWN, Block, Location, Operation, Region, ScalarType, Value
+from lect.ir.symbolic import Expr
 from lect.ir.types import f64, i64
 
 
@@ -122,6 +123,11 @@ class GuardList:
     def number(self, source: Place, value: int | float) -> None:
         """There is a number of the type of `value`."""
         self._ask(source, "number", {"element": f64 if type(value) is float else i64})
+
+    def sized(self, source: Source, value: int, size: Expr) -> None:
+        """There is an int that is a size with symbols."""
+        self.number(source, value)
+        self.entries[source, "number"].payload["size"] = size
 
     def fits(self, source: Place, value: int | float, element: ScalarType) -> None:
         """Besides, it is in the range of an element type; of several of them the narrowest counts."""

@@ -166,11 +166,13 @@ class RunTimeNumber(torch.SymInt):
         """The paths of the sources that this number is computed from."""
         return frozenset(leaf.origin.path() for leaf in self.leaves() if isinstance(leaf.origin, Source))
 
-    def needed(self) -> int | float:
-        """The value in the traced call, guarded."""
+    def needed(self, as_size: bool = False) -> int | float:
+        """The value in the traced call, guarded.  With `as_size` it is one of torch's sizes, bounds or positions, which may have symbols."""
         t = self.t
         if self.size is not None:
             return t.symbols.sizes.value(self.size)
+        if as_size and t.symbols.may_be_size(self):
+            return self.value
         for leaf in self.leaves():
             t.guards.equals(leaf.origin, leaf.value)  # type: ignore[arg-type]
             t.pinned.add(leaf.origin)  # type: ignore[arg-type]
@@ -240,6 +242,9 @@ def read_number(t: Tracer, value: int | float, source: Source) -> Box:
     if found is None:
         if type(value) is int and value.bit_length() > LONGEST:
             return (value, source)
+        if type(value) is int and source.path() in t.policy.sizes.numbers:
+            size = t.symbols.of_number(value, source)
+            return (value, source) if size is None else (size, None)
         t.guards.number(source, value)
         found = t.numbers[source] = RunTimeNumber(t, value, source, LONGEST)
     return (found, None)
@@ -374,7 +379,7 @@ class OperandNode(NumberNode):
         self.number = number
 
     def need(self) -> int | float:
-        return self.number.needed()
+        return self.number.needed(as_size=type(self.example) is int)
 
     def accept(self, dtypes: Sequence[torch.dtype], special: Sequence[float] = ()) -> bool:
         """The number is guarded to fit each dtype, as torch raises for some that do not, and to be none of the special ones."""
@@ -418,8 +423,8 @@ def with_symbols(value: Any) -> Any:
 
 
 def with_constants(value: Any) -> Any:
-    """The arguments of a function of torch with the value for each number of run time."""
-    return map_leaves(value, plain_value)
+    """The arguments of a function of torch with the value for each number of run time; integers may be sizes in the next trace."""
+    return map_leaves(value, lambda leaf: leaf.needed(as_size=type(leaf.value) is int) if type(leaf) is RunTimeNumber else leaf)
 
 
 def with_values(value: Any) -> Any:

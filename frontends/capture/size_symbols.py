@@ -59,6 +59,7 @@ class SizeSymbols:
         self.marks: dict[int, tuple[Any, str]] = {}  # by symbol: the bounds that the program marked it with, and the text of that
         self.numbers: dict[Expr, RunTimeNumber] = {}
         self.operands: dict[Expr, RunTimeNumber] = {}
+        self.passed: dict[int, int] = {}  # by symbol: the argument of the graph that is its value
         self.by_path: dict[PathAttr, Expr] = {}
         self.of_shape: dict[tuple[int, ...], list[Size]] = {}  # the sizes of the first tensor of integers with some shape
         self.unsettled = False
@@ -128,6 +129,7 @@ class SizeSymbols:
         policy, path = self.t.policy.sizes, place.path()
         root, factor = policy.root_of(path), policy.factors.get(path, 1)
         found = self.by_path.get(root)
+        factor = factor if value > 0 else -factor
         if found is not None and self.sizes.hint(found) * factor != value:
             root, found = path, None  # they are not equal any more
         if found is None and type(alike) is Expr:
@@ -138,12 +140,39 @@ class SizeSymbols:
         if found is None:
             low, high = bounds
             if value % factor or value // factor < LEAST or (high is not None and high < LEAST * factor):
-                factor = 1
+                factor = 1 if value > 0 else -1
             found = self.by_path[root] = self.sizes.add(value // factor, max(LEAST, -(-low // factor)), None if high is None else high // factor)
             self.factors.append(factor)
             self.sources.append(place)
             self.origins.append(self.t.loc)
         return found * factor
+
+    def of_number(self, value: int, source: Source) -> RunTimeNumber | None:
+        """An integer of the program that is a size, a bound or a position of torch; None where it is one of this value."""
+        policy = self.t.policy.sizes
+        if not policy.number_is_symbol(source.path(), value):
+            return None
+        policy.in_use = True
+        size = self._symbol(source, value, (LEAST, None), value)
+        self.t.guards.sized(source, value, constant(size))
+        found = self.number(size)
+        assert type(found) is RunTimeNumber
+        return found
+
+    def may_be_size(self, number: RunTimeNumber) -> bool:
+        """In the next trace the integers of the program that a number is computed from are sizes with symbols, when they may be."""
+        policy = self.t.policy
+        if policy.sizes.off or policy.sizes.never:
+            return False
+        leaves = [leaf for leaf in number.leaves() if leaf.size is None]
+        if not leaves or not all(type(leaf.value) is int and isinstance(leaf.origin, Source) for leaf in leaves):
+            return False
+        paths = {leaf.origin.path() for leaf in leaves}  # type: ignore[union-attr]
+        if not paths.isdisjoint(policy.sizes.by_value):
+            return False
+        policy.sizes.numbers |= paths
+        self.unsettled = True
+        return True
 
     # ---- numbers -----------------------------------------------------------------------------------------------------
 
@@ -326,6 +355,12 @@ class SizeSymbols:
                 bounds.append((symbol(number), *sizes.bounds[number], False, lines[number], why if marked == sizes.bounds[number] else ""))
         return [*bounds, *others]
 
+    def pass_numbers(self) -> None:
+        """The symbols that are integers of the program, and no sizes of tensors, are arguments of the graph."""
+        for number, source in enumerate(self.sources):
+            if number not in self.found and source.kind != "size":
+                self.passed[number] = self.t.graph.place_of(self.operand(self.number(symbol(number))))
+
     def declared(self) -> dict[str, Any] | None:
         """The attribute `symbols` of the graph."""
         if not self.sources:
@@ -336,6 +371,8 @@ class SizeSymbols:
             facts = {"hint": self.sizes.hints[number], "min": low}
             if high is not None:
                 facts["max"] = high
+            if number in self.passed:
+                facts["argument"] = self.passed[number]
             out[f"s{number}"] = facts
         return out
 

@@ -311,6 +311,8 @@ def _write(t: Tracer, search: Search, state: dict[str, Any], returned: Box | Non
     name = func.attrs["sym_name"]
     loc = func.loc if func.loc.known else Location(func.file, func.first_line, None, func.qualified_name)
     parameters = {"args": rest_parameters(live.rest.resume)} if live.rest is not None else {}
+    if t.graph.calls:
+        t.symbols.pass_numbers()
     builder = ResidualBuilder(t, func, f"{name}.graph", parameters)
     check_hooked(t)
     states_to_set(t)

@@ -13,9 +13,8 @@ from lect.frontends.capture.calls import call
 from lect.frontends.capture.effects import mutate, run_real
 from lect.frontends.capture.iteration import iterate, mapping_items, mapping_pairs
 from lect.frontends.capture.keys import key_of
-from lect.frontends.capture.numbers import plain
+from lect.frontends.capture.numbers import RunTimeNumber, plain
 from lect.frontends.capture.operators import contains
-from lect.frontends.capture.size_symbols import is_size
 from lect.frontends.capture.tracer import Box
 
 _CONVERSIONS = MappingProxyType({"str": str, "repr": repr, "ascii": ascii})
@@ -54,7 +53,8 @@ def build_string(frame: Any, op: Any) -> None:
 
 
 def build_slice(frame: Any, op: Any) -> None:
-    frame.env[op.results[0]] = (slice(*[box[0] if is_size(box[0]) else frame.t.leak(box) for box in _boxes(frame, op)]), None)
+    """Numbers of run time stay what they are: whoever takes the slice asks for their values."""
+    frame.env[op.results[0]] = (slice(*[box[0] if type(box[0]) is RunTimeNumber else frame.t.leak(box) for box in _boxes(frame, op)]), None)
 
 
 def list_append(frame: Any, op: Any) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from .builder import Builder
-from .diagnostics import LectError
+from .diagnostics import LectError, SymbolicSizeError
 from .location import UNKNOWN
 from .operation import Operation
 from .traits import is_removable
@@ -172,7 +172,7 @@ def apply_greedily(top: Operation, patterns: PatternSet | Iterable[Pattern], rem
             rewriter.erase(op)
         else:
             for pattern in by_root.get(type(op), anywhere):
-                if pattern.rewrite(op, rewriter):
+                if _matches(pattern, op, rewriter):
                     times[op] = times.get(op, 0) + 1
                     left -= 1
                     if times[op] > MAX_REWRITES_PER_OP or left < 0:
@@ -187,6 +187,17 @@ def apply_greedily(top: Operation, patterns: PatternSet | Iterable[Pattern], rem
                     queued.add(each)
             touched.clear()
     return rewriter.changes
+
+
+def _matches(pattern: Pattern, op: Operation, rewriter: Rewriter) -> bool:
+    """Apply a pattern; one that asks about sizes what is not known does not match, unless it has changed something."""
+    changes = rewriter.changes
+    try:
+        return pattern.rewrite(op, rewriter)
+    except SymbolicSizeError:
+        if rewriter.changes != changes:
+            raise
+        return False
 
 
 def _dead(op: Operation) -> bool:

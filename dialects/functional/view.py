@@ -19,6 +19,7 @@ from lect.dialects.functional.families import (
 from lect.dialects.functional.shapes import ShapeError, element_count, is_channels_last, is_contiguous, preserved_strides, view_strides
 from lect.dialects.functional.types import TensorType
 from lect.ir import Attr, Operand, Operation, Result, Variadic, op, require
+from lect.ir.symbolic import as_size
 from lect.ir.symbolic_values import may_be_ordered
 
 
@@ -85,7 +86,7 @@ def sliced(op: Operation, x: TensorType, dim: int, start: int, end: int, step: i
     require(x.rank, op, "'{}' needs a tensor with dims", op.name)
     require(may_be_ordered(0, start, end, x.shape[dim]), op, "'{}' needs 0 <= start <= end <= {}, got {} and {}", op.name, x.shape[dim], start, end)
     require(step >= 1, op, "the step of '{}' must be positive, got {}", op.name, step)
-    size = (end - start + step - 1) // step
+    size = as_size((end - start + step - 1) // step)
     shape = (*x.shape[:dim], size, *x.shape[dim + 1 :])
     return x.like(shape, strides=(*x.strides[:dim], x.strides[dim] * step, *x.strides[dim + 1 :]))
 

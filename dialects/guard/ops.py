@@ -128,8 +128,8 @@ class SymbolicOp(Operation):
     """A size is not below `low`, not above `high`, and with `differs` it is not 0.
 
     Its symbols stand in the sizes of `guard.tensor` and `guard.number` operations in front of it, which bind them: where the first of them has `s0` (or
-    `s0 * 4`), s0 is the size found there (a quarter of it), and wherever else a size with symbols stands, what is found has to be that size.  `why` says whose wish it is, when it
-    is no decision of the program.
+    `s0 * 4`), s0 is the size found there (a quarter of it), and wherever else a size with symbols stands, what is found has to be that size.  `why`
+    says whose wish it is, when it is no decision of the program.
     """
 
     size: Attr[Expr]

@@ -18,6 +18,7 @@ import torch
 
 from lect.dialects.fx.ops import CallOp
 from lect.dialects.fx.python_values import resolve, short_name
+from lect.frontends.capture.selections import SELECTS, SETS
 from lect.frontends.capture.size_policy import place_of
 from lect.frontends.tensors import LT
 from lect.frontends.tensors.lt import layout_of
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 SEARCHED = 4  # calls in calls that are compared when two masks are to be the same
 HINT = 64  # such a size is taken for this large where speed is weighed
-SELECTS = frozenset({operator.getitem, torch.Tensor.__getitem__})
-SETS = frozenset({operator.setitem, torch.Tensor.__setitem__})
 NONZERO = frozenset({torch.nonzero, torch.Tensor.nonzero, torch.argwhere, torch.Tensor.argwhere})
 MASKED = frozenset({torch.masked_select, torch.Tensor.masked_select})
 

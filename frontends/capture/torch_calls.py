@@ -22,6 +22,7 @@ from lect.frontends.capture.numbers import RunTimeNumber, numbers_in, with_const
 from lect.frontends.capture.numpy_values import python_numbers
 from lect.frontends.capture.objects import describe
 from lect.frontends.capture.scalars import SCALAR_TYPES
+from lect.frontends.capture.selections import with_selections
 from lect.frontends.capture.size_symbols import is_size, leaves_of, sized
 from lect.frontends.capture.taken_apart import TAKEN_APART, taken_apart
 from lect.frontends.capture.targets import name_of
@@ -87,6 +88,8 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
     if (other := _taken_apart(t, function, args, kwargs)) is not None:
         return other
     function, args, kwargs = with_places(t, *_as_recorded(t, function, args, kwargs), torch_call)
+    if t.symbols:
+        function, args, kwargs = with_selections(t, function, args, kwargs, torch_call)
     name, raw, raw_kwargs = _lowered(t, function, args, kwargs)
     asked = t.repeats.ask(name, raw, raw_kwargs, t.mode.draws) if t.repeats.on else None
     again = t.repeats.calls.get(asked.key) if asked is not None else None
@@ -279,7 +282,7 @@ def _run_reading(t: Tracer, function: Any, raw: list[Any], raw_kwargs: dict[str,
     if t.numbers and numbers_in([raw, raw_kwargs]):
         reads.clear()
         returned = _run_with_numbers(t, function, raw, raw_kwargs, name)
-        if returned is not None and not reads:
+        if returned is not _ASKED and not reads:
             return raw, raw_kwargs, returned
         raw, raw_kwargs = with_constants(raw), with_constants(raw_kwargs)
     reads.clear()
@@ -297,19 +300,22 @@ def _run_reading(t: Tracer, function: Any, raw: list[Any], raw_kwargs: dict[str,
     return raw, raw_kwargs, again
 
 
+_ASKED = object()
+
+
 def _run_with_numbers(t: Tracer, function: Any, raw: list[Any], raw_kwargs: dict[str, Any], name: str) -> Any:
-    """The result with symbolic numbers of torch for numbers of run time; None where the function, being Python, has to see their values."""
+    """The result with symbolic numbers of torch for numbers of run time; `_ASKED` where the function, being Python, has to see their values."""
     if t.symbols and all(is_size(leaf) for leaf in leaves_of([raw, raw_kwargs]) if type(leaf) is RunTimeNumber):
         return _run(t, function, with_symbols(raw), with_symbols(raw_kwargs), name)
     if type(function) is FunctionType and name not in policy.TAKES_NUMBERS:
-        return None
+        return _ASKED
     if short_name(name).startswith("_foreach_") and name.endswith("_"):  # writes to tensors, which stay what they are whatever the numbers
         return _run(t, function, with_values(raw), with_values(raw_kwargs), name)
     try:
         returned = function(*with_symbols(raw), **with_symbols(raw_kwargs))
     except Exception:  # torch itself has asked for the value in a way that our numbers do not answer
-        return None
-    return returned if issubclass(type(returned), torch.Tensor) else None
+        return _ASKED
+    return returned if issubclass(type(returned), torch.Tensor) else _ASKED
 
 
 def _run(t: Tracer, function: Any, raw: list[Any], raw_kwargs: dict[str, Any], name: str) -> Any:

@@ -13,6 +13,7 @@ from typing import Any, Final
 import torch
 
 from lect.frontends.tensors.lt import layout_of
+from lect.frontends.tensors.sizes import Dim
 
 aten = torch.ops.aten
 _ABOUT_DTYPES: Final = ("not implemented for", "can't be cast", "dtype", "scalar type", "not supported")
@@ -60,6 +61,8 @@ def _small(value: Any, fill: int) -> Any:
         return torch.full([min(size, 1) for size in meta.shape], fill, dtype=meta.dtype)
     if isinstance(value, list | tuple):
         return type(value)([_small(item, fill) for item in value])
+    if type(value) is Dim:
+        return 1
     if isinstance(value, torch.device) and value.type != "cpu":
         raise _OtherDevice
     return value

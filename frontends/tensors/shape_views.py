@@ -19,6 +19,7 @@ from lect.dialects.functional.shapes import (
 )
 from lect.frontends.tensors.metadata import TensorMeta
 from lect.frontends.tensors.shape_pointwise import Result, ShapeFunction
+from lect.frontends.tensors.sizes import Dim
 
 aten = torch.ops.aten
 
@@ -129,14 +130,15 @@ def slice_dim(x: TensorMeta, dim: int = 0, start: int | None = None, end: int | 
 
 def select(x: TensorMeta, dim: int, index: int) -> Result:
     """One element of one dim, which goes away."""
-    if not x.shape or type(index) is not int:
+    if not x.shape or type(index) not in (int, Dim):
         return None
     position = normalize_dim(dim, len(x.shape))
     size = x.shape[position]
     if not -size <= index < size:
         return None
     kept = [other for other in range(len(x.shape)) if other != position]
-    return _permuted(x, kept)._replace(storage_offset=x.storage_offset + index % size * x.strides[position])
+    from_front = index if index >= 0 else index + size
+    return _permuted(x, kept)._replace(storage_offset=x.storage_offset + from_front * x.strides[position])
 
 
 MOST_PIECES = 4096

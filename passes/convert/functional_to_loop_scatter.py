@@ -17,7 +17,7 @@ from lect.dialects.loop.attributes import SpaceAttr
 from lect.dialects.scalars import neutral
 from lect.ir import Operation, Value
 from lect.ir.index_map import delinearize, indices_of, linearize, space_dims, strided
-from lect.ir.symbolic import Expr, loaded
+from lect.ir.symbolic import SIZES, Expr, Size, loaded
 from lect.ir.types import f32, i1, i64
 from lect.passes.convert.functional_to_loop_base import Body, Lowering, Num, Rule, Seen, physical_order
 from lect.passes.convert.functional_to_loop_extern import call
@@ -40,19 +40,27 @@ def _slice_scatter(lowering: Lowering, op: Any) -> list[Seen]:
         return call(lowering, op)
     body = lowering.body(op.output.type, op.loc)
     along = body.indices[op.dim]
-    position = body.index(along)
-    masks = ([position >= op.start] if op.start else []) + ([position < op.end] if op.end < op.x.type.shape[op.dim] else [])
+    masks = [_compared(body, along, op.start, below=False)] if op.start != 0 else []
+    if SIZES.less_equal(op.x.type.shape[op.dim], op.end) is not True:
+        masks.append(_compared(body, along, op.end, below=True))
     indices = list(body.indices)
     if op.step == 1:
         indices[op.dim] = along - op.start
         number = body.read(op.src, tuple(indices), raw=True, masks=masks)
     else:
-        steps = (position - op.start).op("trunc_div", op.step)
-        masks.append((position - op.start).op("fmod", op.step).equals(0))
+        position = body.index(along - op.start)
+        steps = position.op("trunc_div", op.step)
+        masks.append(position.op("fmod", op.step).equals(0))
         indices[op.dim] = loaded(0)
         number = read_at(body, op.src, indices, [steps.value], masks)
     body.store(_all_of(masks).choose(number, body.read(op.x, raw=True)) if masks else number, op.output.type)
     return body.finish()
+
+
+def _compared(body: Body, along: Expr, bound: Size, below: bool) -> Num:
+    """Whether an index is below a size, or is not."""
+    left, right = (body.index(along), bound) if type(bound) is int else (body.index(along - bound), 0)
+    return left < right if below else left >= right
 
 
 def _diagonal_scatter(lowering: Lowering, op: Any) -> list[Seen]:

@@ -21,6 +21,7 @@ from lect.dialects.functional.types import TensorType
 from lect.frontends.tensors.lower.emitter import Emitter, type_of
 from lect.frontends.tensors.lt import layout_of
 from lect.frontends.tensors.metadata import TensorMeta
+from lect.frontends.tensors.sizes import size_of
 from lect.ir import LectError, Operation, SymbolRef, Value
 
 Path = tuple[Operation, ...]
@@ -112,7 +113,7 @@ class Entry:
             raise LectError("this writes to an input through a view that is not lowered", op=op)
         if all(type(step) in WHOLE for step in self.path):
             writes.clear()
-        place = own.shape, own.strides, layout_of(self.tensor).storage_offset
+        place = own.shape, own.strides, size_of(layout_of(self.tensor).storage_offset)
         writes.pop(place, None)
         writes[place] = value
         if len(writes) > MAX_WRITES:

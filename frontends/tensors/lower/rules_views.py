@@ -15,8 +15,9 @@ from lect.dialects.functional.shapes import element_count, resolve_shape
 from lect.frontends.tensors.elements import element_of
 from lect.frontends.tensors.lower.emitter import Emitter, Rule, RunTimeScalar, dim_of, type_of
 from lect.frontends.tensors.shape_views import slice_bounds
-from lect.frontends.tensors.sizes import size_of
+from lect.frontends.tensors.sizes import Dim, size_of
 from lect.ir import ScalarType, Value
+from lect.ir.types import i64
 
 aten = torch.ops.aten
 
@@ -74,7 +75,7 @@ def slice_dim(e: Emitter, x: Value, dim: int = 0, start: int | None = None, end:
 def select(e: Emitter, x: Value, dim: int, index: int) -> Any:
     """select.int: a slice of one, its dim dropped."""
     position = dim_of(x, dim)
-    start = index if index >= 0 else index + type_of(x).shape[position]
+    start = index if index >= 0 else index + e.size(x, position)
     shape = type_of(x).shape
     return e.reshape(emit_slice(e, x, position, start, start + 1), shape[:position] + shape[position + 1 :])
 
@@ -266,6 +267,9 @@ def arange_step(e: Emitter, start: Any, end: Any, step: Any = 1, **options: Any)
     result = e.result
     if result.element.is_integer and all(type(number) in (bool, int, float) for number in (start, step)):
         start, step = int(start), int(step)
+    if type(start) is Dim and type(step) is int and result.element.is_integer:
+        counted = e(IotaOp, result.shape[0], start=0, step=step, device=result.device)
+        return e.to(e(SUMS["AddOp"], counted, e(FullOp, shape=(), value=start, element=i64)), result.element)
     return e(IotaOp, result.shape[0], start=start, step=step, element=result.element, device=result.device)
 
 

@@ -46,6 +46,7 @@ DEFAULT_GUARDS = "native"
 CHANGED = object()
 MOST_FAILURES = 8  # of lect itself, of one function
 WRONG_ASSUMPTIONS = 8  # of branches that raise; each costs a run of the graph
+MOST_VALUES_OF_CALLS = 4  # likewise of what is another one in each call of the function itself
 MOST_VALUES = 3  # of what is another one in each turn of a loop, in a rest, that get versions of their own
 MOST_FOLLOWED = 300_000  # basic blocks in the rests of one function: about 13 seconds
 MOST_IN_VAIN = 100_000  # of these in rests that call no torch function
@@ -295,9 +296,10 @@ class CompiledFrame:
             self._run_armed_when_given_up()
             self.log.add(fallback(name, "LB0027", f"{len(cache.versions)} versions; {reason}", place_of(self.function)))
             return False
-        if isinstance(self.target, Rest) and self.points is not None:
-            found = [each for each, count in differ.items() if each is not None and count >= MOST_VALUES]
-            self.points.leave_to_steps(self.numbers, self.target.code, found)
+        if self.points is not None:
+            most, code = (MOST_VALUES, self.target.code) if isinstance(self.target, Rest) else (MOST_VALUES_OF_CALLS, self.function.__code__)
+            found = [each for each, count in differ.items() if each is not None and count >= most]
+            self.points.leave_to_steps(self.numbers, code, found)
         self.log.add(Recompile(name, len(cache.versions), reason, self._learn_numbers(args, kwargs, bound), self._learn_sizes(bound)))
         return True
 

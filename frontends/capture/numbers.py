@@ -381,6 +381,9 @@ class OperandNode(NumberNode):
     def need(self) -> int | float:
         return self.number.needed(as_size=type(self.example) is int)
 
+    def need_constant(self) -> int | float:
+        return self.number.needed()
+
     def accept(self, dtypes: Sequence[torch.dtype], special: Sequence[float] = ()) -> bool:
         """The number is guarded to fit each dtype, as torch raises for some that do not, and to be none of the special ones."""
         number, value = self.number, self.example

@@ -149,7 +149,7 @@ def binary(t: Tracer, function: Function, left: Box, right: Box) -> Box:
             if changed[0] is not NotImplemented:
                 return changed
     for box in (left, right):
-        t.register(box)
+        t.leak(box) if type(box[0]) in SCALAR_TYPES else t.register(box)
         if function in _COMPARISONS and issubclass(type(box[0]), list | tuple | dict | set):
             _check_plain_items(t, t.now(box))
     if kind_a is str or kind_a is bytes:

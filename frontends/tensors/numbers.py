@@ -33,6 +33,10 @@ class NumberNode:
         """The value.  Raises `NumberNeeded` when there is none."""
         raise NumberNeeded("the value of a number of run time is needed")
 
+    def need_constant(self) -> int | float:
+        """The value, as an op computes with a constant where it does not accept the number."""
+        return self.need()
+
     def accept(self, dtypes: Sequence[torch.dtype], special: Sequence[float] = ()) -> bool:
         """May an op on tensors of these dtypes take the number, when it treats the numbers `special` in ways of their own?"""
         return True
@@ -222,8 +226,9 @@ def settled(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], results: 
         node = node_of(value)
         if node is None:
             return value
-        good = taking is not None and name in taking.names and taking.accepts(node.example, made) and node.accept(dtypes, taking.special)
-        return value if good else node.need()
+        if taking is None or name not in taking.names:
+            return node.need()
+        return value if taking.accepts(node.example, made) and node.accept(dtypes, taking.special) else node.need_constant()
 
     return tuple([kept(name, value) for name, value in zip(names, args)]), {name: kept(name, value) for name, value in kwargs.items()}
 

@@ -85,12 +85,15 @@ def index_of_extremum(x: TensorMeta, dim: int | None = None, keepdim: bool = Fal
 
 
 def _reduced(x: TensorMeta, dims: Any, keepdim: bool, dtype: torch.dtype) -> TensorMeta | None:
-    # Eager orders the result's dims by the operand's strides; only the plain order is taken here.
-    if not x.is_contiguous or category(x.dtype) is None:
+    if category(x.dtype) is None:
+        return None
+    shape = reduced_shape(x.shape, normalize_dims(dims, len(x.shape)), keepdim)
+    # Eager orders the result's dims by the operand's strides; only the plain order is taken here, and what has no order.
+    if not (len(shape) <= 1 and len(x.shape) <= MAX_REDUCED_RANK) and not x.is_contiguous:
         return None
     if len(x.shape) > MAX_REDUCED_RANK:
         raise RuntimeError(f"only tensors with up to {MAX_REDUCED_RANK} dims are supported")
-    return x.like(reduced_shape(x.shape, normalize_dims(dims, len(x.shape)), keepdim), dtype)
+    return x.like(shape, dtype)
 
 
 def softmax(x: TensorMeta, dim: int, half_to_float: bool) -> Result:

@@ -16,14 +16,14 @@ def scale_inputs():
     return torch.randn(4, 8), 0.5, 10, 2
 
 
-# A size is a constant, the others are numbers; the comparison in min() is guarded by its outcome.
+# A number that is a size is a symbol as sizes are, the others are numbers; the comparison in min() is guarded by its outcome.
 # CHECK-LABEL: guard.set @scale.guards()
 # CHECK: guard.number(%rate) {element = f64, fits = f32}
 # CHECK: guard.number(%step) {element = i64}
+# CHECK: guard.number(%count) {element = i64, size = #lect.size<s0>}
 # CHECK: %[[PART:.*]] = guard.apply(%step) {function = "truediv", args = [#fx.operand<0>, 100]}
 # CHECK-NEXT: %[[BELOW:.*]] = guard.apply(%[[PART]]) {function = "lt", args = [#fx.operand<0>, 1.0]}
 # CHECK-NEXT: guard.truth(%[[BELOW]]) {value = true}
-# CHECK: guard.equals(%count) {value = 2}
 
 # CHECK-LABEL: fx.graph @scale.graph(%x: !fx.tensor<(s0 * 2)xs1xf32>, %0: !fx.number<f64>, %rate: !fx.number<f64>)
 # CHECK-NEXT: %[[MUL:.*]] = fx.call(%x, %0) {target = @operator.mul, args = [#fx.operand<0>, #fx.operand<1>]} : !fx.tensor<(s0 * 2)xs1xf32>

@@ -138,7 +138,11 @@ def test_changed_numbers_are_those_that_alone_fail():
 
 
 def scaled(x, rate, size):
-    return (x * rate).view(size, -1), rate + size
+    return torch.cat([x * rate] * size), rate + size
+
+
+def cut(x, rate, size):
+    return (x * rate)[:, :size], rate + size
 
 
 def test_a_needed_value_is_remembered():
@@ -149,6 +153,19 @@ def test_a_needed_value_is_remembered():
     assert {path.print_body() for path in policy.by_value} == {'L["size"]'}
     assert 'guard.equals(%size) {value = 2}' in texts[0]
     assert 'guard.number(%rate) {element = f64, fits = f32}' in texts[0]
+    assert made.statistics["traces begun anew"] == 1
+
+
+def test_a_number_that_is_a_size_is_a_symbol_of_the_next_trace():
+    policy = NumberPolicy(arguments=True)
+    texts = []
+    observe = lambda stage, module: texts.append(print_module(module))  # noqa: E731
+    made = compile_call(cut, (torch.randn(4, 4), 0.5, 2), {}, CodeTable(), {"level": "fx"}, observe, policy)
+    assert {path.print_body() for path in policy.sizes.numbers} == {'L["size"]'} and not policy.by_value
+    assert 'guard.number(%size) {element = i64, size = #lect.size<s2>}' in texts[0]
+    assert 'fx.graph @cut.graph(%x: !fx.tensor<s0xs1xf32>, %rate: !fx.number<f64>, %size: !fx.number<i64>)' in texts[0]
+    assert 's2 = {hint = 2, min = 2, argument = 2}' in texts[0]
+    assert 'guard.symbolic() {size = #lect.size<s1 - s2>, low = 0}' in texts[0]
     assert made.statistics["traces begun anew"] == 1
 
 

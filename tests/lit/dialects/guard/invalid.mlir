@@ -75,6 +75,14 @@ guard.set @float_cannot_fit_integers() {
 
 // -----
 
+guard.set @f.guards() {
+  %x = guard.source() {path = #guard.path<L["x"]>} : !guard.object
+  // expected-error @+1 {{a number of type f64 is no size}}
+  guard.number(%x) {element = f64, size = #lect.size<s0>}
+}
+
+// -----
+
 guard.set @unused_operand() {
   %x = guard.source() {path = #guard.path<L["x"]>} : !guard.object
   // expected-error @+1 {{arguments of 'guard.apply' must use each of its 1 operands, found the numbers []}}

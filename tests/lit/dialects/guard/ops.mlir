@@ -24,6 +24,7 @@ guard.set @paths() {
 // CHECK-LABEL: guard.set @numbers()
 // CHECK: guard.number(%n) {element = i64}
 // CHECK-NEXT: guard.number(%r) {element = f64, fits = f32}
+// CHECK-NEXT: guard.number(%n) {element = i64, size = #lect.size<s0 * 4>}
 // CHECK-NEXT: %0 = guard.apply(%n) {function = "truediv", args = [#fx.operand<0>, 100]} : !guard.object
 // CHECK-NEXT: %1 = guard.apply(%0, %r) {function = "lt", args = [#fx.operand<0>, #fx.operand<1>]} : !guard.object
 // CHECK-NEXT: guard.truth(%1) {value = true}
@@ -34,6 +35,7 @@ guard.set @numbers() {
   %r = guard.source() {path = #guard.path<L["r"]>} : !guard.object
   guard.number(%n) {element = i64}
   guard.number(%r) {element = f64, fits = f32}
+  guard.number(%n) {element = i64, size = #lect.size<s0 * 4>}
   %0 = guard.apply(%n) {function = "truediv", args = [#fx.operand<0>, 100]} : !guard.object
   %1 = guard.apply(%0, %r) {function = "lt", args = [#fx.operand<0>, #fx.operand<1>]} : !guard.object
   guard.truth(%1) {value = true}

@@ -97,8 +97,11 @@ def values_of(func: Operation, inputs: Sequence[Any]) -> dict[int, int]:
     return found
 
 
-def declare_used(func: Operation, source: Operation) -> None:
-    """Let a part of a graph declare the size symbols that occur in it.  Raises `SymbolicSizeError` for one that its arguments do not tell."""
+def declare_used(func: Operation, source: Operation, same_arguments: bool = False) -> None:
+    """Let a part of a graph declare the size symbols that occur in it; `same_arguments` says that it has those of the graph.
+
+    Raises `SymbolicSizeError` for a symbol that its arguments do not tell.
+    """
     known = source.attrs.get("symbols")
     if not known:
         return
@@ -111,7 +114,8 @@ def declare_used(func: Operation, source: Operation) -> None:
         for each in op.attrs.values():
             used.update(symbols_in(each))
     names = {f"s{number}" for number in used}
-    declared = {name: {key: value for key, value in entries.items() if key != "argument"} for name, entries in known.items() if name in names}
+    left_out = () if same_arguments else ("argument",)
+    declared = {name: {key: value for key, value in entries.items() if key not in left_out} for name, entries in known.items() if name in names}
     if declared:
         func.attrs["symbols"] = declared
     found = {*places_of(func), *found_in(func)}

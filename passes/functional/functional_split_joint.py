@@ -277,7 +277,7 @@ class _Split:
         stated = None if aliases is None else (*aliases[: len(results)], *[None] * len(kept))
         block.append(ReturnOp(values, aliases=stated if stated and any(stated) else None, loc=end))
         made = FuncOp(graph.func.sym_name, training={"results": len(results)}, regions=[Region([block])], loc=graph.func.loc)
-        declare_used(made, graph.func)
+        declare_used(made, graph.func, same_arguments=True)
         return made
 
 

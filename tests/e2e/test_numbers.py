@@ -275,10 +275,10 @@ def test_containers_hand_numbers_on():
 
     mine, other = Object(), Object()
     compiled = lect.compile(f)
-    for n in (0.5, 1.5, 2.5, 3.5, 4.5):
+    for n in (0.5, 1.5, 2.5, 3.5):
         same(f(mine, X, n), compiled(other, X, n))
         same(mine, other)
-    assert versions() == 5  # sorted() compares in C
+    assert versions() == 4  # sorted() compares in C
 
 
 def test_closure_keeps_a_number():

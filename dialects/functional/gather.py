@@ -89,7 +89,7 @@ class GatherOp(_Checked):
         (dim,) = dims_of(self, self.dim, x.rank, "dim")
         require(max(x.rank, 1) == max(index.rank, 1), self, "the index of '{}' must have {} dims, got {}", self.name, x.rank, index.rank)
         fits = all(other == dim or size <= limit for other, (size, limit) in enumerate(zip(index.shape, x.shape)))
-        require(fits or not index.count, self, "the index {} of '{}' reaches outside of {}", list(index.shape), self.name, list(x.shape))
+        require(fits or index.is_empty, self, "the index {} of '{}' reaches outside of {}", list(index.shape), self.name, list(x.shape))
         return x.like(index.shape)
 
 

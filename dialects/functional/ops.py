@@ -151,7 +151,7 @@ class WriteOp(Operation):
 
 def reach(type: TensorType) -> Size:
     """How many elements lie between the first and the last one, both counted."""
-    if not type.count:
+    if type.is_empty:
         return 0
     return 1 + sum((size - 1) * stride for size, stride in zip(type.shape, type.strides))
 

@@ -41,6 +41,11 @@ class TensorType(Type):
         return element_count(self.shape)
 
     @property
+    def is_empty(self) -> bool:
+        """True when there are no elements; a size with symbols is at least 2."""
+        return 0 in self.shape
+
+    @property
     def layout(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """(shape, strides)."""
         return self.shape, self.strides

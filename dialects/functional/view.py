@@ -133,7 +133,7 @@ def strided_type(op: Operation, x: TensorType, size: tuple[int, ...], stride: tu
     """The type of a strided view that stays inside the operand.  Raises `VerifyError`."""
     require(len(size) == len(stride), op, "'{}' needs as many strides as sizes", op.name)
     reach = offset + sum((extent - 1) * step for extent, step in zip(size, stride)) if 0 not in size else -1
-    limit = sum((extent - 1) * step for extent, step in zip(x.shape, x.strides)) if x.count else -1
+    limit = sum((extent - 1) * step for extent, step in zip(x.shape, x.strides)) if not x.is_empty else -1
     require(may_be_ordered(0, offset) and may_be_ordered(reach, limit), op, "'{}' reads element {} of a tensor that ends at {}", op.name, reach, limit)
     return x.like(size, strides=stride)
 

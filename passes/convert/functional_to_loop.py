@@ -312,7 +312,7 @@ def written_value(lowering: Lowering, op: functional.WriteOp, targets: Sequence[
     """What a write to an input copies, in any layout; a copy of what lies in an input that is written itself."""
     seen = lowering.seen[op.value]
     own = TensorType(seen.type.shape, seen.type.element, None, seen.type.device)
-    found = strides_of(seen.offset, own.rank) if own.count else (0, own.strides)
+    found = strides_of(seen.offset, own.rank) if not own.is_empty else (0, own.strides)
     if found is None or seen.buffer in targets:
         seen = lowering.materialized(Seen(seen.buffer, seen.offset, own), op.loc)
         found = strides_of(seen.offset, own.rank)

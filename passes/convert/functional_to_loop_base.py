@@ -253,7 +253,7 @@ def wrapped(number: Any, element: ScalarType) -> Any:
 
 def _find_view(seen: Seen) -> ViewAttr | None:
     type = seen.type
-    if type.count == 0:
+    if type.is_empty:
         return ViewAttr(type.shape, type.strides)
     found = strides_of(seen.offset, type.rank)
     if found is None:

@@ -22,7 +22,7 @@ Describe = Callable[[Any], "Call | None"]
 
 def call(lowering: Lowering, op: Any) -> list[Seen]:
     """Lower an operation to its library call; results without elements need none.  Raises `LectError` when none computes it."""
-    if Pure in op.traits and op.results and not any(value.type.count for value in op.results):
+    if Pure in op.traits and op.results and all(value.type.is_empty for value in op.results):
         return [constant_tensor(lowering, 0, value.type) for value in op.results]
     special = SPECIAL.get(type(op))
     if special is not None:
@@ -196,7 +196,7 @@ def _max_pool_backward(lowering: Lowering, op: Any) -> list[Seen]:
             size *= extent
         return reshaped(lowering, lowering.seen[value], type.like((*kept, size)))
 
-    whole = op.x.type.like((*kept, -1 if not op.x.type.count else op.x.type.count // max(1, _product(kept))))
+    whole = op.x.type.like((*kept, -1 if op.x.type.is_empty else op.x.type.count // max(1, _product(kept))))
     zeros = constant_tensor(lowering, 0, whole)
     (summed,) = lowering.extern(op, "aten.scatter_add.default", [zeros, len(kept), flat(op.indices), flat(op.gradient)], types=[whole])
     return [reshaped(lowering, summed, op.output.type)]

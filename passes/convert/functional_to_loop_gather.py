@@ -119,9 +119,9 @@ def check_all(lowering: Lowering, op: Any) -> None:
 
 def _index(lowering: Lowering, op: Any) -> list[Seen]:
     x: TensorType = op.x.type
-    if not all(index.type.count for index in op.indices):
+    if any(index.type.is_empty for index in op.indices):
         return [empty(lowering, op, op.output.type)]
-    if not x.count or not op.output.type.count:
+    if x.is_empty or op.output.type.is_empty:
         return call(lowering, op)
     check_all(lowering, op)
     how, source = Indexed(op, x), affine(lowering, op.x)
@@ -134,9 +134,9 @@ def _index(lowering: Lowering, op: Any) -> list[Seen]:
 
 def _gather(lowering: Lowering, op: Any) -> list[Seen]:
     x: TensorType = op.x.type
-    if not op.output.type.count:
+    if op.output.type.is_empty:
         return [empty(lowering, op, op.output.type)]
-    if not x.rank or not x.count:
+    if not x.rank or x.is_empty:
         return call(lowering, op)
     check_indices(lowering, op, op.index, x.shape[op.dim])
     source = affine(lowering, op.x)
@@ -152,7 +152,7 @@ def _searchsorted(lowering: Lowering, op: Any) -> list[Seen]:
     """A binary search written out: as many steps as halve the row to nothing, each of which asks what eager's asks, for NaN too."""
     rows: TensorType = op.boundaries.type
     size = rows.shape[-1] if rows.rank else 0
-    if not size or not op.output.type.count or rows.rank not in (1, op.values.type.rank):
+    if not size or op.output.type.is_empty or rows.rank not in (1, op.values.type.rank):
         return call(lowering, op)
     if op.sorter is not None:
         check_indices(lowering, op, op.sorter, size)
@@ -177,7 +177,7 @@ def _searchsorted(lowering: Lowering, op: Any) -> list[Seen]:
 
 def _opaque(lowering: Lowering, op: Any) -> list[Seen]:
     """A library call of an operator without an operation of its own, but for classes written out as zeros and a one, which are comparisons."""
-    if op.target.leaf != "aten.one_hot.default" or len(op.operands) != 1 or not op.results[0].type.count or op.args[1:] != (op.results[0].type.shape[-1],):
+    if op.target.leaf != "aten.one_hot.default" or len(op.operands) != 1 or op.results[0].type.is_empty or op.args[1:] != (op.results[0].type.shape[-1],):
         return call(lowering, op)
     classes, type = op.operands[0], op.results[0].type
     check_indices(lowering, op, classes, type.shape[-1])

@@ -38,7 +38,7 @@ def _elementwise(formula: Formula) -> Rule:
     """The lowering of a loss of broadcast operands."""
 
     def lower(lowering: Lowering, op: Any) -> list[Seen]:
-        if type(op) is normalization.BceOp and op.x.type.count:
+        if type(op) is normalization.BceOp and not op.x.type.is_empty:
             require_all(lowering, op, op.x, lambda x: (x >= 0) & (x <= 1), "all elements of input should be between 0 and 1")
         shape = broadcast([value.type.shape for value in op.operands])
         if op.reduction == "none":
@@ -132,7 +132,7 @@ def _nll(lowering: Lowering, op: Any) -> list[Seen]:
     """The weights and the weighted numbers are folded side by side; sums of many halves are the library's, which rounds them in an order of its own."""
     x: TensorType = op.x.type
     single = op.reduction == "none"
-    if not x.count or not op.target.type.count:
+    if x.is_empty or op.target.type.is_empty:
         return call(lowering, op)
     if x.element.is_half and not single and x.device == "cpu":
         return _nll_of_few(lowering, op) if op.target.type.count <= FEW else call(lowering, op)
@@ -201,7 +201,7 @@ def _nll_of_few(lowering: Lowering, op: Any) -> list[Seen]:
 def _nll_backward(lowering: Lowering, op: Any) -> list[Seen]:
     """Everywhere a comparison of the class with the target."""
     x: TensorType = op.x.type
-    if not x.count:
+    if x.is_empty:
         return call(lowering, op)
     classes = Classes(op, x)
     classes.check(lowering)

@@ -30,7 +30,7 @@ def is_plain(op: Any) -> bool:
     """True for a gradient and an operand of one float type, and statistics and a weight of that type or, beside halves, of f32; not empty."""
     x = op.x.type
     kinds = {value.type.element for value in (op.mean, op.rstd, op.weight) if value is not None}
-    return x.count > 0 and op.gradient.type.element is x.element and all(kind is x.element or (x.element.is_half and kind is f32) for kind in kinds)
+    return not x.is_empty and op.gradient.type.element is x.element and all(kind is x.element or (x.element.is_half and kind is f32) for kind in kinds)
 
 
 def is_computed_by_readers(gradient: Value) -> bool:
@@ -73,7 +73,7 @@ def _normal_and_slope(body: Body, op: Any) -> tuple[Num, Num]:
 def _layer_norm_backward(lowering: Lowering, op: Any) -> list[Seen]:
     rank = op.x.type.rank
     kept = rank - len(op.normalized)
-    if not op.x.type.count:
+    if op.x.type.is_empty:
         return [constant_tensor(lowering, 0, value.type) for value in op.results]
     if op.x.type.device != "cpu":
         return _on_a_gpu(lowering, op)

@@ -37,7 +37,7 @@ def scaled(body: Body, op: Any, number: Num, indices: Point) -> Num:
 def _layer_norm(lowering: Lowering, op: Any) -> list[Seen]:
     rank = op.x.type.rank
     kept = rank - len(op.normalized)
-    if op.x.type.count == 0:
+    if op.x.type.is_empty:
         return call(lowering, op)
     fold = Fold(lowering, op.x, tuple(range(kept, rank)), op)
     body = fold.body
@@ -51,7 +51,7 @@ def _layer_norm(lowering: Lowering, op: Any) -> list[Seen]:
 def _group_norm(lowering: Lowering, op: Any) -> list[Seen]:
     """The channels become two dims, group and channel in the group."""
     type = op.x.type
-    if type.count == 0 or not type.is_contiguous:
+    if type.is_empty or not type.is_contiguous:
         return call(lowering, op)
     batch, channels, *spatial = type.shape
     width = channels // op.groups
@@ -170,14 +170,14 @@ def _is_plain(op: Any) -> bool:
     """True for one type of floats all through, or for halves with parameters of f32, and for at least one element."""
     x, *parameters = [value.type for value in op.operands]
     kinds = {type.element for type in parameters} or {x.element}
-    return x.count > 0 and (kinds == {x.element} or (x.element.is_half and kinds == {f32}))
+    return not x.is_empty and (kinds == {x.element} or (x.element.is_half and kinds == {f32}))
 
 
 def _is_plain_backward(op: Any) -> bool:
     """True for a gradient and an operand of one type, and statistics and a weight of that type or, beside halves, of f32."""
     x = op.x.type
     kinds = {value.type.element for value in (op.mean, op.rstd, op.weight) if value is not None}
-    return x.count > 0 and op.gradient.type.element is x.element and (kinds == {x.element} or (x.element.is_half and kinds == {f32}))
+    return not x.is_empty and op.gradient.type.element is x.element and (kinds == {x.element} or (x.element.is_half and kinds == {f32}))
 
 
 def _batch_norm_backward(lowering: Lowering, op: Any) -> list[Seen]:

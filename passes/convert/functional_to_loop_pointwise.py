@@ -176,7 +176,7 @@ def _surely_divides(body: Body, op: Any) -> bool:
     divisor = op.x if op.reversed else op.y
     if divisor is None:
         return op.other != 0  # type: ignore[no-any-return]
-    if op.output.type.count and divisor.type.device == "cpu":
+    if not op.output.type.is_empty and divisor.type.device == "cpu":
         require_all(body.lowering, op, divisor, lambda number: number.differs(0), "ZeroDivisionError")
     return True
 
@@ -300,7 +300,7 @@ def _within(body: Body, op: Any) -> Num:
         low = number >= (float("-inf") if op.min is None else op.min)
         return low if op.max is None else low & (number <= op.max)
 
-    if op.x.type.count:
+    if not op.x.type.is_empty:
         require_all(body.lowering, op, op.x, good, op.message)
     return body.read(op.x)
 

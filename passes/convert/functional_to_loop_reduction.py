@@ -107,7 +107,7 @@ def _prod(fold: Fold, op: Any) -> Num:
 def _product(lowering: Lowering, op: Any) -> list[Seen]:
     """Products of halves are rounded behind each factor, from the first in memory to the last, as eager does where it has no lanes for them."""
     element = op.output.type.element
-    if not element.is_half or not op.x.type.count or not op.dims or _many_in_a_row(op):
+    if not element.is_half or op.x.type.is_empty or not op.dims or _many_in_a_row(op):
         return _folded(_listed, _prod)(lowering, op)
     body = lowering.body(op.output.type, op.loc)
     body.store(body.const(1, element), op.output.type)

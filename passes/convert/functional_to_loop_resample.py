@@ -89,7 +89,7 @@ def _numbers(op: Any, sizes: Sequence[int], counts: Sequence[int]) -> list[tuple
 
 def _upsample(lowering: Lowering, op: Any) -> list[Seen]:
     x, out = op.x.type, op.output.type
-    if not x.count or not out.count or not x.element.is_float or (op.kind == "cubic" and x.element.is_half):
+    if x.is_empty or out.is_empty or not x.element.is_float or (op.kind == "cubic" and x.element.is_half):
         return call(lowering, op)
     source, spatial = affine(lowering, op.x), x.rank - 2
     body = lowering.body(out, op.loc)
@@ -121,7 +121,7 @@ def _upsample_backward(lowering: Lowering, op: Any) -> list[Seen]:
     """One nest for each combination of neighbours adds its share."""
     out, gradient = op.output.type, op.gradient.type
     rounds = out.element.is_half and not op.kind.startswith("nearest")
-    if not out.count or not gradient.count or not out.element.is_float or op.kind == "cubic" or rounds:
+    if out.is_empty or gradient.is_empty or not out.element.is_float or op.kind == "cubic" or rounds:
         return call(lowering, op)
     spatial = out.rank - 2
     wide = out.with_element(compute_type(out.element))

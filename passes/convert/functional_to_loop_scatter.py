@@ -36,7 +36,7 @@ def _all_of(masks: Sequence[Num]) -> Num:
 
 def _slice_scatter(lowering: Lowering, op: Any) -> list[Seen]:
     """One nest: the new part is read where the index along `dim` falls into it, the old elements everywhere.  A library call if it shall be in place."""
-    if not op.src.type.count or op.attrs.get("in_place"):
+    if op.src.type.is_empty or op.attrs.get("in_place"):
         return call(lowering, op)
     body = lowering.body(op.output.type, op.loc)
     along = body.indices[op.dim]
@@ -65,7 +65,7 @@ def _compared(body: Body, along: Expr, bound: Size, below: bool) -> Num:
 
 def _diagonal_scatter(lowering: Lowering, op: Any) -> list[Seen]:
     """One nest: the new elements are read where the difference of the two indices is that of the diagonal."""
-    if not op.src.type.count:
+    if op.src.type.is_empty:
         return call(lowering, op)
     body = lowering.body(op.output.type, op.loc)
     row, column = body.indices[op.dim1], body.indices[op.dim2]
@@ -139,9 +139,9 @@ def _scatter(lowering: Lowering, op: Any) -> list[Seen]:
     x, index = op.x.type, op.index.type
     if (is_for_parameter(op) and not op.stepwise) or (op.mode == "mean" and x.element is i1):
         return call(lowering, op)
-    if not index.count:
+    if index.is_empty:
         return [copy_of(lowering, op, op.x, op.output.type)]
-    if not x.rank or not x.count:
+    if not x.rank or x.is_empty:
         return call(lowering, op)
     check_indices(lowering, op, op.index, x.shape[op.dim])
     kind = KINDS[op.mode]
@@ -182,7 +182,7 @@ def _index_put(lowering: Lowering, op: Any) -> list[Seen]:
         return call(lowering, op)
     if 0 in how.inner:
         return [copy_of(lowering, op, op.x, op.output.type)]
-    if not x.count or 0 in how.shape:
+    if x.is_empty or 0 in how.shape:
         return call(lowering, op)
     check_all(lowering, op)
     base = copy_of(lowering, op, op.x, op.output.type)
@@ -197,7 +197,7 @@ def _as_strided_scatter(lowering: Lowering, op: Any) -> list[Seen]:
     """The places are known.  Where elements are written several times, eager's order is the library's."""
     x: TensorType = op.x.type
     same = physical_order(x) is not None and x.strides == op.output.type.strides
-    if not x.count or not op.src.type.count or not same or _may_meet(op.size, op.stride):
+    if x.is_empty or op.src.type.is_empty or not same or _may_meet(op.size, op.stride):
         return call(lowering, op)
     base = copy_of(lowering, op, op.x, op.output.type)
     body = walk(lowering, op, op.size)
@@ -230,7 +230,7 @@ def delinearize_by_strides(body: Body, type: TensorType, offset: Expr) -> list[E
 def _embedding_backward(lowering: Lowering, op: Any) -> list[Seen]:
     """Rows added one by one; the sum of halves is rounded each time."""
     type: TensorType = op.output.type
-    if op.scale_by_frequency or not type.count or not op.gradient.type.count:
+    if op.scale_by_frequency or type.is_empty or op.gradient.type.is_empty:
         return call(lowering, op)
     check_indices(lowering, op, op.indices, op.count, ignored=op.padding if op.padding >= 0 else None)
     base = full(lowering, op, 0, type)
@@ -246,7 +246,7 @@ def _max_pool_backward(lowering: Lowering, op: Any) -> list[Seen]:
     """The gradient added up at the elements that were the greatest, whose flat indices are known."""
     x: TensorType = op.output.type
     gradient: TensorType = op.gradient.type
-    if not x.count or not gradient.count:
+    if x.is_empty or gradient.is_empty:
         return call(lowering, op)
     kept = x.rank - op.spatial
     flat = x.like((*x.shape[:kept], _product(x.shape[kept:])))

@@ -64,7 +64,7 @@ def _sort(lowering: Lowering, op: Any) -> list[Seen]:
     if type(rows.count) is not int:
         return call(lowering, op)
     in_order = op.stable or rows.count <= IN_ORDER or not op.indices.users
-    if not op.x.type.count or not in_order or rows.count > LONGEST:
+    if op.x.type.is_empty or not in_order or rows.count > LONGEST:
         return call(lowering, op)
     order = _order(rows)
     body = lowering.body(op.values.type, op.loc)

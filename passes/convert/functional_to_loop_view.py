@@ -17,7 +17,7 @@ from lect.passes.convert.functional_to_loop_base import Lowering, Num, Rule, See
 
 def reshaped(lowering: Lowering, seen: Seen, type: TensorType) -> Seen:
     """The elements in row-major order under another shape."""
-    if seen.type.count == 0:
+    if seen.type.is_empty:
         return Seen(seen.buffer, ZERO, type)
     return lowering.reindexed(seen, type, reshaped_indices(seen.type.shape, type.shape))
 
@@ -80,7 +80,7 @@ def _reverse(lowering: Lowering, op: Any) -> list[Seen]:
 
 def _cat(lowering: Lowering, op: Any) -> list[Seen]:
     """One nest: each piece is loaded where the index along `dim` falls into it."""
-    pieces = [value for value in op.inputs if value.type.count]
+    pieces = [value for value in op.inputs if not value.type.is_empty]
     if len(pieces) > 8:
         return lowering.extern(op, "aten.cat.default", [list(op.inputs), op.dim])
     body = lowering.body(op.output.type, op.loc)
@@ -107,7 +107,7 @@ def _cat(lowering: Lowering, op: Any) -> list[Seen]:
 def _pad(lowering: Lowering, op: Any) -> list[Seen]:
     body = lowering.body(op.output.type, op.loc)
     fill = body.const(op.value, op.output.type.element)
-    if not op.x.type.count:
+    if op.x.type.is_empty:
         body.store(fill, op.output.type)
         return body.finish()
     masks: list[Num] = []

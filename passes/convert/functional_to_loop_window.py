@@ -196,7 +196,7 @@ def _quotient(total: Num, count: Num) -> Num:
 
 def _window_sum(lowering: Lowering, op: Any) -> list[Seen]:
     x, out = op.x.type, op.output.type
-    if not out.count or not x.count:
+    if out.is_empty or x.is_empty:
         return call(lowering, op)
     along = windows_of(op, x, out)
     source, spatial = affine(lowering, op.x), len(along)
@@ -229,7 +229,7 @@ def _window_sum(lowering: Lowering, op: Any) -> list[Seen]:
 def _window_max(lowering: Lowering, op: Any) -> list[Seen]:
     """The first of equal elements, the last NaN; a window has at least one element."""
     x, out = op.x.type, op.values.type
-    along = windows_of(op, x, out, op.dilation) if out.count and x.count else []
+    along = windows_of(op, x, out, op.dilation) if not out.is_empty and not x.is_empty else []
     if not along:
         return call(lowering, op)
     source, spatial = affine(lowering, op.x), len(along)
@@ -315,7 +315,7 @@ class Covering:
 def _avg_pool_backward(lowering: Lowering, op: Any) -> list[Seen]:
     """The windows that cover an element are added in their order; in halves the share of each and every sum are rounded."""
     x, gradient = op.output.type, op.gradient.type
-    along = windows_of(op, x, gradient) if x.count and gradient.count else []
+    along = windows_of(op, x, gradient) if not x.is_empty and not gradient.is_empty else []
     covering = [Covering(each) for each in along]
     count = 1
     for each in covering:

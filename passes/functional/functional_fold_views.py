@@ -161,7 +161,7 @@ class SliceOfCat(_Fold):
 
     def fold(self, op: SliceOp, rewriter: Rewriter) -> bool:
         inner = op.x.op
-        if not isinstance(inner, CatOp) or inner.dim != op.dim or not op.output.type.count:
+        if not isinstance(inner, CatOp) or inner.dim != op.dim or op.output.type.is_empty:
             return False
         last = op.start + (op.output.type.shape[op.dim] - 1) * op.step
         position = 0
@@ -189,7 +189,7 @@ class SliceOfPad(_Fold):
 
     def fold(self, op: SliceOp, rewriter: Rewriter) -> bool:
         inner = op.x.op
-        if not isinstance(inner, PadOp) or not op.output.type.count:
+        if not isinstance(inner, PadOp) or op.output.type.is_empty:
             return False
         if any(tuple(pair) != (0, 0) for dim, pair in enumerate(inner.pads) if dim != op.dim):
             return False

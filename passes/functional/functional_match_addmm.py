@@ -52,7 +52,7 @@ class AddIntoProduct(Pattern):
         if op.y is None or len(op.operands) != 2 or op.x is op.y:
             return False
         element = op.output.type.element
-        if not (element in (f32, f64) or (self.halves and element.is_half)) or not op.output.type.count:
+        if not (element in (f32, f64) or (self.halves and element.is_half)) or op.output.type.is_empty:
             return False
         sign = -op.attrs.get("alpha", 1) if isinstance(op, SubOp) else op.attrs.get("alpha", 1)
         for product, added, alpha, beta in ((op.x, op.y, 1, sign), (op.y, op.x, sign, 1)):

@@ -160,7 +160,7 @@ def only_user(value: Value) -> Any:
 def match_at(softmax: SoftmaxOp) -> Match | None:
     """The attention around a softmax, or None."""
     x = softmax.x
-    if softmax.dim != x.type.rank - 1 or softmax.safe or x.type.rank not in (3, 4) or not x.type.count or x.type.device != "cpu":
+    if softmax.dim != x.type.rank - 1 or softmax.safe or x.type.rank not in (3, 4) or x.type.is_empty or x.type.device != "cpu":
         return None
     if not holds(x.type.element, softmax.output.type.element):
         return None  # the program rounds the weights

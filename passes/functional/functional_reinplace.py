@@ -80,7 +80,7 @@ def _slices_of(target: Value, writes: list[WriteOp]) -> list[Any]:
         user: Any = users[0] if len(users) == 1 else None
         if not isinstance(user, SliceScatterOp) or user.x is not value or user.src is value:
             return chain if value is not target else []
-        if user.output.type.strides != target.type.strides or not user.src.type.count:
+        if user.output.type.strides != target.type.strides or user.src.type.is_empty:
             return []
         chain.append(user)
         value = user.output

@@ -379,7 +379,7 @@ def multinomial(w: Writer, weights: Any, count: Any, replacement: Any = False, g
     Without replacement, the places of the greatest quotients of the weights and exponential numbers, as in eager.
     """
     x = w.operand(weights)
-    if generator is not None or x is None or not x.type.element.is_float or type(count) is not int or not x.type.count or count < 1:
+    if generator is not None or x is None or not x.type.element.is_float or type(count) is not int or x.type.is_empty or count < 1:
         return None
     wide, last = f64 if x.type.element is f64 else f32, x.type.rank - 1
     if replacement and count > 1:

@@ -49,7 +49,7 @@ def is_plain(op: BatchNormOp) -> bool:
     """True for a normalisation that is computed in the one type that all its operands have, f32 or f64, of at least one element."""
     x: TensorType = op.x.type
     numbers = (op.running_mean, op.running_var, op.weight, op.bias)
-    return not x.element.is_half and x.count > 0 and all(value is None or value.type.element is x.element for value in numbers)
+    return not x.element.is_half and not x.is_empty and all(value is None or value.type.element is x.element for value in numbers)
 
 
 def _normalised(op: BatchNormOp) -> Value:

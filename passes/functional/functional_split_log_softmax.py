@@ -51,7 +51,7 @@ def is_only_of_a_loss(op: LogSoftmaxOp) -> bool:
     x, output = op.x.type, op.output.type
     halves = output.element.is_half
     same = (halves and x.element is output.element and x.device != "cpu") or (not halves and (x.element is output.element or x.element.is_half))
-    return same and x.rank > 0 and x.count > 0 and only_losses_read(op.output)
+    return same and x.rank > 0 and not x.is_empty and only_losses_read(op.output)
 
 
 def only_losses_read(value: Value) -> bool:

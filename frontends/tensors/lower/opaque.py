@@ -39,9 +39,9 @@ def gives_nothing(func: Any, arguments: Any, results: Sequence[TensorType | None
     if any(result.alias_info is not None for result in func._schema.returns):
         return False
     types = [type for type in results if type is not None]
-    if not types or any(type.count or type.element.kind == "complex" for type in types):
+    if not types or any(not type.is_empty or type.element.kind == "complex" for type in types):
         return False
-    return all(value.type.element.kind == "float" or not value.type.count for value in _values_in(arguments))  # type: ignore[attr-defined]
+    return all(value.type.element.kind == "float" or value.type.is_empty for value in _values_in(arguments))  # type: ignore[attr-defined]
 
 
 def _values_in(value: Any) -> list[Value]:

@@ -12,7 +12,7 @@ from typing import Any
 from lect.dialects.kernel.ops import BoundOp, LanesOp, ProgramIdOp
 from lect.dialects.kernel.types import ScratchType
 from lect.ir import Operation, Value, require
-from lect.ir.facts import substituted
+from lect.ir.facts import substituted, symbols_of
 from lect.ir.index_map import is_affine
 from lect.ir.symbolic import Size, ranges_of
 
@@ -67,7 +67,7 @@ def _check_access(access: Any, kernel: Any, numel: int | None) -> None:
     map = access.map
     extents = [_extent(index, kernel) for index in access.indices]
     conditional = not all(isinstance(mask.op, BoundOp) for mask in access.masks)
-    unknown = map.num_indices > 0 or not is_affine(map.offset) or any(type(extent) is not int for extent in extents)
+    unknown = map.num_indices > 0 or not is_affine(map.offset) or symbols_of(map.offset) or any(type(extent) is not int for extent in extents)
     if numel is None or conditional or unknown or 0 in extents:
         return
     low, high = ranges_of(tuple(extents)).bounds(map.offset)

@@ -129,7 +129,8 @@ def learned(ops: Iterable[Operation], budget: int) -> Constants:
 
 
 def _usable(type: Any) -> bool:
-    return isinstance(type, TensorType) and type.device == "cpu" and type.element.kind != "complex" and type.element.spelling in DTYPE_NAMES and not type.is_empty
+    plain = isinstance(type, TensorType) and type.device == "cpu" and type.element.kind != "complex"
+    return plain and type.element.spelling in DTYPE_NAMES and not type.is_empty
 
 
 def _count(shape: Iterable[int]) -> int:

@@ -26,6 +26,8 @@ SETS = frozenset({operator.setitem, torch.Tensor.__setitem__})
 
 def with_selections(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box], call: Any) -> tuple[Any, list[Box], dict[str, Box]]:
     """The call without numbers that are symbols in an index; `call` records a function.  Other calls are left as they are."""
+    if not t.symbols:
+        return function, args, kwargs
     sets = function in SETS and len(args) == 3
     if not (sets or (function in SELECTS and len(args) == 2)) or kwargs or type(args[0][0]) is not LT:
         return function, args, kwargs

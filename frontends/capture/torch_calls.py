@@ -87,9 +87,7 @@ def torch_call(t: Tracer, function: Any, args: list[Box], kwargs: dict[str, Box]
     """Call a torch function (or an operator on tensors) and record it."""
     if (other := _taken_apart(t, function, args, kwargs)) is not None:
         return other
-    function, args, kwargs = with_places(t, *_as_recorded(t, function, args, kwargs), torch_call)
-    if t.symbols:
-        function, args, kwargs = with_selections(t, function, args, kwargs, torch_call)
+    function, args, kwargs = with_selections(t, *with_places(t, *_as_recorded(t, function, args, kwargs), torch_call), torch_call)
     name, raw, raw_kwargs = _lowered(t, function, args, kwargs)
     asked = t.repeats.ask(name, raw, raw_kwargs, t.mode.draws) if t.repeats.on else None
     again = t.repeats.calls.get(asked.key) if asked is not None else None

@@ -37,7 +37,7 @@ def decode(x, cache, pos):
 PROGRAMS = {
     "slice to": (lambda x, n: x[:, :n] * 2, range(5, 20), 2),
     "slice from": (lambda x, n: x[:, n:] * 2, range(2, 19), 2),
-    "slice between": (lambda x, n: x[:, n : n + 3] * n, range(0, 17), 3),
+    "slice between": (lambda x, n: x[:, n : n + 3] * n, range(17), 3),
     "negative bounds": (lambda x, n: x[:, n:] + x[:, -20 - n :].sum(), range(-18, -2), 2),
     "beyond the end": (lambda x, n: x[:, :n].cos(), [21, 22, 25, 100, 2**40, 2**62], 3),
     "0, 1 and others": (lambda x, n: x[:, :n] * 2, [3, 4, 5, 0, 1, 6, 7, 0, 1], 4),

@@ -16,7 +16,7 @@ from lect.dialects.fx.types import OperandRef
 from lect.dialects.guard import ops as guard
 from lect.frontends.capture.breaks import GraphBreak
 from lect.frontends.capture.numbers import Computed, RunTimeNumber
-from lect.frontends.capture.objects import ObjectTable
+from lect.frontends.capture.objects import ObjectTable, describe
 from lect.frontends.capture.scalars import ELEMENT_OF, greatest, guard_value
 from lect.frontends.capture.sources import Source
 from lect.ir import UNKNOWN, Block, Location, Operation, Region, ScalarType, Value
@@ -345,3 +345,20 @@ def tensor_attributes(tensor: torch.Tensor) -> dict[str, Any]:
     if type(tensor) is not torch.Tensor:
         attrs["type"] = f"torch.nn.{type(tensor).__name__}"
     return attrs
+
+
+PLAIN_TENSORS = frozenset({torch.Tensor, torch.nn.Parameter, torch.nn.Buffer})
+NAMED = hasattr(torch.Tensor, "has_names")  # releases up to 2.12 give names to dimensions
+
+
+def why_odd(tensor: torch.Tensor) -> str:
+    """What makes a tensor one that no graph takes; empty for a plain one."""
+    if type(tensor) not in PLAIN_TENSORS:
+        return describe(type(tensor))
+    if tensor.is_quantized or tensor.is_nested:
+        return "a quantized tensor" if tensor.is_quantized else "a nested tensor"
+    if tensor.layout is not torch.strided:
+        return f"a tensor with layout {tensor.layout}"
+    if NAMED and tensor.has_names():
+        return "a tensor whose dimensions have names"
+    return "a tensor that is conjugated or negated lazily" if tensor.is_conj() or tensor.is_neg() else ""

@@ -25,13 +25,13 @@ from lect.frontends.capture.call_memo import CallMemo
 from lect.frontends.capture.class_objects import disown
 from lect.frontends.capture.content_guards import DERIVED, guard_value
 from lect.frontends.capture.graph import GraphRecorder
-from lect.frontends.capture.guards import GuardList, tensor_attributes
+from lect.frontends.capture.guards import GuardList, tensor_attributes, why_odd
 from lect.frontends.capture.identities import settle_order
 from lect.frontends.capture.input_elements import InputElements
 from lect.frontends.capture.known_values import KnownValues
 from lect.frontends.capture.numbers import Computed, NumberPolicy, RunTimeNumber, read_number
 from lect.frontends.capture.numpy_values import ARRAYS
-from lect.frontends.capture.objects import ObjectTable, describe
+from lect.frontends.capture.objects import ObjectTable
 from lect.frontends.capture.places import entry, guard_key, needs_place
 from lect.frontends.capture.remade_objects import check_found, guard_class, is_remade, meet
 from lect.frontends.capture.repeats import Repeats
@@ -48,9 +48,7 @@ CONTAINERS = (list, dict, set, deque)
 MAX_DEPTH = 300
 MAX_ITEMS = 20_000  # of a container, if they are objects
 MAX_NESTING = 100  # of containers in containers that C code reads
-NAMED = hasattr(torch.Tensor, "has_names")  # releases up to 2.12 give names to dimensions
 VIEWS = (*DICT_VIEWS, MappingProxyType)
-PLAIN_TENSORS = frozenset({torch.Tensor, torch.nn.Parameter, torch.nn.Buffer})
 
 
 def _count_in_callee(value: Any) -> int:
@@ -116,6 +114,7 @@ class Tracer:
         self.draws: dict[int, Any] = {}  # the calls of generators of random numbers, by identity
         self.inputs: list[GraphInput] = []
         self.seen: dict[int, Box] = {}
+        self.pathless: set[int] = set()  # see `without_path`
         self.keep: list[Any] = []
         self.fresh: dict[int, Any] = {}
         self.tuples: dict[int, tuple[tuple, list[Box]]] = {}
@@ -250,6 +249,8 @@ class Tracer:
                 guard_value(self, value, source)
             box = self.seen[id(value)] = (value, source)
             self.keep.append(value)
+            if id(value) in self.pathless:
+                self.guards.is_object(source, value)
             if self.policy.remade and is_remade(self, value):
                 meet(self, value, source)
         if self.log is not None:
@@ -266,19 +267,28 @@ class Tracer:
     def static(self, value: Any) -> Box:
         """The box of a code-like object found without a path (a module, class or function that a type refers to): kept by reference."""
         found = self.seen.get(id(value))
-        if found is None:
-            if id(value) in self.fresh:
-                return (value, None)
-            found = self.wrap(value, self._kept(value))
+        if found is None and id(value) in self.fresh:
+            return (value, None)
+        found = found or self.wrap(value, self._kept(value))
+        if found[1] is not None:
+            self.guards.is_object(found[1], value)  # the residual code reads it there
         if self.log is not None:
             self.log.fixed(found)
         return found
+
+    def without_path(self, value: Any) -> Box:
+        """The box of an object that is the same for all calls, such as a builtin; where the program has it along a path too, it is the one there."""
+        self.pathless.add(id(value))
+        if id(value) in self.seen and self.seen[id(value)][1] is not None:
+            self.guards.is_object(self.seen[id(value)][1], value)
+        return (value, None)
 
     def static_source(self, value: Any) -> Source:
         """The source of a code-like object from outside of the trace that is kept by reference unless it was found by a path before."""
         assert id(value) not in self.fresh, "an object made in the trace is not found again"
         found = self.seen.get(id(value))
         if found is not None and found[1] is not None:
+            self.guards.is_object(found[1], value)
             return found[1]
         return self._kept(value)
 
@@ -290,15 +300,9 @@ class Tracer:
         """The traced stand-in of a real tensor, which becomes an input of the graph.  Breaks for kinds of tensors that a graph does not take."""
         if source is None:
             raise GraphBreak("LB0007", "a tensor that was not reached by a path", self.loc)
-        if type(tensor) not in PLAIN_TENSORS:
-            raise GraphBreak("LB0005", describe(type(tensor)), self.loc)
-        if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_nested:
-            kind = "a quantized tensor" if tensor.is_quantized else "a nested tensor" if tensor.is_nested else f"a tensor with layout {tensor.layout}"
-            raise GraphBreak("LB0005", kind, self.loc)
-        if NAMED and tensor.has_names():
-            raise GraphBreak("LB0005", "a tensor whose dimensions have names", self.loc)
-        if tensor.is_conj() or tensor.is_neg():
-            raise GraphBreak("LB0005", "a tensor that is conjugated or negated lazily", self.loc)
+        odd = why_odd(tensor)
+        if odd:
+            raise GraphBreak("LB0005", odd, self.loc)
         meta, attributes = self.symbols.of_input(tensor, source) or (meta_of(tensor), tensor_attributes(tensor))
         return self.add_input(tensor, make_lt(meta) if tensor.is_leaf else make_recorded(meta), source, attributes)
 

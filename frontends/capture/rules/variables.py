@@ -127,7 +127,7 @@ def read_builtin(frame: Any, name: str) -> Box | None:
     found = now.get(name, frame)
     before = t.as_before(held, name)
     if held is globals()["__builtins__"]:  # those of lect's own functions, which stay as they are
-        return None if found is frame else (found, None)
+        return None if found is frame else t.without_path(found)
     if held is not vars(builtins):
         box = t.wrap(held, source.attr("__builtins__")) if source is not None else t.static(held)
         if found is frame:
@@ -136,7 +136,7 @@ def read_builtin(frame: Any, name: str) -> Box | None:
         return t.wrap(found, box[1].item(name) if before and box[1] is not None else None)
     if found is OWN.get(name, frame) and found is not frame:
         t.guards.builtin(name)
-        return (found, None)
+        return t.without_path(found)
     if found is frame:
         t.guards.no_attr(t.sources.module("builtins"), name) if before else None
         return None

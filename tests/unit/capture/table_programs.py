@@ -3,11 +3,14 @@
 import collections
 import contextvars
 import dataclasses
+import datetime
+import decimal
 import enum
 import functools
 import operator
 import re
 import reprlib
+import struct
 import threading
 import types
 import weakref
@@ -130,6 +133,13 @@ def made(x, item):
     return made_anew, x * Named.still()
 
 
+def values_made(x):
+    day, span = datetime.date(2020, 1, 2), datetime.timedelta(days=1)
+    moments = day, day + span, datetime.time(1), datetime.datetime(2020, 1, 2, tzinfo=datetime.timezone(span / 2))
+    print(end="")
+    return x + 1, moments, decimal.Decimal("1.5"), struct.Struct("<i").size, span, datetime.timezone(span / 3), struct.Struct("<q")
+
+
 def generator_of_torch(x):
     source = torch.Generator()
     source.manual_seed(3)
@@ -189,4 +199,4 @@ def arguments(program, number=2.5):
     return (x, *more.get(program, ()))
 
 
-PROGRAMS = (guarded, given, without_parts, repeated, of_local_class, made, generator_of_torch, resumed, class_made, told, updated)
+PROGRAMS = (guarded, given, without_parts, repeated, of_local_class, made, values_made, generator_of_torch, resumed, class_made, told, updated)

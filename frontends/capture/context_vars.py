@@ -40,7 +40,8 @@ def token_attr(t: Tracer, box: Box, name: str) -> Box:
 
 def a_token() -> Token[Any]:
     """A token of no variable of the program."""
-    return copy_context().run(ContextVar("none").set, None)
+    none: ContextVar[Any] = ContextVar("none")
+    return copy_context().run(none.set, None)
 
 
 class Inside(dict[int, Box]):

@@ -5,6 +5,7 @@ import __future__
 
 import builtins
 import sys
+import warnings
 from collections.abc import Callable, Mapping
 from types import CodeType, FunctionType, MappingProxyType
 from typing import Any
@@ -42,7 +43,20 @@ def _compiled(t: Tracer, source: Box, mode: str) -> CodeType:
         raise t.stop("LB0013", f"{mode} of a {type(text).__name__}")
     inherited = t.frame.program.code.co_flags & _FUTURE
     stripped = text.lstrip(" \t") if mode == "eval" else text
-    code: CodeType = run_real(compile, stripped, "<string>", mode, inherited, True)
+    return _code_of(t, stripped, "<string>", mode, inherited)
+
+
+def _code_of(t: Tracer, *args: Any) -> CodeType:
+    """What `compile(*args, True)` gives.  Breaks for a text that warns when it is compiled, which each call would tell of."""
+    told: list[Any] = []
+    filters, shows = warnings.filters, warnings._showwarnmsg  # type: ignore[attr-defined]
+    warnings.filters, warnings._showwarnmsg = [("always", None, Warning, None, 0)], told.append  # type: ignore[attr-defined]
+    try:
+        code: CodeType = run_real(compile, *args, True)
+    finally:
+        warnings.filters, warnings._showwarnmsg = filters, shows  # type: ignore[attr-defined]
+    if told:
+        raise t.stop("LB0013", "a text that warns when it is compiled")
     return code
 
 
@@ -67,7 +81,7 @@ def _compile(t: Tracer, args: list[Box], kwargs: Kwargs) -> Box:
     if len(args) != 3 or kwargs or any(type(box[0]) is not str for box in args):
         raise t.stop("LB0013", "compile() of no text, or with flags")
     inherited = t.frame.program.code.co_flags & _FUTURE
-    return (run_real(compile, *t.leak_all(args), inherited, True), None)
+    return (_code_of(t, *t.leak_all(args), inherited), None)
 
 
 EVALUATED: Mapping[Any, Any] = MappingProxyType({exec: _rule("exec"), eval: _rule("eval"), compile: _compile})

@@ -247,3 +247,28 @@ def test_warnings_that_the_program_records_and_reads():
         same(recorded(torch.ones(2)), compiled(torch.ones(2)))
     assert {event.number for event in lect.events("graph break")} <= {"LB0009", "LB0013"}
     assert "LB0020" not in {event.number for event in lect.events("fallback")}
+
+
+def compiles_a_text_that_warns(x):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        code = compile("assert (1, 'm')", "<text>", "exec")
+    return x + 1, [str(each.message) for each in told], len(told), code.co_filename
+
+
+def makes_a_warning_of_the_compiler_an_error(x):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            eval("1 is 1")
+        except SyntaxError as error:
+            return x + 1, error.msg
+    return x, None
+
+
+@pytest.mark.parametrize("program", [compiles_a_text_that_warns, makes_a_warning_of_the_compiler_an_error])
+def test_texts_that_warn_when_they_are_compiled(program):
+    compiled, x = lect.compile(program), torch.ones(2)
+    for _ in range(2):
+        want, got = program(x), compiled(x)
+        assert torch.equal(want[0], got[0]) and want[1:] == got[1:]

@@ -279,8 +279,9 @@ class Tracer:
     def without_path(self, value: Any) -> Box:
         """The box of an object that is the same for all calls, such as a builtin; where the program has it along a path too, it is the one there."""
         self.pathless.add(id(value))
-        if id(value) in self.seen and self.seen[id(value)][1] is not None:
-            self.guards.is_object(self.seen[id(value)][1], value)
+        source = self.seen.get(id(value), NONE)[1]
+        if source is not None:
+            self.guards.is_object(source, value)
         return (value, None)
 
     def static_source(self, value: Any) -> Source:

@@ -114,8 +114,7 @@ class Tracer:
         self.draws: dict[int, Any] = {}  # the calls of generators of random numbers, by identity
         self.inputs: list[GraphInput] = []
         self.seen: dict[int, Box] = {}
-        self.pathless: set[int] = set()  # see `without_path`
-        self.keep: list[Any] = []
+        self.keep, self.pathless = list[Any](), set[int]()  # see `without_path` for the latter
         self.fresh: dict[int, Any] = {}
         self.tuples: dict[int, tuple[tuple, list[Box]]] = {}
         self.registered: dict[int, tuple[Any, bool]] = {}

@@ -458,7 +458,7 @@ class Tracer:
             if type(value) is tuple:
                 self.stored(box)
             if deep:
-                self._register_found(value, 0)
+                self._register_found(value, set(), 0)
             return
         done = self.registered.get(id(value))
         known = done is not None and (done[1] or not deep)
@@ -478,18 +478,20 @@ class Tracer:
             self._register_elements(value, source, "nth", deep)
         self.register_depth -= 1
 
-    def _register_found(self, value: Any, depth: int) -> None:
-        """C code is about to read a container that the frame has made, and so those in it that existed before."""
+    def _register_found(self, value: Any, entered: set[int], depth: int) -> None:
+        """C code is about to read a container that the frame has made, and so those in it that existed before; each of them once: lists that are linked
+        in a ring hold each other."""
         kind = type(value)
-        if depth > MAX_NESTING or (kind is not list and kind is not tuple and kind is not dict):
+        if depth > MAX_NESTING or id(value) in entered or (kind is not list and kind is not tuple and kind is not dict):
             return
+        entered.add(id(value))
         for item in dict.values(value) if kind is dict else value:
             if issubclass(type(item), list | tuple | dict | set | frozenset | deque):
                 known = self.seen.get(id(item))
                 if known is not None and known[1] is not None and known[0] is item:
                     self.register(known)
                 else:
-                    self._register_found(item, depth + 1)
+                    self._register_found(item, entered, depth + 1)
 
     def register_keys(self, value: dict[Any, Any], source: Source) -> None:
         """Guard which keys a dictionary has."""

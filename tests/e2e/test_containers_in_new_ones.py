@@ -63,3 +63,21 @@ def test_rows_found_behind_a_break():
     for number in range(6):
         start = torch.tensor([0, number])
         assert compiled(start) == search(start)
+
+
+def linked_in_a_ring(x, number):
+    """Each list holds the two beside it, as in the cache of `functools.lru_cache` that is written in Python."""
+    root, table = [], {}
+    root[:] = [root, root, None]
+    for value in range(12):
+        last = root[0]
+        last[1] = root[0] = table[value] = [last, root, value]
+    found = table.get
+    return x * number, found(3)[2] + found(4)[1][2], str([link is root for link in root[:2]]), list(map(len, table.values())), found(99)
+
+
+def test_lists_in_a_ring_are_entered_once():
+    compiled, x = lect.compile(linked_in_a_ring, options={"level": "fx"}), torch.ones(2)
+    for number in (1, 2, 3):
+        want, got = linked_in_a_ring(x, number), compiled(x, number)
+        assert torch.equal(want[0], got[0]) and want[1:] == got[1:]

@@ -11,11 +11,10 @@ def write(target: torch.Tensor, value: torch.Tensor, versions: int) -> None:
         target.data.copy_(value)
         return
     target.copy_(value)
-    written(target, versions - 1)
+    written(versions - 1, target)
 
 
-def written(target: torch.Tensor, versions: int) -> None:
-    """Let autograd see `versions` more writes in place."""
-    tensors = (target,)
+def written(versions: int, *targets: torch.Tensor) -> None:
+    """Let autograd see `versions` more writes in place to each."""
     for _ in range(versions):
-        torch._C._increment_version(tensors)
+        torch._C._increment_version(targets)

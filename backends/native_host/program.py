@@ -236,12 +236,18 @@ class _Writer:
         lines = [f"stream = current_stream({device_index(device)})", f"{kernel_name(self.source, op)}(stream, {pointers})"]
         name = self._shared_function(len(given), lines, "")
         arguments = [self.slots[value] for value in given]
-        info = getattr(self.kernels[op.kernel.leaf], "info", None)
-        if info is None and self.kernels[op.kernel.leaf]:  # several launches as one, or what stands for a launch
+        started = self.kernels[op.kernel.leaf]
+        info, last = getattr(started, "info", None), getattr(started, "last", None)
+        if info is None and last is None and started:  # what stands for a launch
             self.scratch = max(self.scratch, len(given))
             self.rows.append(("python", [name, len(given), 0, *arguments]))
             return
         buffers = [self.slots[value] for value in op.buffers]
+        if last is not None:  # several launches as one
+            self.scratch = max(self.scratch, len(buffers) + 2 * (1 + SCRATCH_PARAMETERS) + 1, len(given))
+            operands = [Named(last, "last launch"), name, self._current_stream(device), len(buffers), len(given)]
+            self.rows.append(("start_group", [*operands, *buffers, *arguments]))
+            return
         self.scratch = max(self.scratch, 2 * (len(buffers) + SCRATCH_PARAMETERS) + 1, len(given))
         operands = [Named(info or 0, f"@{op.kernel.leaf}"), self._rare(name), self._current_stream(device), len(buffers), len(given)]
         self.rows.append(("start", [*operands, *buffers, *arguments]))

@@ -8,6 +8,8 @@
     stream   slot function number                       the stream that is current on a GPU, into the first word of a slot
     start    info function stream inputs arguments slot... slot...  start a kernel of a GPU on the memory of tensors; where it is not loaded, its memory lies
                                                         otherwise than it was compiled for, or CUDA refuses, a function of Python is called with tensors
+    start_group  last function stream inputs arguments slot... slot...   the same for a kernel that takes a table of addresses: while `last` tells of the same
+                                                        addresses on the same stream, with the table that it tells; else a function of Python is called
     product  function slot slot slot name python inputs slot...   mm and bmm: into the first, of the others; where that fails, the function of Python makes
                                                         the first of inputs, or raises what is wrong
     sum      function slot slot slot slot beta alpha name python inputs slot...   addmm and baddbmm: into the first, beta times the second plus alpha times
@@ -41,6 +43,7 @@ HEADER_BYTES = 4 * WORD  # in front of the slots: who raises, the results, the f
 RESULT, SCRATCH = WORD, 2 * WORD
 ITEMS = 3 * WORD  # of a tuple
 MASK, LAUNCH, GRID, THREADS, SHARED = 8, 16, 24, 28, 32  # of what is known of a kernel of a GPU: see `LaunchInfo`
+LAST_CAPTURING, LAST_STREAM, LAST_TABLE, LAST_ADDRESSES = WORD, 2 * WORD, 3 * WORD, 4 * WORD  # of the last launch with a table: see `LastLaunch`
 SCRATCH_PARAMETERS = 2  # addresses behind the parameters of a kernel of a GPU
 
 Body = Callable[[Check, int], None]
@@ -157,6 +160,45 @@ def _start(c: Check, handle: int) -> None:
     c.start(slowly)
     first = c.at(operands, end)
     c.line(f"call void @Py_DecRef(ptr {_called(c, c.word(2, 'ptr'), first, arguments)})")
+    c.jump(done)
+    words = c.emit(f"add i64 {count}, {arguments}")
+    c.line(f"ret ptr {c.at(operands, c.emit(f'mul i64 {words}, {WORD}'))}")
+
+
+def _start_group(c: Check, handle: int) -> None:
+    """Only the address of the table is a parameter.  While the stream is recorded, Python starts the kernel, as the table must live as long as the recording."""
+    last, count, arguments = c.word(1, "ptr"), c.word(4), c.word(5)
+    operands = c.at("%row", 6 * WORD)
+    values = _take_addresses(c, operands, count)
+    end = c.emit(f"mul i64 {count}, {WORD}")
+    parameters = c.at(values, end)
+    places = c.at(parameters, (1 + SCRATCH_PARAMETERS) * WORD)
+    status, slowly, done = c.at(places, (1 + SCRATCH_PARAMETERS) * WORD), c.label("slowly"), c.label("done")
+
+    def unless(type: str, left: str, right: str, kind: str = "eq") -> None:
+        """Go on when the comparison holds, else slowly."""
+        on = c.label("on")
+        c.branch(c.compare(type, left, right, kind), on, slowly)
+        c.start(on)
+
+    table, stream, info = c.load("i64", last, LAST_TABLE), c.load("ptr", _slot(c, 3)), c.load("ptr", last)
+    unless("i64", table, "0", "ne")
+    unless("ptr", stream, c.load("ptr", last, LAST_STREAM))
+    unless("i32", c.call("i32", "memcmp", f"ptr {values}", f"ptr {c.at(last, LAST_ADDRESSES)}", f"i64 {end}"), "0")
+    c.store("i64", "1", status)
+    unless("i32", c.emit(f"call i32 {c.load('ptr', last, LAST_CAPTURING)}(ptr {stream}, ptr {status})"), "0")
+    unless("i32", c.load("i32", status), "0")
+    function = c.load("ptr", info)
+    unless("ptr", function, "null", "ne")
+    for number in range(1 + SCRATCH_PARAMETERS):
+        c.store("i64", "0" if number else table, parameters, number * WORD)
+        c.store("ptr", c.at(parameters, number * WORD), places, number * WORD)
+    grid, threads, shared = [c.load("i32", info, offset) for offset in (GRID, THREADS, SHARED)]
+    sizes = f"i32 {grid}, i32 1, i32 1, i32 {threads}, i32 1, i32 1, i32 {shared}"
+    unless("i32", c.emit(f"call i32 {c.load('ptr', info, LAUNCH)}(ptr {function}, {sizes}, ptr {stream}, ptr {places}, ptr null)"), "0")
+    c.line(f"br label %{done}")
+    c.start(slowly)
+    c.line(f"call void @Py_DecRef(ptr {_called(c, c.word(2, 'ptr'), c.at(operands, end), arguments)})")
     c.jump(done)
     words = c.emit(f"add i64 {count}, {arguments}")
     c.line(f"ret ptr {c.at(operands, c.emit(f'mul i64 {words}, {WORD}'))}")
@@ -383,6 +425,7 @@ KINDS: Mapping[str, Body] = MappingProxyType(
         "empty_on": _empty_on,
         "stream": _stream,
         "start": _start,
+        "start_group": _start_group,
         "view": _view(_pointer, _word),
         "launch": _launch,
         "product": _product,

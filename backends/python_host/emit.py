@@ -353,8 +353,17 @@ def _write(source: Source, op: host.WriteOp) -> None:
 
 
 def _written(source: Source, op: host.WrittenOp) -> None:
-    if op.versions:
-        source.emit(f"written({source.use(op.target)}, {op.versions})")
+    """One statement for all that follow each other."""
+    if op.versions and not _continues(op):
+        targets, at = [op.target], op.next
+        while isinstance(at, host.WrittenOp) and at.versions == op.versions:
+            targets.append(at.target)
+            at = at.next
+        source.emit(f"written({', '.join([str(op.versions), *[source.use(target) for target in targets]])})")
+
+
+def _continues(op: host.WrittenOp) -> bool:
+    return isinstance(op.prev, host.WrittenOp) and op.prev.versions == op.versions
 
 
 def _free(source: Source, op: host.FreeOp) -> None:

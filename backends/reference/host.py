@@ -138,7 +138,7 @@ def _write(op: host.WriteOp, values: dict[Value, Any]) -> None:
 
 
 def _written(op: host.WrittenOp, values: dict[Value, Any]) -> None:
-    written(values[op.target], op.versions)
+    written(op.versions, values[op.target])
 
 
 def _free(op: host.FreeOp, values: dict[Value, Any]) -> None:

@@ -54,6 +54,13 @@ def address_of(function: Any) -> int:
     return address
 
 
+def capturing_address() -> int:
+    """The address of `cuStreamIsCapturing`."""
+    address = ctypes.cast(library().cuStreamIsCapturing, ctypes.c_void_p).value
+    assert address is not None
+    return address
+
+
 def check(what: str, status: int) -> None:
     """Raise for a status that is not success; what torch raises when memory is short, is raised here too."""
     if not status:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from functools import cached_property, reduce
-from operator import or_
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -18,12 +17,12 @@ from lect.backends.triton.compile import ALIGNMENT, Kernel, SizedKernel
 from lect.backends.triton.driver import NO_CONTEXT, DriverError, check, enter_context, has_context, launch_address, load_function
 from lect.backends.triton.named import NamedKernel
 from lect.backends.triton.sizes import hinted
+from lect.backends.triton.tables import Tables
 from lect.backends.triton.trampoline import NOT_ALIGNED, NOT_LOADED, LaunchInfo, room_for, trampoline
 from lect.ir import LectError
 from lect.ir.facts import value_of
 
 WARP = 32
-MOST_TABLES = 16
 MOST_SIZES = 1024  # sizes of launches of one kernel for which is kept how it is started
 
 
@@ -112,30 +111,6 @@ class Launcher:
         return self.start(info, stream, pointers)
 
 
-class Tables:
-    """Tables of addresses in the memory of a device, the last few of one kernel; each belongs to the stream on which it was filled."""
-
-    def __init__(self) -> None:
-        self.tables: dict[tuple[int, tuple[int, ...]], torch.Tensor] = {}
-        self.captured: list[tuple[torch.Tensor, torch.Tensor]] = []
-
-    def address(self, stream: int, pointers: tuple[int, ...]) -> int:
-        """The address of a table of these addresses, filled on the current stream if there is none."""
-        key = (stream, pointers)
-        found = self.tables.get(key)
-        if found is None:
-            filled = torch.tensor(pointers, dtype=torch.int64).pin_memory()
-            found = torch.empty(len(pointers), dtype=torch.int64, device="cuda")
-            found.copy_(filled, non_blocking=True)
-            if torch.cuda.is_current_stream_capturing():  # the graph fills the table whenever it runs, from memory that must stay
-                self.captured.append((filled, found))
-                return found.data_ptr()
-            while len(self.tables) >= MOST_TABLES:
-                self.tables.pop(next(iter(self.tables)))
-            self.tables[key] = found
-        return found.data_ptr()
-
-
 class SizedLauncher:
     """Starts a kernel with sizes as parameters: what was found out for the sizes of a launch is kept for the next with the same."""
 
@@ -199,13 +174,14 @@ def make_launcher(kernel: Kernel | NamedKernel) -> Callable[..., None]:
     single = launcher.plain()
     if not kernel.grouped:
         return single
-    tables = Tables()
+    tables = Tables(len(kernel.func.body.args) * kernel.func.groups, ctypes.addressof(launcher.infos[None]))
 
     def launch(stream: int, *pointers: int) -> None:
-        table = tables.address(stream, pointers)
-        if reduce(or_, pointers, 0) % ALIGNMENT:
-            check(launcher.what, launcher.with_alignment((False,), stream, (table,)))
-        else:
+        table, aligned = tables.find(stream, pointers)
+        if aligned:
             single(stream, table)
+        else:
+            check(launcher.what, launcher.with_alignment((False,), stream, (table,)))
 
+    launch.last = tables.last.address  # type: ignore[attr-defined]  # for a native host program, which starts the kernel by itself while nothing moves
     return launch

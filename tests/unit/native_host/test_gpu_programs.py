@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from unittest import mock
 
 import pytest
 import torch
 
 from lect.backends import native_host, python_host
 from lect.backends.native_host import program as program_module
+from lect.backends.triton import tables
+from lect.backends.triton.tables import LastLaunch
 from lect.backends.triton.trampoline import LaunchInfo
 from lect.dialects import make_context
 from lect.ir import LectError, parse_module
@@ -33,14 +36,15 @@ host.func @f(%x: !host.tensor<64xf32>, %y: !host.tensor<64xf32>) {
 class Device:
     """Starts kernels by writing down how they were started; each copies what the first pointer shows to the second."""
 
-    def __init__(self, status=0):
+    def __init__(self, status=0, parameters=5):
+        self.parameters = parameters
         self.status, self.started, self.slowly = status, [], []
         self.starter = STARTER(self.start)
         self.info = LaunchInfo(function=0xF00, mask=15, launch=ctypes.cast(self.starter, ctypes.c_void_p).value, grid=5, threads=128, shared=640)
 
     def start(self, function, *rest):
         *sizes, stream, places, extra = rest
-        values = [ctypes.c_uint64.from_address(place).value for place in (ctypes.c_uint64 * 5).from_address(places)]
+        values = [ctypes.c_uint64.from_address(place).value for place in (ctypes.c_uint64 * self.parameters).from_address(places)]
         self.started.append((function, sizes, stream, values, extra))
         return self.status
 
@@ -193,3 +197,65 @@ def test_memory_that_python_makes_instead_is_used_and_given_back(monkeypatch):
     counts = [sys.getrefcount(each) for each in (first, second)]
     made.clear()
     assert [sys.getrefcount(each) for each in (first, second)] == [count - 1 for count in counts]
+
+
+GROUP = """
+host.func @f(%x: !host.tensor<64xf32>, %y: !host.tensor<64xf32>) {
+  %a = host.memory(%x) : !host.buffer<64xf32>
+  %b = host.memory(%y) : !host.buffer<64xf32>
+  host.launch(%a, %b, %a) {kernel = @n0, grid = 5, target = "cuda"}
+  host.return(%x)
+}
+"""
+
+
+class Group:
+    """A kernel that takes a table: Python writes down what it started, with the table 0x7AB1E0."""
+
+    def __init__(self, device):
+        self.device, self.recorded, self.asked = device, 0, []
+        self.capturing = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int))(self.is_capturing)
+        self.last = LastLaunch(3, ctypes.addressof(device.info))
+
+    def is_capturing(self, stream, out):
+        self.asked.append(stream)
+        out[0] = self.recorded
+        return 0
+
+    def launch(self):
+        def launch(stream, *pointers):
+            self.device.slowly.append((stream, pointers))
+            with mock.patch.object(tables, "capturing_address", lambda: ctypes.cast(self.capturing, ctypes.c_void_p).value):
+                self.last.write(stream, pointers, 0x7AB1E0)
+
+        launch.last = self.last.address
+        return launch
+
+
+def test_launches_as_one_are_repeated_with_their_table_while_nothing_moves():
+    device = Device(parameters=3)
+    group = Group(device)
+    native, _ = program(device, group.launch(), GROUP)
+    x, y, z = aligned(), aligned(), aligned()
+    for second in (y, y, y, z, z, y):
+        native.run(x, second)
+    assert [pointers for _, pointers in device.slowly] == [tuple([each.data_ptr() for each in (x, second, x)]) for second in (y, z, y)]
+    assert device.started == [(0xF00, [5, 1, 1, 128, 1, 1, 640], None, [0x7AB1E0, 0, 0], None)] * 3
+    assert group.asked == [None] * 3
+
+
+@pytest.mark.parametrize("reason", ["recorded", "not loaded", "refused", "another stream", "no table"])
+def test_python_starts_launches_as_one_that_the_quick_way_does_not(reason):
+    device = Device(status=700 if reason == "refused" else 0, parameters=3)
+    group = Group(device)
+    native, _ = program(device, group.launch(), GROUP)
+    x, y = aligned(), aligned()
+    native.run(x, y)
+    if reason == "not loaded":
+        device.info.function = 0
+    group.recorded = int(reason == "recorded")
+    if reason in ("another stream", "no table"):
+        group.last.words[tables.STREAM if reason == "another stream" else tables.TABLE] = 8 * (reason == "another stream")
+    native.run(x, y)
+    assert len(device.slowly) == 2
+    assert len(device.started) == (1 if reason == "refused" else 0)

@@ -7,6 +7,7 @@
     lect-opt --capture f.py:f -p capture,aot,loop --print-ir-after-change
     lect-opt graph.mlir -p loop,kernel --emit llvm            what a backend makes of it
     lect-opt graph.mlir -p loop,kernel --target cuda:sm_90 --emit triton
+    lect-opt graph.mlir -p loop,kernel,emit-triton            the same
     lect-opt graph.mlir -p loop --timing --stats -o out.mlir
     cat graph.mlir | lect-opt --print-op-generic              for MLIR's own tools
     lect-opt --run-reproducer failed.mlir                     what an error message names
@@ -58,6 +59,10 @@ class _Arguments(argparse.ArgumentParser):
         raise UsageError(message)
 
 
+BACKENDS = ("python", "native", "llvm", "torch", "triton")
+BACKEND, DEFAULT_GPU = "emit-", "cuda:sm_90"  # how a backend is called in a pipeline, and whom Triton's kernels are for
+
+
 def arguments() -> argparse.ArgumentParser:
     """The flags of lect-opt."""
     raw = argparse.RawDescriptionHelpFormatter
@@ -71,7 +76,7 @@ def arguments() -> argparse.ArgumentParser:
     what = "a name as cuda:sm_90, vector_bytes, registers, fma, l1_bytes to l3_bytes, threads"
     completed_by(add("--target", default="", metavar="KEY=VALUE,...", help=f"the machine that passes decide for: {what}"), targets)
     add("--tuning", metavar="FILE", help="records of tuning, which decide instead of the estimates of passes; for the device 'cpu' without --target")
-    add("--emit", choices=("python", "native", "llvm", "torch", "triton"), help="print what a backend makes of the result instead of IR")
+    add("--emit", choices=BACKENDS, help="print what a backend makes of the result instead of IR")
     add("--capture", metavar="FILE.py:FUNCTION", help="start from a Python function, called with what FUNCTION_inputs() or inputs() of the file gives")
     add("--decode", metavar="FILE.py:FUNCTION", help="start from the bytecode of a Python function, which is compiled but not run")
     add("--list-passes", action="store_true", help="name all passes with one line each")
@@ -199,7 +204,7 @@ class _Driver:
             text = self._take_configuration(text)
         self.filename = self.options.input or "-"
         self.style = Style(self.options.print_op_generic, self.options.print_locations)
-        manager = PassManager.parse(",".join(self.options.pipeline), self.options.verify_each)
+        manager = PassManager.parse(self._passes(), self.options.verify_each)
         instruments = self._instruments()
         parts = split_input(text) if self.options.split_input_file else [text]
         chunks = [self._chunk(part, manager, instruments) for part in parts]
@@ -210,6 +215,18 @@ class _Driver:
         if self.options.stats:
             self.err.write(statistics_table(self.steps))
         return 1 if failing else 0
+
+    def _passes(self) -> str:
+        """The text of the pipeline without a backend behind it, which prints the result; Triton's kernels are for an H200 if no target is given."""
+        text = ",".join(self.options.pipeline)
+        rest, _, last = text.rpartition(",")
+        name = last.strip().removeprefix(BACKEND)
+        if not last.strip().startswith(BACKEND) or name not in BACKENDS:
+            return text
+        self.options.emit = name
+        if name == "triton" and not self.options.target:
+            self.options.target = DEFAULT_GPU
+        return rest
 
     def _starts_from_python(self) -> bool:
         return bool(self.options.capture or self.options.decode)

@@ -271,7 +271,10 @@ class NestSweeps(NestValues):
         level, axis = self.levels[-1], self.loops[-1]
         if self.dots and isinstance(op, loop.ReduceOp) and op.contract:
             left, right = [self._factor(value) for value in op.value.op.operands]  # type: ignore[union-attr]
-            return [self.insert(level, kernel.DotOp(left, right, old[0], axis.name)).result]
+            saved, self.loc = self.loc, op.loc if op.loc.known else self.loc
+            made = self.insert(level, kernel.DotOp(left, right, old[0], axis.name)).result
+            self.loc = saved
+            return [made]
         rows = axis.name not in self.late and axis.name in self.cut
         masked = any(each.name in bounds for each in (axis, *self.whole) for bounds in (level.bounds, self.levels[0].bounds))
         if isinstance(op, loop.ReduceOp) and op.contract and not rows and not masked:

@@ -1,9 +1,12 @@
 // RUN: lect-opt %s --emit=python | filecheck %s --check-prefix=PYTHON
 // RUN: lect-opt %s --emit=llvm | filecheck %s --check-prefix=LLVM
+// RUN: lect-opt %s -p 'dce, emit-python' | filecheck %s --check-prefix=PYTHON
+// RUN: not lect-opt %s -p 'dce,emit-fortran' 2>&1 | filecheck %s --check-prefix=NO-PASS
 // RUN: not lect-opt %s -p dce --emit=fortran 2>&1 | filecheck %s --check-prefix=UNKNOWN
 // RUN: echo "" | not lect-opt --emit=python 2>&1 | filecheck %s --check-prefix=NOTHING
 
 // UNKNOWN: argument --emit: invalid choice: 'fortran' (choose from 'python', 'native', 'llvm', 'torch', 'triton')
+// NO-PASS: error: there is no pass 'emit-fortran'
 // NOTHING: error: --emit=python prints 'host.func', and the module has none
 
 // LLVM-LABEL: ; @nothing

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import builtins
 import json
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
+from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as version_of
 from importlib.util import find_spec
 from threading import Lock
@@ -35,6 +37,7 @@ DEFAULT_ARCH = 90
 # Bytes of shared memory that a program may have, by compute capability; what is not known has as much as the least.
 SHARED: Mapping[int, int] = MappingProxyType({80: 166912, 86: 101376, 87: 166912, 89: 101376, 90: 232448, 100: 232448, 103: 232448, 120: 101376})
 MOST_KERNELS = 4096
+PACKAGES, OLDEST = ("triton", "pytorch-triton"), (3, 6)  # who brings Triton, and the least version
 AnyKernel = Union["Kernel", "SizedKernel"]
 Progress = Callable[[AnyKernel, float], None]
 
@@ -51,6 +54,10 @@ def available() -> str | None:
     """Why kernels cannot be compiled here; None when they can."""
     if find_spec("triton") is None:
         return "the package triton is not installed"
+    found = triton_version()
+    numbers = tuple([int(number) for number in re.findall(r"\d+", found)[:2]])
+    if numbers and numbers < OLDEST:
+        return f"Triton {found} is installed, and {'.'.join(map(str, OLDEST))} is the oldest whose language the kernels are written in"
     return None
 
 
@@ -97,8 +104,13 @@ class KeptKernel:
 
 @cache
 def triton_version() -> str:
-    """Triton's version, for which folders are searched."""
-    return version_of("triton")
+    """Triton's version, for which folders are searched; none where it was built from source and says none."""
+    for package in PACKAGES:
+        try:
+            return version_of(package)
+        except PackageNotFoundError:
+            continue
+    return "none"
 
 
 def code_key(source: Source, arch: int, aligned: Sequence[int]) -> str:

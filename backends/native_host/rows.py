@@ -166,7 +166,8 @@ def _start(c: Check, handle: int) -> None:
 
 
 def _start_group(c: Check, handle: int) -> None:
-    """Only the address of the table is a parameter.  While the stream is recorded, Python starts the kernel, as the table must live as long as the recording."""
+    """Only the address of the table is a parameter.  While the stream is recorded, Python starts the kernel, as the table must live as long as the
+    recording."""
     last, count, arguments = c.word(1, "ptr"), c.word(4), c.word(5)
     operands = c.at("%row", 6 * WORD)
     values = _take_addresses(c, operands, count)

@@ -53,6 +53,9 @@ _MAKE = torch.Tensor._make_wrapper_subclass
 def make_lt(meta: TensorMeta) -> LT:
     """A tensor with this metadata and no storage.  Raises `UnsupportedTensor` where torch itself would abort."""
     shape, dtype, strides, device, offset, requires_grad = meta
+    if device.index is None and device.type == "cuda":  # what is made on "cuda" lies on the current GPU, as other tensors say by its number
+        device = torch.device("cuda", torch.cuda.current_device() if torch.cuda.is_available() else 0)
+        meta = meta._replace(device=device)
     if requires_grad and device.type == "cuda" and not torch.cuda.is_available():
         raise UnsupportedTensor("autograd on a cuda tensor needs a build of torch with cuda")
     # size, strides, storage_offset, memory_format, dtype, layout, device, pin_memory, requires_grad: torch reads them faster by position

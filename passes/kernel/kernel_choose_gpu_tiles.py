@@ -166,7 +166,7 @@ class Chooser:
             columns //= 2  # a short tile for each processor takes fewer steps than a wide one for a few of them
         read = sum([load.buffer.type.element.bytes for load in self.nest.loads if {best, folded} <= dims_of(load.map.offset)]) or narrowest_bytes(self.nest)
         rows = max(self.options.column // (columns * read), LEAST_STEP_BYTES // (columns * narrowest_bytes(self.nest)), 1)
-        most = min(MOST_LANES, MOST_SUMS // sum(isinstance(op, ReduceOp) for op in self.nest.body))
+        most = min(MOST_LANES, MOST_SUMS // max(sum(isinstance(op, ReduceOp) for op in self.nest.body), 1))
         rows = power_below(min(cover(self.sizes[folded]), rows, max(most // columns, 1)))
         return TilesAttr("columns", [TileAxis("R", folded, rows, "loop"), TileAxis("X", best, columns, "grid")], "X", True)
 

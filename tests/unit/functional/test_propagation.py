@@ -416,3 +416,12 @@ def test_gradients_lie_as_eager_lays_them(name):
         pytest.skip("torch's meta kernel and its kernel for the CPU disagree about layouts before 2.12")
     for gradient, x in itertools.product(layouts((2, 4, 4, 4)), layouts((2, 4, 4, 4))):
         check(GRADIENTS[name], gradient, x)
+
+
+def test_what_is_made_on_the_current_gpu_says_its_number():
+    """As eager's tensors do, so that a graph with tensors of "cuda" and of "cuda:0" is on one device."""
+    x = make_lt(TensorMeta((2, 3), torch.float32, (3, 1), torch.device("cuda:0")))
+    assert make_lt(TensorMeta((2,), torch.float32, (1,), torch.device("cuda"))).device == x.device
+    with propagating():
+        assert meta_of(x.new_zeros(3, device="cuda")).device == x.device
+        assert (x + x.new_ones(3, device=torch.device("cuda"))).device == x.device

@@ -46,7 +46,7 @@ class Lines:
         results, name, opens, operands, end = found.groups()
         made = self.known.get(end)
         if made is None:
-            if end[-1:] == "{" or " loc(" in end:  # a region; a place, which no other line has
+            if end[-1:] == "{" or end == " {}" or " loc(" in end:  # a region, an empty one; a place, which no other line has
                 return None
             try:
                 made = self.known[end] = self.read(end)

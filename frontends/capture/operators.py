@@ -540,7 +540,7 @@ def _as_number(t: Tracer, key: Box) -> Box:
 def check_index(t: Tracer, value: Any) -> None:
     """Break for an index that code of the program makes a number of."""
     for part in (value.start, value.stop, value.step) if type(value) is slice else (value,):
-        if type(part) not in SCALAR_TYPES and type(part) is not LT and python_method(t, type(part), "__index__") is not None:
+        if type(part) not in _NUMERIC and type(part) not in SCALAR_TYPES and type(part) is not LT and python_method(t, type(part), "__index__") is not None:
             raise t.stop("LB0003", f"an index that is a {type(part).__name__}")
 
 

@@ -331,6 +331,10 @@ class Tracer:
             raw = [self.leak(inner) for inner in self.tuples[id(value)][1]]
             if self.numbers and any(type(item) is RunTimeNumber for item in value):
                 return tuple(raw)
+        elif type(value) is slice and self.numbers:
+            parts = (value.start, value.stop, value.step)
+            if any(type(part) is RunTimeNumber for part in parts):
+                return slice(*[part.needed() if type(part) is RunTimeNumber else part for part in parts])
         return value
 
     def stored(self, box: Box) -> Any:

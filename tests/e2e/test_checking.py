@@ -398,7 +398,7 @@ def test_wrong_native_code(capsys, monkeypatch):
     def wrong(*args, **kwargs):
         made = build(*args, **kwargs)
         made.native, run = None, made.run
-        made.__dict__["_program"] = type("Program", (), {"run": staticmethod(lambda *tensors: [value + 1 for value in run(*tensors)]), "text": ""})
+        made.__dict__["program"] = type("Program", (), {"run": staticmethod(lambda *tensors: [value + 1 for value in run(*tensors)]), "text": ""})
         return made
 
     monkeypatch.setattr(executable, "build", wrong)

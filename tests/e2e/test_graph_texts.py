@@ -122,7 +122,7 @@ def test_each_pass_that_changed_something_has_a_file(tmp_path, monkeypatch):
     changed = [(each.name, text) for each, text, before in zip(passes, texts, [printed.texts[0][1], *texts]) if text != before]
     files = [path for path in sorted(tmp_path.glob("*program.0/*.mlir")) if path.name[1:3] not in ("00", "99")]
     assert [(path.stem[4:], path.read_text().partition("\n\n")[2]) for path in files] == changed
-    assert sum(each.gpu_only for each in passes) == 9 and not any(load_pass(name).gpu_only for name, _ in changed)
+    assert sum(each.gpu_only for each in passes) == 10 and not any(load_pass(name).gpu_only for name, _ in changed)
 
 
 def test_two_processes_that_write_to_one_folder_see_whole_files_of_each_other(tmp_path, monkeypatch):

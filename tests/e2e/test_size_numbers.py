@@ -175,3 +175,19 @@ def test_containers_times_a_number():
     compiled = lect.compile(f)
     for n in (1, 2, 3, 2):
         same(f(X, n), compiled(X, n))
+
+
+def test_slices_of_lists_ask_for_their_numbers():
+    """A number that torch may take as a size is a plain one for a list, a tuple, a text and a range."""
+    held = [torch.full((2,), float(n)) for n in range(6)]
+
+    def f(x, n):
+        mine = list(held)
+        mine[:n] = [x]
+        del mine[n:]
+        return x + sum(held[:n]) + sum(tuple(held)[1:n]), len("abcdef"[:n]), len(range(9)[n:]), mine, x[:n]
+
+    compiled = lect.compile(f)
+    for n in (1, 2, 3, 5, 3):
+        same(f(torch.ones(2), n), compiled(torch.ones(2), n))
+    assert lect.events("graph break", "fallback") == []

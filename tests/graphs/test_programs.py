@@ -237,14 +237,17 @@ def test_settings_of_the_library_have_recordings_of_their_own() -> None:
 
 @pytest.mark.parametrize("name", ["matmul", "cudnn"])
 def test_each_setting_is_seen(name: str) -> None:
-    before = library_state()
-    part = torch.backends.cuda.matmul if name == "matmul" else torch.backends.cudnn
-    old = part.allow_tf32
-    part.allow_tf32 = not old
-    try:
-        assert library_state() != before
-    finally:
-        part.allow_tf32 = old
+    before, matmul = library_state(), torch.backends.cuda.matmul
+    old = matmul.allow_tf32
+    if name == "cudnn":  # only in a context, once torch's own test tools are imported
+        with torch.backends.cudnn.flags(allow_tf32=not torch.backends.cudnn.allow_tf32):
+            assert library_state() != before
+    else:
+        matmul.allow_tf32 = not old
+        try:
+            assert library_state() != before
+        finally:
+            matmul.allow_tf32 = old
     before = library_state()  # which may name the default now, where nothing was said
     with torch.backends.cudnn.flags(benchmark=not torch.backends.cudnn.benchmark):
         assert library_state() != before

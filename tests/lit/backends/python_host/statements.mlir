@@ -93,7 +93,7 @@ host.func @constructed_arguments(%x: !host.tensor<2x3x4x5xf32>) {
 // CHECK: def writes(x, y, i):
 // CHECK-NEXT: write(x, y, 1)
 // CHECK-NEXT: write(y, x, 0)
-// CHECK-NEXT: written(x, 2)
+// CHECK-NEXT: written(2, x)
 // CHECK-NEXT: aten_index_add__default(x.data, 0, i, y)
 // CHECK-NEXT: return []
 host.func @writes(%x: !host.tensor<4xf32>, %y: !host.tensor<4xf32>, %i: !host.tensor<4xi64>) {

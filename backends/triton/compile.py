@@ -202,6 +202,7 @@ class Kernel:
         self.arch = arch
         self.programs: Size = func.programs
         self.grouped = func.groups is not None
+        self.addresses = len(func.body.args) * func.groups if self.grouped else 0  # in a table
         self.pointers = len(source.signature) - len(multiples)
         self.source, self.given = self._in_use(source, suffix)
         self._versions: dict[tuple[bool, ...], Any] = {}

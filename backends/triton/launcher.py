@@ -174,7 +174,7 @@ def make_launcher(kernel: Kernel | NamedKernel) -> Callable[..., None]:
     single = launcher.plain()
     if not kernel.grouped:
         return single
-    tables = Tables(len(kernel.func.body.args) * kernel.func.groups, ctypes.addressof(launcher.infos[None]))
+    tables = Tables(kernel.addresses, ctypes.addressof(launcher.infos[None]))
 
     def launch(stream: int, *pointers: int) -> None:
         table, aligned = tables.find(stream, pointers)

@@ -14,13 +14,13 @@ from lect.ir import UNKNOWN, Location
 
 
 class KernelFacts(NamedTuple):
-    """What is known of a kernel: the name of its code for aligned memory, how many addresses it takes, how many programs it is, whether its addresses come as
-    a table, and its place in the program."""
+    """What is known of a kernel: the name of its code for aligned memory, how many addresses it takes, how many programs it is, how many addresses come in a
+    table (0: there is none), and its place in the program."""
 
     code: str
     pointers: int
     programs: int
-    grouped: bool
+    addresses: int
     file: str
     line: int
 
@@ -33,8 +33,13 @@ class NamedKernel:
         self.facts = facts
         self.code = code
         self.others = others
-        self.pointers, self.programs, self.grouped = facts.pointers, facts.programs, facts.grouped
+        self.pointers, self.programs, self.addresses = facts.pointers, facts.programs, facts.addresses
         self.loc = Location(facts.file, facts.line) if facts.file else UNKNOWN
+
+    @property
+    def grouped(self) -> bool:
+        """Whether it stands for several launches, whose addresses come in a table."""
+        return self.addresses > 0
 
     @property
     def title(self) -> str:
@@ -56,7 +61,7 @@ def facts_of_kernels(compiled: CompiledKernels, store: NamedCode) -> dict[str, K
         if name is None or type(kernel.programs) is not int:  # type: ignore[union-attr]
             return None
         place = (kernel.loc.file, kernel.loc.line) if kernel.loc.known else ("", 0)
-        found[symbol] = KernelFacts(name, kernel.pointers, kernel.programs, kernel.grouped, *place)  # type: ignore[union-attr]
+        found[symbol] = KernelFacts(name, kernel.pointers, kernel.programs, kernel.addresses, *place)  # type: ignore[union-attr]
     return found
 
 

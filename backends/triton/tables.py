@@ -38,7 +38,7 @@ class LastLaunch:
         self.words[TABLE] = 0
         self.words[CAPTURING] = capturing_address()
         self.words[STREAM] = stream
-        self.words[HEAD:] = pointers
+        self.words[HEAD:] = list(pointers)
         self.words[TABLE] = table
 
 

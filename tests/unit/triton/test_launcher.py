@@ -12,8 +12,10 @@ from unittest import mock
 
 import pytest
 
-from lect.backends.triton import launcher
+from lect.backends.triton import launcher, tables
 from lect.backends.triton.launcher import make_launcher
+from lect.backends.triton.named import KernelFacts, NamedKernel
+from lect.backends.triton.tables import HEAD, LastLaunch
 from lect.backends.triton.trampoline import DEPENDENT, NOT_ALIGNED, NOT_LOADED, LaunchInfo, dependent_launch, trampoline
 from lect.ir import UNKNOWN
 
@@ -140,3 +142,17 @@ def test_an_error_of_the_driver_is_raised() -> None:
     with mock.patch.multiple(launcher, has_context=lambda: True, launch_address=lambda dependent: driver.address, load_function=lambda *given: 1, check=check):
         with pytest.raises(RuntimeError, match="starting the kernel n0: 700"):
             make_launcher(Kernel())(0, 16, 16)  # type: ignore[arg-type]
+
+
+def test_a_group_of_a_warm_start_has_a_table_of_its_addresses() -> None:
+    """Of the kernel itself only facts are there, which say how many addresses the table has."""
+    kernel = NamedKernel("n0", KernelFacts("code", 1, 9, 6, "", 0), Compiled((True,)), dict)  # type: ignore[arg-type]
+    driver = Driver(4)
+    with loading(driver):
+        launch = make_launcher(kernel)
+    assert kernel.grouped
+    assert len((ctypes.c_uint64 * (HEAD + kernel.addresses)).from_address(launch.last)) == HEAD + 6  # type: ignore[attr-defined]
+    last = LastLaunch(6, 16)
+    with mock.patch.object(tables, "capturing_address", lambda: 0):
+        last.write(3, (16, 32, 48, 64, 80, 96), 128)
+    assert list(last.words[HEAD:]) == [16, 32, 48, 64, 80, 96]
